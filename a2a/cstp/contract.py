@@ -1,0 +1,47 @@
+"""What a method is: one frozen value that the server, the documents and the clients all read."""
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from cstp.errors import CstpError
+
+Scope = Literal["read", "write", "admin"]
+
+
+class Wire(BaseModel):
+    """A value on the wire: camelCase names, no unknown members, no coercion, immutable."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        validate_by_alias=True,
+        validate_by_name=False,
+        serialize_by_alias=True,
+    )
+
+
+P = TypeVar("P", bound=Wire)
+R = TypeVar("R", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[P, R]):
+    """One method of the protocol.
+
+    `scope` None means any live token may call it. `cost` is what a call takes from the agent's limits unless the
+    server's settings say otherwise.
+    """
+
+    name: str
+    summary: str
+    params: type[P]
+    result: type[R]
+    errors: tuple[type[CstpError], ...] = ()
+    scope: Scope | None = "read"
+    cost: int = 1

@@ -1,0 +1,67 @@
+"""Field types of the wire with their exact rules: integers, timestamps, text.
+
+A violation's message says what is allowed and never repeats what was sent.
+"""
+
+import re
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+_ISO: Final = re.compile(
+    r"\d{4}-\d{2}-\d{2}(?P<time>T\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII | re.IGNORECASE
+)
+ISO_HINT: Final = "must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
+
+
+def whole_number(value: object) -> object:
+    """10.0 is the integer 10; anything else is left for the strict check that follows."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def parse_instant(value: object, *, end_of_day: bool) -> datetime:
+    """Reads an ISO 8601 timestamp as aware UTC; a bare date is its first moment, or its last with `end_of_day`."""
+    shape = _ISO.fullmatch(value) if isinstance(value, str) else None
+    if shape is None:
+        raise PydanticCustomError("instant", ISO_HINT)
+    try:
+        if shape["time"]:
+            moment = datetime.fromisoformat(shape.string.upper())
+        else:
+            moment = datetime.combine(date.fromisoformat(shape.string), time.max if end_of_day else time.min)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise PydanticCustomError("instant", ISO_HINT) from error
+
+
+def _lower(value: object) -> datetime | None:
+    return None if value is None else parse_instant(value, end_of_day=False)
+
+
+def _upper(value: object) -> datetime | None:
+    return None if value is None else parse_instant(value, end_of_day=True)
+
+
+def format_instant(moment: datetime) -> str:
+    """ISO 8601 in UTC with `Z`, microseconds only where there are any."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def not_blank(value: str) -> str:
+    if not value.strip():
+        raise PydanticCustomError("blank", "must not be blank")
+    return value
+
+
+_INSTANT_SCHEMA = {"type": "string", "format": "date-time"}
+_INSTANT_IN = {"anyOf": [_INSTANT_SCHEMA, {"type": "string", "format": "date"}, {"type": "null"}]}
+
+Integer = Annotated[int, BeforeValidator(whole_number)]
+LowerInstant = Annotated[datetime | None, BeforeValidator(_lower), WithJsonSchema(_INSTANT_IN)]
+UpperInstant = Annotated[datetime | None, BeforeValidator(_upper), WithJsonSchema(_INSTANT_IN)]
+InstantOut = Annotated[datetime, PlainSerializer(format_instant, return_type=str), WithJsonSchema(_INSTANT_SCHEMA)]
+Label = Annotated[str, Field(min_length=1, max_length=256)]

@@ -1,0 +1,110 @@
+"""Methods over decision records: `cstp.queryDecisions` (F002)."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, ValidationInfo, field_validator, model_serializer
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, Wire
+from cstp.errors import QueryFailed
+from cstp.fields import InstantOut, Integer, Label, LowerInstant, UpperInstant, not_blank
+
+Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class QueryFilters(Wire):
+    """Conditions on the decisions, all of which must hold, applied before the limit.
+
+    Bounds are inclusive; a given bound leaves out decisions without the field. Texts match whole values, whatever
+    their case; `status` matches the normalised or the original status.
+    """
+
+    category: Annotated[Label, AfterValidator(not_blank)] | None = None
+    min_confidence: Share | None = None
+    max_confidence: Share | None = None
+    date_after: LowerInstant = None
+    date_before: UpperInstant = None
+    stakes: Labels | None = None
+    status: Labels | None = None
+
+    @field_validator("max_confidence")
+    @classmethod
+    def _confidence_in_order(cls, value: float | None, info: ValidationInfo) -> float | None:
+        low = info.data.get("min_confidence")
+        if value is not None and low is not None and low > value:
+            raise PydanticCustomError("order", "minConfidence must not exceed maxConfidence", {"also": "minConfidence"})
+        return value
+
+    @field_validator("date_before")
+    @classmethod
+    def _dates_in_order(cls, value: object, info: ValidationInfo) -> object:
+        early = info.data.get("date_after")
+        if value is not None and early is not None and early > value:
+            raise PydanticCustomError("order", "dateAfter must not be later than dateBefore", {"also": "dateAfter"})
+        return value
+
+
+class QueryDecisionsParams(Wire):
+    """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back."""
+
+    query: Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(not_blank)]
+    filters: QueryFilters | None = None
+    limit: Annotated[Integer, Field(ge=1, le=50)] = 10
+    include_reasons: bool = False
+    mode: Literal["hybrid", "semantic", "keyword"] | None = Field(
+        default=None, description="Absent: hybrid, or keyword where the server has no embedding model."
+    )
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _mode_is_a_word(cls, value: object) -> object:
+        if value is None:
+            raise PydanticCustomError("mode", 'must be "hybrid", "semantic" or "keyword"')
+        return value
+
+
+class DecisionSummary(Wire):
+    """One decision that was found; members are null where its record does not say.
+
+    `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
+    and is present exactly when they were asked for.
+    """
+
+    id: str
+    title: str
+    category: str | None
+    confidence: float | None
+    stakes: str | None
+    status: str | None
+    outcome: str | None
+    date: InstantOut | None
+    distance: float | None
+    reasons: list[str] | None = None
+
+    @model_serializer(mode="wrap")
+    def _reasons_only_when_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, object]:
+        members: dict[str, object] = dump(self)
+        if self.reasons is None:
+            members.pop("reasons", None)
+        return members
+
+
+class QueryDecisionsResult(Wire):
+    """The decisions found, best first; `total` is how many are here, `queryTimeMs` what the search took."""
+
+    decisions: list[DecisionSummary]
+    total: int
+    query: str
+    query_time_ms: int
+    agent: str
+
+
+QUERY_DECISIONS = Method(
+    name="cstp.queryDecisions",
+    summary="Search the agent's decisions by meaning and by words, with filters.",
+    params=QueryDecisionsParams,
+    result=QueryDecisionsResult,
+    errors=(QueryFailed,),
+    cost=2,
+)

@@ -1,0 +1,47 @@
+"""Methods about the connection itself."""
+
+from typing import Literal
+
+from cstp.contract import Method, Wire
+from cstp.fields import InstantOut
+
+
+class WhoamiParams(Wire):
+    """`cstp.whoami` takes no parameters."""
+
+
+class LimitState(Wire):
+    """One limit of the agent: `limit` units in `window` seconds, `remaining` of them left now."""
+
+    policy: str
+    limit: int
+    window: int
+    remaining: int
+
+
+class ServerInfo(Wire):
+    """The agent that this server speaks for, and the server's version."""
+
+    agent: str
+    version: str
+
+
+class WhoamiResult(Wire):
+    """Who the token makes the caller, and what it may see and do. `projects` null is no restriction."""
+
+    agent: str
+    scopes: list[str]
+    clearance: Literal["normal", "sensitive", "highly_sensitive"]
+    projects: list[str] | None
+    limits: list[LimitState]
+    expires_at: InstantOut
+    server: ServerInfo
+
+
+WHOAMI = Method(
+    name="cstp.whoami",
+    summary="Tell which agent the token belongs to, its scopes, clearance, projects and limits.",
+    params=WhoamiParams,
+    result=WhoamiResult,
+    scope=None,
+)

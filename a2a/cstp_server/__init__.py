@@ -1,0 +1,1 @@
+"""The server: http -> dispatch -> handlers -> adapters, over cognition_engines."""

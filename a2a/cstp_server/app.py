@@ -1,0 +1,69 @@
+"""Builds the application: everything it works with is made in its lifespan and passed down."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import TypedDict
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from cstp.methods.registry import METHODS
+from cstp_server.auth import parse_networks
+from cstp_server.dispatch import Dispatcher
+from cstp_server.handlers.system import system_methods
+from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint, healthz
+from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
+from cstp_server.settings import Settings
+from cstp_server.tokens import TokenBook
+
+
+class State(TypedDict):
+    """What each request finds in its scope."""
+
+    parts: Parts
+
+
+class Endpoint:
+    """An ASGI function as a route's endpoint; starlette takes plain functions for request handlers."""
+
+    def __init__(self, run: Callable[[Scope, Receive, Send], object]) -> None:
+        self._run = run
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._run(scope, receive, send)  # type: ignore[misc]
+
+
+def create_app(settings: Settings, gate: Gate | None = None) -> Starlette:
+    """The ASGI application. Wrong settings raise ConfigurationError here, before anything is opened."""
+    plan = make_plan(settings.limits, {method.name: method for method in METHODS})
+    failures = parse_windows(settings.limits.auth_failures, "limits.auth_failures")[0]
+    proxies = parse_networks(settings.server.trusted_proxies)
+    redis = redis_storage(settings.limits)
+    server = settings.server
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[State]:
+        limiter = Limiter(plan, redis)
+        tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
+        tokens.refresh(monotonic())
+        methods = system_methods(limiter, settings.agent.id)
+        parts = Parts(
+            dispatcher=Dispatcher(methods, limiter, max_batch=server.max_batch, concurrency=server.batch_concurrency),
+            limiter=limiter,
+            tokens=tokens,
+            gate=gate or Gate(server.max_in_flight, server.max_queue),
+            failures=FailedAttempts(limiter, failures),
+            proxies=proxies,
+            max_body_bytes=server.max_body_bytes,
+        )
+        yield {"parts": parts}
+        await limiter.close()
+
+    app = Starlette(
+        routes=[Route("/cstp", Endpoint(cstp_endpoint)), Route("/healthz", Endpoint(healthz))],
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    return app

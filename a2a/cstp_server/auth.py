@@ -1,0 +1,57 @@
+"""From request headers to the token behind them, before a byte of the body is parsed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from time import monotonic
+
+from cognition_engines.errors import ConfigurationError
+from cstp_server.tokens import Token, TokenBook
+
+Header = tuple[bytes, bytes]
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no token: `presented` tells whether one was tried."""
+
+    presented: bool
+
+
+def authenticate(headers: Iterable[Header], book: TokenBook) -> Token | Refusal:
+    """The live token in the one Authorization header, else a Refusal."""
+    values = [value for name, value in headers if name == b"authorization"]
+    if len(values) != 1:
+        return Refusal(presented=len(values) > 1)
+    scheme, _, presented = values[0].partition(b" ")
+    presented = presented.strip(b" ")
+    if scheme.lower() != b"bearer" or not presented:
+        return Refusal(presented=False)
+    book.refresh(monotonic())
+    return book.find(presented, datetime.now(UTC)) or Refusal(presented=True)
+
+
+def parse_networks(networks: Sequence[str]) -> tuple[Network, ...]:
+    """The trusted proxies' networks. Raises ConfigurationError naming the setting."""
+    try:
+        return tuple(ip_network(network) for network in networks)
+    except ValueError as error:
+        raise ConfigurationError("server.trusted_proxies: must be networks such as 10.0.0.0/8") from error
+
+
+def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Network]) -> str:
+    """The caller's address: the peer, or behind trusted proxies the last hop that is not one of them."""
+    hops = [hop.strip() for name, value in headers if name == b"x-forwarded-for" for hop in value.decode("latin-1").split(",")]
+    address = peer
+    while _within(address, proxies) and hops:
+        address = hops.pop()
+    return address
+
+
+def _within(address: str, networks: Sequence[Network]) -> bool:
+    try:
+        return any(ip_address(address) in network for network in networks)
+    except ValueError:
+        return False

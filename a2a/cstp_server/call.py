@@ -1,0 +1,35 @@
+"""What a handler knows of the call it answers."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from cognition_engines.models import Viewer
+from cstp.contract import Method, Wire
+from cstp_server.tokens import Token
+
+P = TypeVar("P", bound=Wire)
+R = TypeVar("R", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Who asks, and under which request id."""
+
+    token: Token
+    request_id: str
+
+    @property
+    def viewer(self) -> Viewer:
+        return self.token.viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Generic[P, R]):
+    """A method with the function that answers it."""
+
+    method: Method[P, R]
+    handle: Callable[[P, Call], Awaitable[R]]
+
+
+AnyBound = Bound[Any, Any]

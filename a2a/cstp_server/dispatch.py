@@ -1,0 +1,179 @@
+"""From a request body to the answer: envelope, batch, limit, scope, validation, call, error mapping, log line.
+
+The only catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but
+the request id. jsonrpcserver dispatches one checked element at a time.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final
+
+import orjson
+import structlog
+from jsonrpcserver import Error, Result, Success
+from jsonrpcserver.async_main import dispatch_to_response
+from jsonrpcserver.response import Response, to_serializable_one
+
+from cognition_engines.errors import ComponentFailed
+from cstp.errors import (
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidRequest,
+    MethodNotFound,
+    ParseError,
+    QueryFailed,
+    RateLimited,
+)
+from cstp.validation import parse_params
+from cstp_server.call import AnyBound, Call
+from cstp_server.envelope import Malformed, Request, parse_body, read_requests
+from cstp_server.limits import Limiter
+
+Reply = dict[str, Any]  # one JSON-RPC response object, about to be serialised
+_log = structlog.get_logger("cstp.call")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back: `body` None when there were only notifications; `error` set for a single refused call."""
+
+    body: bytes | None
+    error: CstpError | None = None
+
+
+def error_reply(error: CstpError, identifier: object = None) -> Reply:
+    """A JSON-RPC response object with an `error` member."""
+    member: dict[str, object] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        member["data"] = error.data
+    return {"jsonrpc": "2.0", "error": member, "id": identifier}
+
+
+class Dispatcher:
+    """Answers request bodies with the methods it was given."""
+
+    def __init__(self, methods: Sequence[AnyBound], limiter: Limiter, *, max_batch: int, concurrency: int) -> None:
+        self._bound: Final[Mapping[str, AnyBound]] = {bound.method.name: bound for bound in methods}
+        self._functions = {name: _as_jsonrpc(bound) for name, bound in self._bound.items()}
+        self._limiter = limiter
+        self._max_batch = max_batch
+        self._concurrency = concurrency
+
+    async def handle(self, body: bytes, call: Call) -> Answer:
+        """Runs what `body` holds. Never raises for anything that a caller sent."""
+        try:
+            document = parse_body(body)
+        except ParseError as error:
+            return self._refuse(error, call)
+        if not isinstance(document, list):
+            request = read_requests([document], body, batch=False)[0]
+            reply, error = await self._answer(request, call)
+            return Answer(None if reply is None else orjson.dumps(reply), error)
+        if not 1 <= len(document) <= self._max_batch:
+            return self._refuse(InvalidRequest(), call)
+        turn = asyncio.Semaphore(self._concurrency)
+
+        async def in_turn(request: Request | Malformed) -> bytes | None:
+            async with turn:
+                reply, _ = await self._answer(request, call)
+            return None if reply is None else orjson.dumps(reply)
+
+        replies = await asyncio.gather(*map(in_turn, read_requests(document, body, batch=True)))
+        answered = [reply for reply in replies if reply is not None]
+        return Answer(b"[" + b",".join(answered) + b"]" if answered else None)
+
+    def _refuse(self, error: CstpError, call: Call) -> Answer:
+        _log_call("", call, error.code, perf_counter())
+        return Answer(orjson.dumps(error_reply(error)), error)
+
+    async def _answer(self, request: Request | Malformed, call: Call) -> tuple[Reply | None, CstpError | None]:
+        """The response object, None for a notification; and the error in it, if any."""
+        began = perf_counter()
+        if isinstance(request, Malformed):
+            _log_call("", call, request.error.code, began)
+            return error_reply(request.error, request.id), request.error
+        name = request.method if request.method in self._bound else ""
+        outcome = _Outcome()
+        try:
+            await self._limiter.charge(call.token.agent, name)
+            reply = await self._dispatch(request, call, outcome)
+        except RateLimited as error:
+            outcome.error = error
+            reply = error_reply(error, request.id)
+        code = 0 if outcome.error is None else outcome.error.code
+        _log_call(name, call, code, began)
+        if request.notification:
+            return None, None
+        return reply, outcome.error
+
+    async def _dispatch(self, request: Request, call: Call, outcome: "_Outcome") -> Reply:
+        element = {"jsonrpc": "2.0", "method": request.method, "params": request.params, "id": 0}
+        response = await dispatch_to_response(
+            element,
+            self._functions,
+            context=(call, outcome),
+            deserializer=_as_is,
+            validator=_as_is,
+            post_process=_plain,
+        )
+        reply: Reply = response
+        if "error" in reply:
+            outcome.error = outcome.error or MethodNotFound()
+            return error_reply(outcome.error, request.id)
+        reply["id"] = request.id
+        return reply
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What a call came to, carried past jsonrpcserver, which keeps only codes."""
+
+    error: CstpError | None = None
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _plain(response: Response) -> Reply:
+    plain: Reply = to_serializable_one(response)
+    return plain
+
+
+def _as_jsonrpc(bound: AnyBound) -> Any:
+    """The method as jsonrpcserver calls it: any params, never an exception."""
+
+    async def run(context: tuple[Call, _Outcome], /, *args: object, **members: object) -> Result:
+        call, outcome = context
+        try:
+            scope = bound.method.scope
+            if scope is not None and scope not in call.token.scopes:
+                raise Forbidden(scope)
+            params = parse_params(bound.method.params, members if not args else list(args))
+            result = await bound.handle(params, call)
+            return Success(orjson.Fragment(result.model_dump_json()))
+        except CstpError as error:
+            outcome.error = error
+        except ComponentFailed as error:
+            _log.error("component_failed", component=error.component, request_id=call.request_id, exc_info=error)
+            outcome.error = QueryFailed(error.component, call.request_id)
+        except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
+            _log.error("bug", method=bound.method.name, request_id=call.request_id, exc_info=error)
+            outcome.error = InternalError(call.request_id)
+        return Error(outcome.error.code, outcome.error.message)
+
+    return run
+
+
+def _log_call(method: str, call: Call, code: int, began: float) -> None:
+    _log.info(
+        "call",
+        method=method or None,
+        agent=call.token.agent,
+        code=code,
+        ms=round((perf_counter() - began) * 1000, 2),
+        request_id=call.request_id,
+    )

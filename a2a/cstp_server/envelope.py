@@ -1,0 +1,102 @@
+"""JSON-RPC 2.0 on paper: from bytes to checked requests, one element at a time. Knows no method."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from cstp.errors import CstpError, InvalidRequest, ParseError
+
+MAX_DEPTH: Final = 64
+ID_MIN: Final = -(2**63)
+ID_MAX: Final = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call: `id` is what to echo (None for null); `notification` when the member is absent."""
+
+    method: str
+    params: object  # a dict or a list, as sent
+    id: object
+    notification: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """What is no request; answered with its id where that is readable."""
+
+    id: object
+    error: CstpError
+
+
+def parse_body(body: bytes) -> object:
+    """Strict JSON in UTF-8, at most 64 levels deep. Raises ParseError."""
+    try:
+        document: object = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise ParseError from error
+    # counting brackets is cheaper than walking, and nearly always enough
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        _check_depth(document)
+    return document
+
+
+def _check_depth(document: object) -> None:
+    level = [document]
+    for _ in range(MAX_DEPTH + 1):
+        containers = [value for value in level if type(value) is dict or type(value) is list]
+        if not containers:
+            return
+        level = [
+            inner for value in containers for inner in (value.values() if type(value) is dict else value)  # type: ignore[attr-defined]
+        ]
+    raise ParseError
+
+
+def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> list[Request | Malformed]:
+    """Checks each element of a batch, or the one element of a single request, against JSON-RPC 2.0."""
+    literals = None
+    if any(type(element) is dict and type(element.get("id")) is float for element in elements):
+        literals = _float_ids(body, batch=batch)
+    return [_read(element, literals[index] if literals else None) for index, element in enumerate(elements)]
+
+
+def _read(element: object, float_id: orjson.Fragment | None) -> Request | Malformed:
+    if type(element) is not dict:
+        return Malformed(None, InvalidRequest())
+    identifier = element.get("id")
+    if type(identifier) is float:
+        identifier = float_id
+        readable = float_id is not None
+    else:
+        integer = type(identifier) is int and ID_MIN <= identifier <= ID_MAX
+        readable = identifier is None or type(identifier) is str or integer
+    if not readable:
+        return Malformed(None, InvalidRequest())
+    method, params = element.get("method"), element.get("params", _NO_PARAMS)
+    if element.get("jsonrpc") != "2.0" or type(method) is not str or type(params) not in (dict, list):
+        return Malformed(identifier, InvalidRequest())
+    return Request(method, params, identifier, notification="id" not in element)
+
+
+_NO_PARAMS: Final[dict[str, object]] = {}
+
+
+def _float_ids(body: bytes, *, batch: bool) -> list[orjson.Fragment | None]:
+    """The digits of each fractional id as they were sent; None where the id is an integer too large to be one.
+
+    The fast parser keeps a double, which cannot echo every number; this second reading is rare.
+    """
+    document = json.loads(body, parse_float=_Digits)
+    elements = document if batch else [document]
+    ids = [element.get("id") if type(element) is dict else None for element in elements]
+    return [orjson.Fragment(str(value)) if isinstance(value, _Digits) else None for value in ids]
+
+
+class _Digits(str):
+    """A number as it was written."""
+
+    __slots__ = ()

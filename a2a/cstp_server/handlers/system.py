@@ -1,0 +1,28 @@
+"""Answers the methods about the connection itself."""
+
+import cstp
+from cstp.methods.system import WHOAMI, LimitState, ServerInfo, WhoamiParams, WhoamiResult
+from cstp_server.call import AnyBound, Bound, Call
+from cstp_server.limits import Limiter
+
+
+def system_methods(limiter: Limiter, agent_id: str) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the limiter whose state they tell."""
+    server = ServerInfo(agent=agent_id, version=cstp.__version__)
+
+    async def whoami(_: WhoamiParams, call: Call) -> WhoamiResult:
+        token = call.token
+        return WhoamiResult.model_construct(
+            agent=token.agent,
+            scopes=list(token.scopes),
+            clearance=token.clearance,
+            projects=None if token.projects is None else list(token.projects),
+            limits=[
+                LimitState(policy=window.policy, limit=window.limit, window=window.seconds, remaining=remaining)
+                for window, remaining, _ in await limiter.states(token.agent)
+            ],
+            expires_at=token.expires_at,
+            server=server,
+        )
+
+    return (Bound(WHOAMI, whoami),)

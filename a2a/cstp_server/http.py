@@ -1,0 +1,212 @@
+"""HTTP in, HTTP out: the checks that come before a body is parsed, in their order, and the headers of every answer.
+
+Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body goes to dispatch.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import uuid4
+
+import orjson
+import structlog
+from starlette.types import Message, Receive, Scope, Send
+
+from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
+from cstp_server.auth import Header, Network, Refusal, authenticate, client_address
+from cstp_server.call import Call
+from cstp_server.dispatch import Dispatcher, error_reply
+from cstp_server.limits import Limiter, Window
+from cstp_server.tokens import TokenBook
+
+_REQUEST_ID: Final = re.compile(rb"[ -~]{1,128}")
+_MEDIA_TYPES: Final = (b"application/json", b"application/json-rpc")
+_CHALLENGE: Final = 'Bearer realm="cstp"'
+_RETRY_SECONDS: Final = 1
+_log = structlog.get_logger("cstp.http")
+
+
+class Gate:
+    """How many requests run and wait at a time; once `draining`, nothing new is let in."""
+
+    def __init__(self, in_flight: int, queue: int) -> None:
+        self._running = asyncio.Semaphore(in_flight)
+        self._queue = queue
+        self._waiting = 0
+        self.draining = False
+
+    async def enter(self) -> bool:
+        """Waits for a place; False when there is none to wait for. Each True needs a `leave`."""
+        if self.draining or (self._running.locked() and self._waiting >= self._queue):
+            return False
+        self._waiting += 1
+        try:
+            await self._running.acquire()
+        finally:
+            self._waiting -= 1
+        return True
+
+    def leave(self) -> None:
+        self._running.release()
+
+
+class FailedAttempts:
+    """Wrong tokens per client address; tells how long an address that has had too many must wait."""
+
+    def __init__(self, limiter: Limiter, window: Window) -> None:
+        self._limiter = limiter
+        self._window = window
+
+    async def count(self, address: str) -> RateLimited | None:
+        return await self._limiter.count_locally(self._window, f"auth {address}")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the endpoint works with, made when the server starts."""
+
+    dispatcher: Dispatcher
+    limiter: Limiter
+    tokens: TokenBook
+    gate: Gate
+    failures: FailedAttempts
+    proxies: Sequence[Network]
+    max_body_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    body: bytes | None
+    headers: list[Header]
+
+
+class _Disconnected(Exception):
+    """The client went away while sending its body."""
+
+
+async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+    """`POST /cstp`."""
+    parts: Parts = scope["state"]["parts"]
+    headers: list[Header] = scope["headers"]
+    request_id = _request_id(headers)
+    try:
+        reply = await _answer(scope, receive, parts, request_id)
+    except _Disconnected:
+        return
+    await _send(send, reply, request_id)
+
+
+async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
+    """`GET /healthz`: the process is alive; touches nothing."""
+    if scope["method"] not in ("GET", "HEAD"):
+        await _send(send, _Reply(405, None, [(b"allow", b"GET, HEAD")]), "")
+        return
+    await _send(send, _Reply(200, b'{"status":"ok"}', []), "")
+
+
+async def _answer(scope: Scope, receive: Receive, parts: Parts, request_id: str) -> _Reply:
+    headers: list[Header] = scope["headers"]
+    if scope["method"] != "POST":
+        return _Reply(405, None, [(b"allow", b"POST")])
+    token = authenticate(headers, parts.tokens)
+    if isinstance(token, Refusal):
+        return await _unauthenticated(scope, token, parts, request_id)
+    reply = await _authenticated(receive, headers, parts, Call(token, request_id))
+    reply.headers.extend(await parts.limiter.headers(token.agent))
+    return reply
+
+
+async def _authenticated(receive: Receive, headers: list[Header], parts: Parts, call: Call) -> _Reply:
+    if not _is_json(headers):
+        return _refuse(415, InvalidRequest())
+    body = await _read_body(receive, headers, parts.max_body_bytes)
+    if body is None:
+        return _refuse(413, InvalidRequest())
+    if not await parts.gate.enter():
+        return _refuse(503, Overloaded(_RETRY_SECONDS))
+    try:
+        answer = await parts.dispatcher.handle(body, call)
+    finally:
+        parts.gate.leave()
+    if answer.body is None:
+        return _Reply(204, None, [])
+    status, extra = _status(answer.error)
+    return _Reply(status, answer.body, extra)
+
+
+def _status(error: CstpError | None) -> tuple[int, list[Header]]:
+    if isinstance(error, RateLimited):
+        return 429, [(b"retry-after", str(error.retry_after).encode())]
+    if isinstance(error, Forbidden):
+        challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{error.scope}"'
+        return 403, [(b"www-authenticate", challenge.encode())]
+    return 200, []
+
+
+def _refuse(status: int, error: CstpError) -> _Reply:
+    headers = [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, Overloaded | RateLimited) else []
+    return _Reply(status, orjson.dumps(error_reply(error)), headers)
+
+
+async def _unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request_id: str) -> _Reply:
+    peer = scope["client"][0] if scope.get("client") else ""
+    address = client_address(peer, scope["headers"], parts.proxies)
+    limited = await parts.failures.count(address) if refusal.presented else None
+    _log.warning("refused", status=429 if limited else 401, address=address, request_id=request_id)
+    if limited is not None:
+        return _refuse(429, limited)
+    challenge = _CHALLENGE + (', error="invalid_token"' if refusal.presented else "")
+    reply = _refuse(401, AuthenticationRequired())
+    reply.headers.append((b"www-authenticate", challenge.encode()))
+    return reply
+
+
+def _is_json(headers: list[Header]) -> bool:
+    types = [value for name, value in headers if name == b"content-type"]
+    if len(types) != 1 or any(name == b"content-encoding" for name, _ in headers):
+        return False
+    media_type, *parameters = (part.strip().lower() for part in types[0].split(b";"))
+    charsets = {p.partition(b"=")[2].strip(b'" ') for p in parameters if p.partition(b"=")[0].strip() == b"charset"}
+    return media_type in _MEDIA_TYPES and charsets <= {b"utf-8", b"utf8"}
+
+
+async def _read_body(receive: Receive, headers: list[Header], limit: int) -> bytes | None:
+    """The whole body, None when it is longer than `limit` bytes."""
+    announced = next((value for name, value in headers if name == b"content-length"), b"0")
+    if not announced.isdigit() or int(announced) > limit:
+        return None
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message: Message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Disconnected
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            return None
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _request_id(headers: list[Header]) -> str:
+    given = [value for name, value in headers if name == b"x-request-id"]
+    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+        return given[0].decode("ascii")
+    return uuid4().hex
+
+
+async def _send(send: Send, reply: _Reply, request_id: str) -> None:
+    headers = list(reply.headers)
+    if request_id:
+        headers.append((b"x-request-id", request_id.encode("ascii")))
+    if reply.body is not None:
+        headers.append((b"content-type", b"application/json"))
+    if reply.status != 204:
+        headers.append((b"content-length", str(len(reply.body or b"")).encode()))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body or b""})

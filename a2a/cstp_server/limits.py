@@ -1,0 +1,230 @@
+"""What each agent may spend: the windows, their state, and what happens when Redis does not answer.
+
+A call that Redis cannot count within its timeout is counted here instead, with the same limits; while Redis is down
+nothing waits for it. A background probe brings it back.
+"""
+
+import asyncio
+import math
+from contextlib import suppress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import time
+from typing import Any, Final
+
+import structlog
+from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
+from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.strategies import MovingWindowRateLimiter
+from limits.errors import StorageError
+from redis.asyncio import BlockingConnectionPool
+
+from cognition_engines.errors import ConfigurationError
+from cstp.contract import Method
+from cstp.errors import RateLimited
+from cstp_server.settings import LimitSettings
+
+REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
+PROBE_SECONDS: Final = 2.0
+_PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
+_log = structlog.get_logger("cstp.limits")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One limit: `limit` units in `seconds`, named for the headers."""
+
+    policy: str
+    limit: int
+    seconds: int
+    item: RateLimitItem
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The windows of every agent, shortest first, and what each method costs."""
+
+    default: tuple[Window, ...]
+    agents: Mapping[str, tuple[Window, ...]]
+    costs: Mapping[str, int]
+
+    def windows(self, agent: str) -> tuple[Window, ...]:
+        return self.agents.get(agent, self.default)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was last known of one window of one agent: units left, when some come back, and when that was read."""
+
+    remaining: int
+    reset: float
+    read: float
+
+
+def parse_windows(text: str, setting: str) -> tuple[Window, ...]:
+    """`600/minute; 40/second` as windows, shortest first. Raises ConfigurationError naming `setting`."""
+    try:
+        items = sorted(parse_many(text), key=lambda item: item.get_expiry())
+    except ValueError as error:
+        raise ConfigurationError(f'{setting}: must read like "600/minute" or "600/minute; 40/second"') from error
+    windows = tuple(
+        Window(
+            policy=item.GRANULARITY.name if item.multiples == 1 else f"{item.multiples}{item.GRANULARITY.name}",
+            limit=item.amount,
+            seconds=item.get_expiry(),
+            item=item,
+        )
+        for item in items
+    )
+    if any(window.limit < 1 for window in windows):
+        raise ConfigurationError(f"{setting}: a limit must be at least 1")
+    if len({window.seconds for window in windows}) < len(windows):
+        raise ConfigurationError(f"{setting}: names the same window twice")
+    return windows
+
+
+def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
+    """Checks the limits against each other. Raises ConfigurationError naming what cannot be."""
+    if unknown := [name for name in settings.costs if name not in methods]:
+        raise ConfigurationError(f"limits.costs: {unknown[0]} is not a method of this server")
+    costs = {name: settings.costs.get(name, method.cost) for name, method in methods.items()}
+    plan = Plan(
+        default=parse_windows(settings.default, "limits.default"),
+        agents={name: parse_windows(text, f"limits.agents.{name}") for name, text in settings.agents.items()},
+        costs=costs,
+    )
+    places = {"limits.default": plan.default} | {f"limits.agents.{name}": w for name, w in plan.agents.items()}
+    for place, windows in places.items():
+        smallest = min(window.limit for window in windows)
+        for name, cost in costs.items():
+            if cost > smallest:
+                raise ConfigurationError(
+                    f"limits.costs: a call of {name} costs {cost}, more than {place} ever allows ({smallest}); "
+                    f"raise the limit or lower limits.costs"
+                )
+    return plan
+
+
+def redis_storage(settings: LimitSettings) -> RedisStorage | None:
+    """A connection pool to the configured Redis, not yet connected; None when limits are kept in memory."""
+    if settings.redis_url is None:
+        return None
+    timeout = settings.redis_timeout_seconds
+    try:
+        pool = BlockingConnectionPool.from_url(
+            settings.redis_url,
+            max_connections=32,
+            timeout=timeout,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+        )
+    except ValueError as error:
+        raise ConfigurationError("limits.redis_url: must read like redis://host:6379/0") from error
+    return RedisStorage(
+        settings.redis_url,
+        wrap_exceptions=True,
+        implementation="redispy",
+        key_prefix="cstp",
+        connection_pool=pool,
+    )
+
+
+class Limiter:
+    """Charges agents. One Redis round trip a call; one more a second and agent for the headers' counts."""
+
+    def __init__(self, plan: Plan, redis: RedisStorage | None) -> None:
+        self._plan = plan
+        self._local = MovingWindowRateLimiter(MemoryStorage())
+        self._shared = MovingWindowRateLimiter(redis) if redis else None
+        self._redis: Storage | None = redis
+        self._probe: asyncio.Task[None] | None = None
+        self._seen: dict[tuple[str, str], _Seen] = {}
+
+    @property
+    def degraded(self) -> bool:
+        """Whether Redis is configured and does not answer."""
+        return self._probe is not None
+
+    async def charge(self, agent: str, method: str) -> None:
+        """Takes what a call of `method` costs from each window of the agent. Raises RateLimited."""
+        cost = self._plan.costs.get(method, 1)
+        for window in self._plan.windows(agent):
+            if not await self._hit(window, agent, cost):
+                _, reset = await self._read(window, agent)
+                wait = max(1, math.ceil(reset - time()))
+                raise RateLimited(wait, window.limit, window.seconds, window.policy)
+            if seen := self._seen.get((agent, window.policy)):
+                seen.remaining = max(0, seen.remaining - cost)
+
+    async def states(self, agent: str) -> list[tuple[Window, int, int]]:
+        """Each window of the agent with its units left and the seconds until some come back."""
+        found = []
+        for window in self._plan.windows(agent):
+            seen = self._seen.get((agent, window.policy))
+            now = time()
+            if seen is None or now - seen.read > REFRESH_SECONDS:
+                remaining, reset = await self._read(window, agent)
+            else:
+                remaining, reset = seen.remaining, seen.reset
+            found.append((window, remaining, max(0, math.ceil(reset - now))))
+        return found
+
+    async def headers(self, agent: str) -> list[tuple[bytes, bytes]]:
+        """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
+        states = await self.states(agent)
+        policy = ", ".join(f'"{window.policy}";q={window.limit};w={window.seconds}' for window, _, _ in states)
+        state = ", ".join(f'"{window.policy}";r={remaining};t={wait}' for window, remaining, wait in states)
+        return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
+
+    async def count_locally(self, window: Window, key: str) -> RateLimited | None:
+        """Counts one event of `key` in this process only; what to answer when that was too many."""
+        if await self._local.hit(window.item, key):
+            return None
+        reset, _ = await self._local.get_window_stats(window.item, key)
+        wait = max(1, math.ceil(reset - time()))
+        return RateLimited(wait, window.limit, window.seconds, window.policy)
+
+    async def close(self) -> None:
+        if self._probe is not None:
+            self._probe.cancel()
+        if isinstance(self._redis, RedisStorage):
+            await self._redis.bridge.get_connection().aclose()
+
+    async def _hit(self, window: Window, agent: str, cost: int) -> bool:
+        if self._shared is not None and not self.degraded:
+            try:
+                return await self._shared.hit(window.item, agent, cost=cost)
+            except StorageError as error:
+                self._fall_back(error)
+        return await self._local.hit(window.item, agent, cost=cost)
+
+    async def _read(self, window: Window, agent: str) -> tuple[int, float]:
+        limiter = self._local
+        if self._shared is not None and not self.degraded:
+            limiter = self._shared
+        try:
+            reset, remaining = await limiter.get_window_stats(window.item, agent)
+        except StorageError as error:
+            self._fall_back(error)
+            reset, remaining = await self._local.get_window_stats(window.item, agent)
+        self._seen[agent, window.policy] = _Seen(remaining, reset, time())
+        return remaining, reset
+
+    def _fall_back(self, error: StorageError) -> None:
+        if self._probe is None:
+            cause = type(error.__cause__ or error).__name__
+            _log.warning("limits_local", reason=cause, remedy="limits.redis_url does not answer; counting in memory")
+            self._seen.clear()
+            self._probe = asyncio.create_task(self._await_redis())
+
+    async def _await_redis(self) -> None:
+        assert self._shared is not None
+        while True:
+            await asyncio.sleep(PROBE_SECONDS)
+            # a hit, not a ping: a Redis that is full or read-only answers pings too
+            with suppress(StorageError):
+                await self._shared.hit(_PROBE)
+                break
+        self._seen.clear()
+        self._probe = None
+        _log.info("limits_shared", reason="Redis answers again")

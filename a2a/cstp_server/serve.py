@@ -1,0 +1,69 @@
+"""Runs the application on a socket until it is told to stop."""
+
+import socket
+from ipaddress import ip_address
+from types import FrameType
+
+import uvicorn
+
+from cognition_engines.errors import ConfigurationError
+from cstp_server.app import create_app
+from cstp_server.http import Gate
+from cstp_server.protocol import capped_protocol
+from cstp_server.settings import Settings
+
+
+class _Server(uvicorn.Server):
+    """Closes the gate as soon as a signal asks to stop, so that new calls on open connections get a 503."""
+
+    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
+        super().__init__(config)
+        self._gate = gate
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._gate.draining = True
+        super().handle_exit(sig, frame)
+
+
+def bind(settings: Settings) -> socket.socket:
+    """A listening socket on the configured address. Raises ConfigurationError with what to do."""
+    host, port = settings.server.host, settings.server.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port} ({error.strerror or error}); stop what does, or choose another --port"
+        ) from error
+    listener.listen(2048)
+    listener.set_inheritable(True)
+    return listener
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server on `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    """Serves until SIGTERM or SIGINT; accepted calls get `server.grace_seconds` to finish."""
+    server = settings.server
+    gate = Gate(server.max_in_flight, server.max_queue)
+    config = uvicorn.Config(
+        create_app(settings, gate),
+        http=capped_protocol(server.max_header_bytes, server.max_headers),
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=int(server.grace_seconds),
+    )
+    _Server(config, gate).run(sockets=[listener])

@@ -1,0 +1,230 @@
+"""Every setting, with its default and the reason for it; and where each value came from.
+
+A value is taken from the first that has it: flags, `CSTP_*` environment variables (`__` between section and name),
+the file given with --config, else `config/server.yaml` of the working folder, else the file that ships with the
+server. The shipped file and `docs/configuration.md` are generated from this module.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+
+from cognition_engines.errors import ConfigurationError
+
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+
+class Section(BaseModel):
+    """A group of settings; an unknown name in it is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class ServerSettings(Section):
+    """The HTTP side."""
+
+    host: str = Field("127.0.0.1", description="Loopback only, until somebody decides otherwise.")
+    port: int = Field(8100, ge=0, le=65535, description="0 takes any free port and prints it.")
+    max_body_bytes: Positive = Field(1_048_576, description="A larger request is refused with 413.")
+    max_header_bytes: Positive = Field(16_384, description="Larger request headers are refused with 400.")
+    max_headers: Positive = Field(64, description="More request headers than this are refused with 400.")
+    max_batch: Positive = Field(100, description="A longer batch is refused whole.")
+    batch_concurrency: Positive = Field(8, description="So many elements of one batch run at a time.")
+    max_in_flight: Positive = Field(64, description="So many requests run at a time; the next ones wait.")
+    max_queue: int = Field(64, ge=0, description="So many requests may wait; the next is refused with 503.")
+    grace_seconds: Seconds = Field(10.0, description="On SIGTERM, what was accepted has so long to finish.")
+    trusted_proxies: tuple[str, ...] = Field(
+        (), description="Networks (CIDR) whose X-Forwarded-For is believed; none unless named."
+    )
+
+
+class AgentSettings(Section):
+    """The agent whose knowledge is served."""
+
+    id: str = Field("cstp", min_length=1, max_length=128, description="The name that answers carry as `agent`.")
+
+
+class StoreSettings(Section):
+    """The records."""
+
+    url: str | None = Field(None, description="SQLite in the data folder, or postgresql://user:password@host/name.")
+    threads: Positive = Field(4, description="Concurrent reads; SQLite gains nothing from more.")
+    deadline_seconds: Seconds = Field(5.0, description="A read that takes longer fails as -32003.")
+
+
+class VectorSettings(Section):
+    """Nearest neighbours."""
+
+    url: str | None = Field(None, description="Chroma in the data folder, or http://host:port of a Chroma server.")
+    threads: Positive = Field(2, description="Concurrent searches; one per core is as fast as it gets.")
+    deadline_seconds: Seconds = Field(5.0, description="A search that takes longer fails as -32003.")
+
+
+class EmbeddingSettings(Section):
+    """From text to vector."""
+
+    model: str = Field("minilm", description="minilm (ships with the server), onnx, none, or chroma:NAME.")
+    path: str | None = Field(None, description="For onnx: the folder with model.onnx and tokenizer.json.")
+    pooling: Literal["mean", "cls"] = Field("mean", description="For onnx: how token vectors become one.")
+    query_prefix: str = Field("", description="For onnx: put before every query, where the model wants it.")
+    text_prefix: str = Field("", description="For onnx: put before every text, where the model wants it.")
+    settings: dict[str, Any] = Field({}, description="For chroma:NAME: the function's own settings; keys from the environment.")
+    threads: Positive = Field(2, description="Texts embedded at a time.")
+    deadline_seconds: Seconds = Field(5.0, description="A query that takes longer to embed fails as -32003.")
+    cache_size: Positive = Field(1024, description="Query texts whose vectors are kept.")
+
+
+class LimitSettings(Section):
+    """What each agent may spend."""
+
+    default: str = Field("600/minute", description='One or more windows for every agent: "600/minute; 40/second".')
+    agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
+    costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        {}, description="Units a call of a method takes; 1, and 2 for searches, unless named here."
+    )
+    redis_url: str | None = Field(None, description="redis://host:port/0 shares the limits between servers.")
+    redis_timeout_seconds: Seconds = Field(0.1, description="Then the local limiter takes over.")
+    auth_failures: str = Field("30/minute", description="Wrong tokens per client address; then 429.")
+
+
+class AuthSettings(Section):
+    """Tokens."""
+
+    tokens_file: str | None = Field(None, description="tokens.json in the data folder unless named; digests only.")
+    reload_seconds: Annotated[float, Field(gt=0, le=5)] = Field(
+        1.0, description="A new or revoked token counts after so long at most."
+    )
+
+
+class LogSettings(Section):
+    """One line per call, on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field("info", description="info has one line per call.")
+    format: Literal["auto", "json", "pretty"] = Field("auto", description="auto is pretty on a terminal, else JSON.")
+
+
+class Settings(Section):
+    """All settings."""
+
+    data_dir: Path = Field(Path("data"), description="One folder holds everything: records, indexes, tokens.")
+    server: ServerSettings = ServerSettings()
+    agent: AgentSettings = AgentSettings()
+    store: StoreSettings = StoreSettings()
+    vectors: VectorSettings = VectorSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    limits: LimitSettings = LimitSettings()
+    auth: AuthSettings = AuthSettings()
+    log: LogSettings = LogSettings()
+
+    @property
+    def store_url(self) -> str:
+        return self.store.url or f"sqlite:///{(self.data_dir / 'records.sqlite3').absolute()}"
+
+    @property
+    def tokens_path(self) -> Path:
+        return Path(self.auth.tokens_file) if self.auth.tokens_file else self.data_dir / "tokens.json"
+
+    @property
+    def indexes_path(self) -> Path:
+        return self.data_dir / "indexes"
+
+
+class _Environment(BaseSettings):
+    """The same names as `Settings`, read from CSTP_* only."""
+
+    model_config = SettingsConfigDict(env_prefix="CSTP_", env_nested_delimiter="__", env_ignore_empty=True)
+    data_dir: Path = Path()
+    server: ServerSettings = ServerSettings()
+    agent: AgentSettings = AgentSettings()
+    store: StoreSettings = StoreSettings()
+    vectors: VectorSettings = VectorSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    limits: LimitSettings = LimitSettings()
+    auth: AuthSettings = AuthSettings()
+    log: LogSettings = LogSettings()
+
+
+Layer = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings in force, and for each dotted name the place its value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def shipped_file() -> Path:
+    """The settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
+    packaged = Path(str(files("cstp_server"))) / "config" / "server.yaml"
+    return packaged if packaged.is_file() else Path(__file__).parents[2] / "config" / "server.yaml"
+
+
+def _read_file(path: Path) -> Layer:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as YAML ({type(error).__name__})") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path}: must hold sections such as `server:`, not a {type(content).__name__}")
+    return content
+
+
+def _leaves(layer: Layer, prefix: str = "") -> dict[str, object]:
+    """Dotted names to values. A mapping is a section only where Settings has one of that name."""
+    found: dict[str, object] = {}
+    for name, value in layer.items():
+        if not prefix and isinstance(value, Mapping) and name != "data_dir":
+            found |= _leaves(value, f"{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found
+
+
+def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
+    tree: dict[str, Any] = {}
+    for name, value in leaves.items():
+        section, _, key = name.partition(".")
+        if key:
+            tree.setdefault(section, {})[key] = value
+        else:
+            tree[section] = value
+    return tree
+
+
+def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Loaded:
+    """Merges the layers. `flags` has dotted names (`server.port`); None values count as not given.
+
+    Raises ConfigurationError naming each wrong setting and the place it came from.
+    """
+    local = Path("config/server.yaml")
+    path = config or (local if local.is_file() else shipped_file())
+    if config is not None and not config.is_file():
+        raise ConfigurationError(f"{config}: no such settings file")
+    leaves: dict[str, object] = {}
+    origins: dict[str, str] = dict.fromkeys(_leaves(Settings().model_dump()), "default")
+    environment = _leaves(EnvSettingsSource(_Environment)())
+    given = {name: value for name, value in flags.items() if value is not None}
+    for layer, origin in ((_leaves(_read_file(path)), str(path)), (environment, "environment"), (given, "flag")):
+        leaves |= layer
+        for name in layer:
+            variable = "CSTP_" + name.upper().replace(".", "__")
+            origins[name] = f"environment {variable}" if origin == "environment" else origin
+    try:
+        return Loaded(Settings.model_validate(_nest(leaves)), origins)
+    except ValidationError as error:
+        lines = []
+        for details in error.errors(include_url=False, include_input=False):
+            name = ".".join(str(step) for step in details["loc"])
+            lines.append(f"{name}: {details['msg']} (from {origins.get(name, path)})")
+        raise ConfigurationError("\n".join(lines)) from None

@@ -1,0 +1,215 @@
+"""Bearer tokens: made here, kept as digests in one file, looked up on every request.
+
+A token reads `cstp_<id>_<secret>`; the secret has 256 random bits. The file (mode 0600, replaced atomically) holds
+the SHA-256 of each secret, never the secret.
+"""
+
+import fcntl
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.models import SENSITIVITIES, Viewer
+
+SCOPES: Final = ("read", "write", "admin")
+LIVE_PER_AGENT: Final = 2  # one in use and its successor
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is kept of one token. `projects` None is no restriction; times are ISO 8601 UTC."""
+
+    id: str
+    agent: str
+    digest: str
+    scopes: tuple[str, ...]
+    clearance: str
+    projects: tuple[str, ...] | None
+    created: str
+    expires: str
+    revoked: str | None = None
+
+    def live(self, now: datetime) -> bool:
+        return self.revoked is None and now < self.expires_at
+
+    @property
+    def expires_at(self) -> datetime:
+        return datetime.fromisoformat(self.expires)
+
+    @property
+    def viewer(self) -> Viewer:
+        projects = None if self.projects is None else frozenset(self.projects)
+        return Viewer(clearance=SENSITIVITIES[self.clearance], projects=projects)
+
+
+class TokenRefused(Exception):
+    """A token cannot be made, rotated or revoked; the message says why and what to do."""
+
+
+def read_tokens(path: Path) -> tuple[Token, ...]:
+    """All tokens of the file, none if there is no file. Raises ConfigurationError for a damaged one."""
+    try:
+        entries = json.loads(path.read_bytes())["tokens"]
+        return tuple(
+            Token(**{**entry, "scopes": tuple(entry["scopes"]), "projects": _tuple(entry["projects"])})
+            for entry in entries
+        )
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{path}: is not a readable token file ({type(error).__name__})") from error
+
+
+def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _write(path: Path, tokens: Sequence[Token]) -> None:
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"tokens": [asdict(token) for token in tokens]}, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def create_token(
+    path: Path,
+    agent: str,
+    *,
+    scopes: Sequence[str] = ("read",),
+    lifetime: timedelta,
+    clearance: str = "normal",
+    projects: Sequence[str] | None = None,
+) -> tuple[Token, str]:
+    """Adds a token and returns it with its text, which exists nowhere else. Raises TokenRefused."""
+    if not agent.strip() or not agent.isprintable() or len(agent) > 128:
+        raise TokenRefused("--agent must be 1 to 128 printable characters")
+    if unknown := [scope for scope in scopes if scope not in SCOPES]:
+        raise TokenRefused(f"--scope {unknown[0]!r} is not one of {', '.join(SCOPES)}")
+    if clearance not in SENSITIVITIES:
+        raise TokenRefused(f"--clearance must be one of {', '.join(SENSITIVITIES)}")
+    if projects is not None and any(not project.strip() for project in projects):
+        raise TokenRefused("--project must not be blank")
+    now = datetime.now(UTC)
+    secret = secrets.token_hex(32)
+    token = Token(
+        id=secrets.token_hex(6),
+        agent=agent,
+        digest=sha256(secret.encode()).hexdigest(),
+        scopes=tuple(dict.fromkeys(scopes)),
+        clearance=clearance,
+        projects=None if projects is None else tuple(dict.fromkeys(projects)),
+        created=now.isoformat(timespec="seconds"),
+        expires=(now + lifetime).isoformat(timespec="seconds"),
+    )
+    with _locked(path):
+        tokens = read_tokens(path)
+        live = [other.id for other in tokens if other.agent == agent and other.live(now)]
+        if len(live) >= LIVE_PER_AGENT:
+            raise TokenRefused(
+                f"{agent} already has {LIVE_PER_AGENT} live tokens ({', '.join(live)}); "
+                f"revoke one first: cstp token revoke {live[0]}"
+            )
+        _write(path, (*tokens, token))
+    return token, f"cstp_{token.id}_{secret}"
+
+
+def revoke_token(path: Path, token_id: str) -> Token:
+    """Ends a token now. Raises TokenRefused when there is none of that id."""
+    with _locked(path):
+        tokens = read_tokens(path)
+        found = next((token for token in tokens if token.id == token_id), None)
+        if found is None:
+            raise TokenRefused(f"no token has the id {token_id!r}; see: cstp token list")
+        ended = replace(found, revoked=found.revoked or datetime.now(UTC).isoformat(timespec="seconds"))
+        _write(path, [ended if token.id == token_id else token for token in tokens])
+    return ended
+
+
+def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: timedelta) -> tuple[Token, str]:
+    """Makes a successor with the same rights; the old token ends after `overlap`. Raises TokenRefused."""
+    old = next((token for token in read_tokens(path) if token.id == token_id), None)
+    now = datetime.now(UTC)
+    if old is None or not old.live(now):
+        raise TokenRefused(f"no live token has the id {token_id!r}; see: cstp token list")
+    token, text = create_token(
+        path, old.agent, scopes=old.scopes, lifetime=lifetime, clearance=old.clearance, projects=old.projects
+    )
+    until = min(old.expires_at, now + overlap).isoformat(timespec="seconds")
+    with _locked(path):
+        _write(path, [replace(t, expires=until) if t.id == token_id else t for t in read_tokens(path)])
+    return token, text
+
+
+class TokenBook:
+    """The tokens as last read; looks at the file again at most once in `reload_seconds`.
+
+    A file that becomes unreadable keeps the last good state and is told through `problem`.
+    """
+
+    def __init__(self, path: Path, reload_seconds: float) -> None:
+        self._path = path
+        self._reload_seconds = reload_seconds
+        self._checked = float("-inf")
+        self._stamp: tuple[int, int, int] | None = None
+        self._by_id: Mapping[str, Token] = {}
+        self.problem: str | None = None
+
+    def refresh(self, clock: float) -> None:
+        """Reads the file again if it changed; `clock` is monotonic seconds."""
+        if clock - self._checked < self._reload_seconds:
+            return
+        self._checked = clock
+        try:
+            status = self._path.stat()
+            stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
+        except FileNotFoundError:
+            self._by_id, self._stamp, self.problem = {}, None, None
+            return
+        if stamp == self._stamp:
+            return
+        try:
+            self._by_id = {token.id: token for token in read_tokens(self._path)}
+            self._stamp, self.problem = stamp, None
+        except ConfigurationError as error:
+            self.problem = str(error)
+
+    def find(self, presented: bytes, now: datetime) -> Token | None:
+        """The live token that `presented` (the bytes after `Bearer `) is, or None. Constant work either way."""
+        prefix, _, rest = presented.partition(b"_")
+        token_id, _, secret = rest.partition(b"_")
+        token = self._by_id.get(token_id.decode("latin-1"))
+        digest = sha256(secret).hexdigest().encode()
+        expected = token.digest.encode() if token is not None else b"0" * 64
+        same = hmac.compare_digest(digest, expected)
+        return token if token is not None and same and prefix == b"cstp" and token.live(now) else None
+
+    def live_count(self, now: datetime) -> int:
+        return sum(token.live(now) for token in self._by_id.values())

@@ -1,0 +1,27 @@
+"""What can go wrong below the wire.
+
+EngineError
+├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
+├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
+└── FolderInUse          another process holds the indexes of this folder
+"""
+
+
+class EngineError(Exception):
+    """Anything that the skills raise on purpose."""
+
+
+class ComponentFailed(EngineError):
+    """A part is down, timed out or answered wrongly. `component` is its short public name."""
+
+    def __init__(self, component: str, detail: str) -> None:
+        super().__init__(f"{component}: {detail}")
+        self.component = component
+
+
+class ConfigurationError(EngineError):
+    """A setting, model file or folder cannot be used."""
+
+
+class FolderInUse(EngineError):
+    """Another process holds the indexes of this folder."""
