@@ -107,8 +107,8 @@ def parse_params(model: type[W], members: object) -> W:
         params = model.model_validate(normal)
     except ValidationError as error:
         for details in error.errors(include_url=False, include_input=False):
-            violations += [found for found in _violations(details) if found not in violations]
-        raise InvalidParams(violations) from None
+            violations += _violations(details)
+        raise InvalidParams(list(dict.fromkeys(violations))) from None
     if violations:
         raise InvalidParams(violations)
     return params

@@ -13,7 +13,15 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
+from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.columns import Bools, Floats, Ints, Snapshot
+from cognition_engines.indexes.following import Indexes
+from cognition_engines.models import Filters, Match, Mode, Viewer
+from cognition_engines.records.store import Records
+from cognition_engines.search import CANDIDATES, Ranked, accepts, distances, fuse, keyword_leg, semantic_leg
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,3 +94,105 @@ class Pool:
         failure = ComponentFailed(self.component, type(error).__name__)
         failure.__cause__ = error
         return failure
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a caller asks of the decisions."""
+
+    text: str
+    filters: Filters
+    viewer: Viewer
+    limit: int
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """One pool per component."""
+
+    embedder: Pool
+    keywords: Pool
+    vectors: Pool
+    records: Pool
+
+    def close(self) -> None:
+        for pool in (self.embedder, self.keywords, self.vectors, self.records):
+            pool.close()
+
+
+class Decisions:
+    """The decision skills for an event loop: each part in its own pool, the legs of a search at the same time."""
+
+    def __init__(self, records: Records, indexes: Indexes, embeddings: QueryCache | None, pools: Pools) -> None:
+        self._records = records
+        self._indexes = indexes
+        self._embeddings = embeddings
+        self._pools = pools
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that this server has, its default first."""
+        return tuple(Mode) if self._embeddings is not None else (Mode.KEYWORD,)
+
+    async def query(self, question: Question) -> list[Match]:
+        """The best decisions, in order. Raises ComponentFailed naming the part that did not answer."""
+        snapshot = self._indexes.snapshot
+        embedding = asyncio.ensure_future(self._embed(question))
+        try:
+            if question.mode is Mode.SEMANTIC:
+                vector = await embedding
+                ranked = await self._pools.vectors.run(self._by_meaning, snapshot, question, vector)
+            else:
+                mask, words = await self._pools.keywords.run(self._by_words, snapshot, question)
+                vector = await embedding
+                ranked = Ranked(words.rows[: question.limit], words.scores[: question.limit])
+                if question.mode is Mode.HYBRID and vector is not None:
+                    ranked = await self._pools.vectors.run(self._by_both, snapshot, question, mask, words, vector)
+        finally:
+            embedding.cancel()
+        return await self._matches(snapshot, question, ranked.rows, vector)
+
+    async def _embed(self, question: Question) -> Floats | None:
+        """The query's vector; None where keyword search has to do without."""
+        if self._embeddings is None:
+            return None
+        if question.mode is not Mode.KEYWORD and self._indexes.vectors is not None:
+            self._indexes.vectors.check()
+        try:
+            return await self._pools.embedder.run(self._embeddings.embed_query, question.text)
+        except ComponentFailed:
+            if question.mode is not Mode.KEYWORD:
+                raise
+            return None
+
+    def _by_meaning(self, snapshot: Snapshot, question: Question, vector: Floats | None) -> Ranked:
+        assert vector is not None  # the handler offers no semantic mode without a model
+        mask = snapshot.mask(question.filters, question.viewer)
+        return semantic_leg(snapshot, mask, vector, question.limit, self._indexes.vectors)
+
+    def _by_words(self, snapshot: Snapshot, question: Question) -> tuple[Bools, Ranked]:
+        mask = snapshot.mask(question.filters, question.viewer)
+        limit = CANDIDATES if question.mode is Mode.HYBRID else question.limit
+        return mask, keyword_leg(snapshot, mask, question.text, limit, self._indexes.keywords)
+
+    def _by_both(
+        self, snapshot: Snapshot, question: Question, mask: Bools, words: Ranked, vector: Floats
+    ) -> Ranked:
+        meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, self._indexes.vectors)
+        return fuse(snapshot, meaning, words, question.text, vector, self._indexes.keywords, question.limit)
+
+    async def _matches(
+        self, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None
+    ) -> list[Match]:
+        if not len(rows):
+            return []
+        keys: list[int] = snapshot.keys[rows].tolist()
+        found = await self._pools.records.run(self._records.by_keys, keys, question.viewer)
+        matches = []
+        for row, key, distance in zip(rows.tolist(), keys, distances(snapshot, np.asarray(rows), vector), strict=True):
+            stored = found.get(key)
+            # a record may have changed since the snapshot: then the filters are asked again
+            if stored is not None and (stored.seq == snapshot.seqs[row] or accepts(question.filters, stored.decision)):
+                matches.append(Match(stored.decision, distance))
+        return matches

@@ -1,5 +1,6 @@
 """Builds the application: everything it works with is made in its lifespan and passed down."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from time import monotonic
@@ -10,10 +11,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from cstp.methods.registry import METHODS
+from cstp_server.adapters import Decisions, Pool, Pools
 from cstp_server.auth import parse_networks
 from cstp_server.dispatch import Dispatcher
+from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint, healthz
+from cstp_server.knowledge import open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
@@ -45,10 +49,13 @@ def create_app(settings: Settings, gate: Gate | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
+        opened = await asyncio.to_thread(open_knowledge, settings)
         limiter = Limiter(plan, redis)
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())
-        methods = system_methods(limiter, settings.agent.id)
+        pools = _pools(settings)
+        decisions = Decisions(opened.records, opened.indexes, opened.embeddings, pools)
+        methods = (*system_methods(limiter, settings.agent.id), *decision_methods(decisions, settings.agent.id))
         parts = Parts(
             dispatcher=Dispatcher(methods, limiter, max_batch=server.max_batch, concurrency=server.batch_concurrency),
             limiter=limiter,
@@ -58,8 +65,12 @@ def create_app(settings: Settings, gate: Gate | None = None) -> Starlette:
             proxies=proxies,
             max_body_bytes=server.max_body_bytes,
         )
-        yield {"parts": parts}
-        await limiter.close()
+        try:
+            yield {"parts": parts}
+        finally:
+            pools.close()
+            await limiter.close()
+            await asyncio.to_thread(opened.close)
 
     app = Starlette(
         routes=[Route("/cstp", Endpoint(cstp_endpoint)), Route("/healthz", Endpoint(healthz))],
@@ -67,3 +78,13 @@ def create_app(settings: Settings, gate: Gate | None = None) -> Starlette:
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _pools(settings: Settings) -> Pools:
+    store, vectors, embedding = settings.store, settings.vectors, settings.embedding
+    return Pools(
+        embedder=Pool("embedder", embedding.threads, embedding.deadline_seconds),
+        keywords=Pool("keywords", vectors.threads, vectors.deadline_seconds),
+        vectors=Pool("vectors", vectors.threads, vectors.deadline_seconds),
+        records=Pool("records", store.threads, store.deadline_seconds),
+    )

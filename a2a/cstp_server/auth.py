@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from time import monotonic
 
 from cognition_engines.errors import ConfigurationError
@@ -43,7 +43,12 @@ def parse_networks(networks: Sequence[str]) -> tuple[Network, ...]:
 
 def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Network]) -> str:
     """The caller's address: the peer, or behind trusted proxies the last hop that is not one of them."""
-    hops = [hop.strip() for name, value in headers if name == b"x-forwarded-for" for hop in value.decode("latin-1").split(",")]
+    hops = [
+        hop.strip()
+        for name, value in headers
+        if name == b"x-forwarded-for"
+        for hop in value.decode("latin-1").split(",")
+    ]
     address = peer
     while _within(address, proxies) and hops:
         address = hops.pop()
@@ -52,6 +57,9 @@ def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Netwo
 
 def _within(address: str, networks: Sequence[Network]) -> bool:
     try:
-        return any(ip_address(address) in network for network in networks)
+        parsed = ip_address(address)
     except ValueError:
         return False
+    # an IPv4 peer of a socket that listens on both families
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return any((mapped or parsed) in network for network in networks)

@@ -70,8 +70,8 @@ class Dispatcher:
             return self._refuse(error, call)
         if not isinstance(document, list):
             request = read_requests([document], body, batch=False)[0]
-            reply, error = await self._answer(request, call)
-            return Answer(None if reply is None else orjson.dumps(reply), error)
+            reply, refusal = await self._answer(request, call)
+            return Answer(None if reply is None else orjson.dumps(reply), refusal)
         if not 1 <= len(document) <= self._max_batch:
             return self._refuse(InvalidRequest(), call)
         turn = asyncio.Semaphore(self._concurrency)
@@ -110,7 +110,7 @@ class Dispatcher:
         return reply, outcome.error
 
     async def _dispatch(self, request: Request, call: Call, outcome: "_Outcome") -> Reply:
-        element = {"jsonrpc": "2.0", "method": request.method, "params": request.params, "id": 0}
+        element = {"jsonrpc": "2.0", "method": request.method, "params": [request.params], "id": 0}
         response = await dispatch_to_response(
             element,
             self._functions,
@@ -144,15 +144,15 @@ def _plain(response: Response) -> Reply:
 
 
 def _as_jsonrpc(bound: AnyBound) -> Any:
-    """The method as jsonrpcserver calls it: any params, never an exception."""
+    """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception."""
 
-    async def run(context: tuple[Call, _Outcome], /, *args: object, **members: object) -> Result:
+    async def run(context: tuple[Call, _Outcome], sent: object, /) -> Result:
         call, outcome = context
         try:
             scope = bound.method.scope
             if scope is not None and scope not in call.token.scopes:
                 raise Forbidden(scope)
-            params = parse_params(bound.method.params, members if not args else list(args))
+            params = parse_params(bound.method.params, sent)
             result = await bound.handle(params, call)
             return Success(orjson.Fragment(result.model_dump_json()))
         except CstpError as error:

@@ -51,7 +51,9 @@ def _check_depth(document: object) -> None:
         if not containers:
             return
         level = [
-            inner for value in containers for inner in (value.values() if type(value) is dict else value)  # type: ignore[attr-defined]
+            inner
+            for value in containers
+            for inner in (value.values() if type(value) is dict else value)  # type: ignore[attr-defined]
         ]
     raise ParseError
 
@@ -59,18 +61,19 @@ def _check_depth(document: object) -> None:
 def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> list[Request | Malformed]:
     """Checks each element of a batch, or the one element of a single request, against JSON-RPC 2.0."""
     literals = None
-    if any(type(element) is dict and type(element.get("id")) is float for element in elements):
-        literals = _float_ids(body, batch=batch)
+    numbers = [element.get("id") for element in elements if type(element) is dict]
+    # -0 reads as the integer 0
+    if any(type(number) is float for number in numbers) or (0 in numbers and b"-0" in body):
+        literals = _literal_ids(body, batch=batch)
     return [_read(element, literals[index] if literals else None) for index, element in enumerate(elements)]
 
 
-def _read(element: object, float_id: orjson.Fragment | None) -> Request | Malformed:
+def _read(element: object, literal_id: orjson.Fragment | None) -> Request | Malformed:
     if type(element) is not dict:
         return Malformed(None, InvalidRequest())
     identifier = element.get("id")
-    if type(identifier) is float:
-        identifier = float_id
-        readable = float_id is not None
+    if literal_id is not None:
+        identifier, readable = literal_id, True
     else:
         integer = type(identifier) is int and ID_MIN <= identifier <= ID_MAX
         readable = identifier is None or type(identifier) is str or integer
@@ -85,15 +88,19 @@ def _read(element: object, float_id: orjson.Fragment | None) -> Request | Malfor
 _NO_PARAMS: Final[dict[str, object]] = {}
 
 
-def _float_ids(body: bytes, *, batch: bool) -> list[orjson.Fragment | None]:
-    """The digits of each fractional id as they were sent; None where the id is an integer too large to be one.
+def _literal_ids(body: bytes, *, batch: bool) -> list[orjson.Fragment | None]:
+    """The digits of each fractional id, and of -0, as they were sent; None for every other id.
 
     The fast parser keeps a double, which cannot echo every number; this second reading is rare.
     """
-    document = json.loads(body, parse_float=_Digits)
+    document = json.loads(body, parse_float=_Digits, parse_int=_integer)
     elements = document if batch else [document]
     ids = [element.get("id") if type(element) is dict else None for element in elements]
     return [orjson.Fragment(str(value)) if isinstance(value, _Digits) else None for value in ids]
+
+
+def _integer(text: str) -> object:
+    return _Digits(text) if text == "-0" else int(text)
 
 
 class _Digits(str):

@@ -6,8 +6,8 @@ nothing waits for it. A background probe brings it back.
 
 import asyncio
 import math
-from contextlib import suppress
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from time import time
 from typing import Any, Final

@@ -1,17 +1,77 @@
-"""uvicorn's HTTP protocol with a cap on request headers; without one it takes any amount."""
+"""uvicorn's HTTP protocol, made safe where it trusts the peer.
 
+Heads and trailers have a cap, endless ones included; trailers are no headers; an offer to upgrade is ignored and its
+body kept; a refused client can read the 400 before the connection goes.
+"""
 
+from asyncio import get_running_loop
+from typing import Final
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+LINGER_SECONDS: Final = 2.0
+_PIECE: Final = 4096  # heads are parsed in pieces, so that the cap also holds inside one header
+_REFUSAL: Final = b"Invalid HTTP request received."
+_OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
+
+
+class _TooLarge(Exception):
+    """The head or the trailers of a request exceed the cap."""
 
 
 def capped_protocol(max_bytes: int, max_headers: int) -> type[HttpToolsProtocol]:
     """A protocol class that answers 400 to a request whose line and headers are larger than allowed."""
 
     class CappedProtocol(HttpToolsProtocol):
-        _seen = 0
+        _seen = 0  # bytes of finished headers
+        _unfinished = 0  # bytes since anything was finished
+        _progress = False
+        _in_head = True
+        _offered = False
+        _refused = False
+
+        def data_received(self, data: bytes) -> None:
+            if self._refused:
+                return
+            self._unset_keepalive_if_required()
+            try:
+                self._feed(data)
+            except (HttpParserError, _TooLarge):
+                self.logger.warning(_REFUSAL.decode())
+                self.send_400_response(_REFUSAL.decode())
+
+        def _feed(self, data: bytes) -> None:
+            at = 0
+            while at < len(data):
+                piece = data[at : at + _PIECE] if self._in_head else data[at:]
+                at += len(piece)
+                self._progress = False
+                try:
+                    self.parser.feed_data(piece)
+                except HttpParserUpgrade as pause:
+                    if not self._offered:
+                        return  # CONNECT: it gets its 405, what follows has no meaning
+                    at += pause.args[0] - len(piece)
+                    self._parse_without_offer()
+                if not self._progress:
+                    self._unfinished += len(piece)
+                    if self._unfinished > max_bytes:
+                        raise _TooLarge
+
+        def _parse_without_offer(self) -> None:
+            """Reads the same head again; with an offer to upgrade in it the parser would skip the body."""
+            line = self.parser.get_method() + b" " + self.url + b" HTTP/" + self.parser.get_http_version().encode()
+            fields = [name + b": " + value for name, value in self.headers if name not in _OFFER]
+            if not self.parser.should_keep_alive():
+                fields.append(b"connection: close")
+            self._offered = False
+            self.parser = HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+            self.parser.feed_data(b"\r\n".join([line, *fields, b"", b""]))
 
         def on_message_begin(self) -> None:
-            self._seen = 0
+            self._seen = self._unfinished = 0
             super().on_message_begin()
 
         def on_url(self, url: bytes) -> None:
@@ -20,15 +80,51 @@ def capped_protocol(max_bytes: int, max_headers: int) -> type[HttpToolsProtocol]
 
         def on_header(self, name: bytes, value: bytes) -> None:
             self._count(len(name) + len(value) + 4)
+            if not self._in_head:
+                return
             super().on_header(name, value)
             if len(self.headers) > max_headers:
-                raise ValueError("too many headers")
+                raise _TooLarge
 
         def _count(self, size: int) -> None:
             self._seen += size
             if self._seen > max_bytes:
-                raise ValueError("headers too large")
+                raise _TooLarge
+
+        def on_headers_complete(self) -> None:
+            self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+            if not self._offered:
+                self._advance(in_head=False)
+                super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self._advance(in_head=False)
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            if not self._offered:
+                self._advance(in_head=True)
+                super().on_message_complete()
+
+        def _advance(self, *, in_head: bool) -> None:
+            self._in_head = in_head
+            self._progress = True
+            self._unfinished = 0
+
+        def send_400_response(self, msg: str) -> None:
+            """Answers, then reads on for a while: closing on unread bytes would take the answer from the client."""
+            self._refused = True
+            if self.cycle is not None and not self.cycle.response_complete:
+                self.cycle.disconnected = True
+                self.cycle.message_event.set()
+            self.pipeline.clear()
+            self.transport.write(
+                b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
+                b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(msg), msg.encode())
+            )
+            if self.transport.can_write_eof():
+                self.transport.write_eof()
+            self.flow.resume_reading()
+            get_running_loop().call_later(LINGER_SECONDS, self.transport.close)
 
     return CappedProtocol
-
-

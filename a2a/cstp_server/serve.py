@@ -1,5 +1,6 @@
 """Runs the application on a socket until it is told to stop."""
 
+import math
 import socket
 from ipaddress import ip_address
 from types import FrameType
@@ -51,10 +52,9 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def serve(settings: Settings, listener: socket.socket) -> None:
-    """Serves until SIGTERM or SIGINT; accepted calls get `server.grace_seconds` to finish."""
+def make_server(settings: Settings, gate: Gate) -> uvicorn.Server:
+    """The application as a server that has yet to be run on a socket. Raises ConfigurationError for wrong settings."""
     server = settings.server
-    gate = Gate(server.max_in_flight, server.max_queue)
     config = uvicorn.Config(
         create_app(settings, gate),
         http=capped_protocol(server.max_header_bytes, server.max_headers),
@@ -64,6 +64,12 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=int(server.grace_seconds),
+        timeout_graceful_shutdown=math.ceil(server.grace_seconds),
     )
-    _Server(config, gate).run(sockets=[listener])
+    return _Server(config, gate)
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    """Serves until SIGTERM or SIGINT; accepted calls get `server.grace_seconds` to finish."""
+    gate = Gate(settings.server.max_in_flight, settings.server.max_queue)
+    make_server(settings, gate).run(sockets=[listener])

@@ -5,15 +5,16 @@ the file given with --config, else `config/server.yaml` of the working folder, e
 server. The shipped file and `docs/configuration.md` are generated from this module.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, SettingsError
 
 from cognition_engines.errors import ConfigurationError
 
@@ -75,7 +76,9 @@ class EmbeddingSettings(Section):
     pooling: Literal["mean", "cls"] = Field("mean", description="For onnx: how token vectors become one.")
     query_prefix: str = Field("", description="For onnx: put before every query, where the model wants it.")
     text_prefix: str = Field("", description="For onnx: put before every text, where the model wants it.")
-    settings: dict[str, Any] = Field({}, description="For chroma:NAME: the function's own settings; keys from the environment.")
+    settings: dict[str, Any] = Field(
+        {}, description="For chroma:NAME: the function's own settings; keys from the environment."
+    )
     threads: Positive = Field(2, description="Texts embedded at a time.")
     deadline_seconds: Seconds = Field(5.0, description="A query that takes longer to embed fails as -32003.")
     cache_size: Positive = Field(1024, description="Query texts whose vectors are kept.")
@@ -180,26 +183,40 @@ def _read_file(path: Path) -> Layer:
     return content
 
 
-def _leaves(layer: Layer, prefix: str = "") -> dict[str, object]:
-    """Dotted names to values. A mapping is a section only where Settings has one of that name."""
+_SECTIONS: Final = frozenset(name for name in Settings.model_fields if name != "data_dir")
+
+
+def _leaves(layer: Layer) -> dict[str, object]:
+    """Dotted names to values; a section without entries, as when all are commented out, gives none."""
     found: dict[str, object] = {}
-    for name, value in layer.items():
-        if not prefix and isinstance(value, Mapping) and name != "data_dir":
-            found |= _leaves(value, f"{name}.")
-        else:
-            found[f"{prefix}{name}"] = value
+    for section, value in layer.items():
+        if section in _SECTIONS and isinstance(value, Mapping):
+            found |= {f"{section}.{name}": inner for name, inner in value.items()}
+        elif section not in _SECTIONS or value is not None:
+            found[str(section)] = value
     return found
 
 
 def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
-    tree: dict[str, Any] = {}
+    tree: dict[str, Any] = {name: value for name, value in leaves.items() if "." not in name}
     for name, value in leaves.items():
         section, _, key = name.partition(".")
-        if key:
-            tree.setdefault(section, {})[key] = value
-        else:
-            tree[section] = value
+        # a section that is no mapping stays, to be refused as what it is
+        if key and isinstance(inner := tree.setdefault(section, {}), dict):
+            inner[key] = value
     return tree
+
+
+def _environment_leaves() -> dict[str, object]:
+    """What CSTP_* variables say. Raises ConfigurationError for one that names no section or holds no JSON."""
+    for variable, value in os.environ.items():
+        section, nested, _ = variable.upper().removeprefix("CSTP_").partition("__")
+        if variable.upper().startswith("CSTP_") and value and nested and section.lower() not in _SECTIONS:
+            raise ConfigurationError(f"{variable}: there is no section {section.lower()!r} in the settings")
+    try:
+        return _leaves(EnvSettingsSource(_Environment)())
+    except SettingsError as error:
+        raise ConfigurationError(f"CSTP_* environment: a variable that must hold JSON does not ({error})") from None
 
 
 def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Loaded:
@@ -213,7 +230,7 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
         raise ConfigurationError(f"{config}: no such settings file")
     leaves: dict[str, object] = {}
     origins: dict[str, str] = dict.fromkeys(_leaves(Settings().model_dump()), "default")
-    environment = _leaves(EnvSettingsSource(_Environment)())
+    environment = _environment_leaves()
     given = {name: value for name, value in flags.items() if value is not None}
     for layer, origin in ((_leaves(_read_file(path)), str(path)), (environment, "environment"), (given, "flag")):
         leaves |= layer
@@ -226,5 +243,6 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
         lines = []
         for details in error.errors(include_url=False, include_input=False):
             name = ".".join(str(step) for step in details["loc"])
-            lines.append(f"{name}: {details['msg']} (from {origins.get(name, path)})")
+            setting = ".".join(str(step) for step in details["loc"][:2])
+            lines.append(f"{name}: {details['msg']} (from {origins.get(setting, path)})")
         raise ConfigurationError("\n".join(lines)) from None

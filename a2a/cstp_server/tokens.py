@@ -15,7 +15,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.models import SENSITIVITIES, Viewer
@@ -24,19 +26,30 @@ SCOPES: Final = ("read", "write", "admin")
 LIVE_PER_AGENT: Final = 2  # one in use and its successor
 
 
+def _with_zone(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("has no time zone")
+    return text
+
+
+Instant = Annotated[str, AfterValidator(_with_zone)]
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """What is kept of one token. `projects` None is no restriction; times are ISO 8601 UTC."""
 
-    id: str
-    agent: str
-    digest: str
-    scopes: tuple[str, ...]
-    clearance: str
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    id: Annotated[str, Field(pattern=r"^[0-9a-z]+$")]
+    agent: Annotated[str, Field(min_length=1)]
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    scopes: tuple[Annotated[str, Field(pattern=f"^({'|'.join(SCOPES)})$")], ...]
+    clearance: Annotated[str, Field(pattern=f"^({'|'.join(SENSITIVITIES)})$")]
     projects: tuple[str, ...] | None
-    created: str
-    expires: str
-    revoked: str | None = None
+    created: Instant
+    expires: Instant
+    revoked: Instant | None = None
 
     def live(self, now: datetime) -> bool:
         return self.revoked is None and now < self.expires_at
@@ -58,19 +71,25 @@ class TokenRefused(Exception):
 def read_tokens(path: Path) -> tuple[Token, ...]:
     """All tokens of the file, none if there is no file. Raises ConfigurationError for a damaged one."""
     try:
-        entries = json.loads(path.read_bytes())["tokens"]
-        return tuple(
-            Token(**{**entry, "scopes": tuple(entry["scopes"]), "projects": _tuple(entry["projects"])})
-            for entry in entries
-        )
+        content = path.read_bytes()
     except FileNotFoundError:
         return ()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigurationError(f"{path}: is not a readable token file ({type(error).__name__})") from error
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        return _FILE.validate_json(content).tokens
+    except ValidationError as error:
+        place = ".".join(str(step) for step in error.errors(include_input=False)[0]["loc"]) or "its JSON"
+        raise ConfigurationError(f"{path}: is not a readable token file ({place} is wrong)") from None
 
 
-def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if values is None else tuple(values)
+@dataclass(frozen=True, slots=True)
+class _File:
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    tokens: tuple[Token, ...]
+
+
+_FILE: Final = TypeAdapter(_File)
 
 
 @contextmanager
@@ -88,6 +107,7 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
     draft = path.with_suffix(".new")
     descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o600)  # a draft left behind by a crash keeps the mode it had
         json.dump({"tokens": [asdict(token) for token in tokens]}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
@@ -117,6 +137,8 @@ def create_token(
         raise TokenRefused(f"--clearance must be one of {', '.join(SENSITIVITIES)}")
     if projects is not None and any(not project.strip() for project in projects):
         raise TokenRefused("--project must not be blank")
+    if lifetime <= timedelta(0):
+        raise TokenRefused("the lifetime of a token must be longer than nothing")
     now = datetime.now(UTC)
     secret = secrets.token_hex(32)
     token = Token(
@@ -192,6 +214,9 @@ class TokenBook:
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         except FileNotFoundError:
             self._by_id, self._stamp, self.problem = {}, None, None
+            return
+        except OSError as error:
+            self.problem = f"{self._path}: cannot be read ({error.strerror})"
             return
         if stamp == self._stamp:
             return

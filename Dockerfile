@@ -1,0 +1,34 @@
+# The virtual environment is made in the first stage and copied: the image has no compiler, no pip cache and no source tree.
+FROM python:3.13-slim AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /src
+
+# --no-build-isolation: the one requirement without a wheel is built by the pinned setuptools of build.txt.
+COPY requirements/build.txt requirements/server.txt requirements/
+RUN pip install --require-hashes -r requirements/build.txt \
+ && pip wheel --require-hashes --no-deps --no-build-isolation -r requirements/server.txt --wheel-dir /wheels \
+ && python -m venv --without-pip /opt/cstp \
+ && pip --python /opt/cstp/bin/python install --no-index --no-deps /wheels/*.whl
+
+COPY LICENSE README.md pyproject.toml ./
+COPY config config
+COPY docs/decisions docs/decisions
+COPY a2a a2a
+COPY skills skills
+RUN pip wheel --no-index --no-deps --no-build-isolation . --wheel-dir /dist \
+ && pip --python /opt/cstp/bin/python install --no-index --no-deps /dist/*.whl
+
+FROM python:3.13-slim
+RUN useradd --uid 10001 --create-home cstp \
+ && install --directory --owner cstp --group cstp /data
+COPY --from=build /opt/cstp /opt/cstp
+ENV PATH=/opt/cstp/bin:$PATH PYTHONUNBUFFERED=1 CSTP_DATA_DIR=/data
+# By number, so that an orchestrator can see that it is not root.
+USER 10001
+WORKDIR /home/cstp
+VOLUME /data
+EXPOSE 8100
+# No proxy: the check asks this container, whatever HTTP_PROXY says.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+  CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open(f\"http://127.0.0.1:{os.environ.get('CSTP_SERVER__PORT', '8100')}/healthz\", timeout=3)"]
+CMD ["cstp", "serve", "--host", "0.0.0.0"]

@@ -1,0 +1,84 @@
+# Every target makes the environment it needs, in .venv, from the hash-pinned files in requirements/.
+#   make PYTHON=/path/to/python3.12 ...   chooses the interpreter (3.11 to 3.13)
+#   make demo ARGS="..."                  passes options on; also for test, bench and lock
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench check env lock clean FORCE
+
+PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
+CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
+SUITS = import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
+  if "$$candidate" -c '$(SUITS)' 2>/dev/null; then python=$$candidate; break; fi; \
+  done
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.server ## start a server on this project's own decisions and print calls to paste
+	@.venv/bin/cstp demo $(ARGS)
+
+test: .venv/.dev ## run the whole test suite
+	@.venv/bin/python -m pytest $(ARGS)
+
+lint: .venv/.dev ## check style and formatting
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+
+types: .venv/.dev ## check types
+	.venv/bin/mypy
+
+check: lint types test ## lint, types and test
+
+bench: .venv/.dev ## measure, with controls
+	@.venv/bin/python -m benchmarks $(ARGS)
+
+env: .venv/.dev ## make the development environment and stop there
+
+# FORCE, because a .venv whose interpreter is gone or is not the one asked for looks up to date; the
+# stamp keeps its time when the environment is still good, so nothing is installed again.
+.venv/.created: FORCE
+	@$(FIND_PYTHON); \
+	if [ -e $@ ] && .venv/bin/python -c '$(SUITS)' 2>/dev/null; then \
+	  [ -n "$(PYTHON)" ] || exit 0; \
+	  [ -z "$$python" ] || [ "$$("$$python" --version)" != "$$(.venv/bin/python --version)" ] || exit 0; \
+	fi; \
+	if [ -z "$$python" ]; then \
+	  echo "Python 3.11, 3.12 or 3.13 with its venv module is needed, but none of these is one: $(CANDIDATES)." >&2; \
+	  echo "Name one with: make PYTHON=/path/to/python3.12" >&2; \
+	  exit 1; \
+	fi; \
+	echo "making .venv with $$("$$python" --version)"; \
+	"$$python" -m venv --clear .venv && touch $@
+
+# Build tools come first and pinned, so that nothing is fetched without a hash. The last command has no
+# index: it fails when the locked versions no longer satisfy pyproject.toml.
+.venv/.server: .venv/.created pyproject.toml requirements/build.txt requirements/server.txt
+	@echo "installing the locked server requirements (about a minute)"
+	@$(PIP_INSTALL) --require-hashes -r requirements/build.txt
+	@$(PIP_INSTALL) --require-hashes --no-build-isolation -r requirements/server.txt
+	@$(PIP_INSTALL) --no-index --no-build-isolation --editable ".[server]" || \
+	  { echo "requirements/ does not satisfy pyproject.toml: run make lock" >&2; exit 1; }
+	@touch $@
+
+.venv/.dev: .venv/.server requirements/dev.txt
+	@echo "installing the locked development requirements (about half a minute)"
+	@$(PIP_INSTALL) --require-hashes --no-build-isolation -r requirements/dev.txt
+	@touch $@
+
+# One resolution for all three files: dev.txt first, the other two constrained by it.
+# Existing pins stay; ARGS=--upgrade or ARGS="--upgrade-package NAME" moves them.
+UV_VERSION = 0.13.8
+COMPILE = build/uv/bin/uv pip compile --quiet --universal --python build/uv/bin/python --python-version 3.11 \
+  --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock"
+
+lock: ## resolve pyproject.toml into requirements/ again (needs the package index)
+	@$(FIND_PYTHON); "$${python:-python3}" -m venv --clear build/uv
+	@build/uv/bin/python -m pip --disable-pip-version-check --no-input install --quiet uv==$(UV_VERSION)
+	$(COMPILE) --extra server --group build --group dev $(ARGS) --output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) --extra server --constraint requirements/dev.txt $(ARGS) --output-file requirements/server.txt pyproject.toml
+	$(COMPILE) --group build --constraint requirements/dev.txt $(ARGS) --output-file requirements/build.txt
+
+clean: ## remove .venv, builds and caches; data/ stays
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,89 @@
+"""`cstp demo`: the server with its own decisions in it, and two lines to paste."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
+
+import typer
+
+from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.records.store import open_records
+from cstp_server.cli.options import ConfigOption, Given, settings_for
+from cstp_server.knowledge import open_model
+from cstp_server.log import configure_logging
+from cstp_server.serve import bind, serve
+from cstp_server.settings import Settings
+from cstp_server.tokens import create_token
+
+app = typer.Typer()
+_QUERY: Final = "which database holds the records, and why"
+
+
+@app.callback()
+def _family() -> None:
+    """Keeps the command's name with a single command in the family."""
+
+
+class _Quiet:
+    """No progress bar: the samples are few."""
+
+    def start(self, files: int) -> None:
+        typer.echo(f"reading {files} decisions ...", err=True)
+
+    def advance(self, files: int) -> None:
+        """Nothing to draw."""
+
+
+def sample_folder() -> Path:
+    """The project's own decision records: in the wheel, or in the checkout of an editable install."""
+    packaged = Path(str(files("cstp_server"))) / "demo" / "decisions"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs" / "decisions"
+
+
+@app.command("demo")
+def demo_command(
+    ctx: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
+    port: Annotated[int | None, typer.Option(help="0 takes any free port.", show_default="8100")] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve this project's own decisions from a temporary folder, with a fresh token."""
+    with TemporaryDirectory(prefix="cstp-demo-") as folder:
+        given = ctx.obj if isinstance(ctx.obj, Given) else Given(None, None)
+        ctx.obj = replace(given, data_dir=Path(folder))
+        settings = settings_for(ctx, None, config, server__host=host, server__port=port).settings
+        configure_logging(settings.log)
+        with bind(settings) as listener:
+            _load(settings)
+            _, token = create_token(settings.tokens_path, "demo", lifetime=timedelta(days=1))
+            _tell(token, *listener.getsockname()[:2])
+            serve(settings, listener)
+
+
+def _load(settings: Settings) -> None:
+    records = open_records(settings.store_url)
+    try:
+        ingest([sample_folder()], Options(), records, open_model(settings), _Quiet(), settings.embedding.threads)
+    finally:
+        records.close()
+
+
+def _tell(token: str, host: str, port: int) -> None:
+    url = f"http://{host}:{port}/cstp"
+    params = json.dumps({"query": _QUERY, "limit": 3})
+    request = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": _QUERY, "limit": 3}}
+    )
+    typer.echo(
+        f"""
+CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:
+
+http POST {url} Authorization:'Bearer {token}' jsonrpc=2.0 id:=1 method=cstp.queryDecisions params:='{params}'
+
+curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{request}'
+"""
+    )

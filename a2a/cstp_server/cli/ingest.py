@@ -1,0 +1,106 @@
+"""`cstp ingest`: from files to records, with a progress bar, a summary and every refusal."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.models import SENSITIVITIES, Problem
+from cognition_engines.records.store import open_records
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cstp_server.knowledge import open_model
+
+app = typer.Typer()
+
+
+@app.callback()
+def _family() -> None:
+    """Keeps the command's name with a single command in the family."""
+
+
+class _Rate(TextColumn):
+    """Files a second so far."""
+
+    def __init__(self) -> None:
+        super().__init__("{task.speed}")
+
+    def render(self, task: object) -> object:  # type: ignore[override]
+        speed = getattr(task, "finished_speed", None) or getattr(task, "speed", None)
+        return "" if speed is None else f"{speed:.1f} files/s"
+
+
+class _Bar:
+    """The progress bar, on a terminal; elsewhere nothing is drawn."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task: TaskID | None = None
+
+    def start(self, files: int) -> None:
+        self._task = self._progress.add_task("reading", total=files)
+
+    def advance(self, files: int) -> None:
+        if self._task is not None:
+            self._progress.advance(self._task, files)
+
+
+@app.command("ingest")
+def ingest_command(
+    ctx: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders.")],
+    project: Annotated[str | None, typer.Option(help="For records that do not name their own.")] = None,
+    sensitivity: Annotated[str, typer.Option(help="normal, sensitive or highly_sensitive, likewise.")] = "normal",
+    prune: Annotated[bool, typer.Option("--prune", help="Delete what a folder no longer holds.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="All or nothing: one refusal and nothing is written.")] = False,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Read decisions from files: ADR folders, YAML, JSON, JSONL. Reading twice changes nothing."""
+    if sensitivity not in SENSITIVITIES:
+        raise click.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
+    if project is not None and not (project.strip() and len(project) <= 200):
+        raise click.BadParameter("must be 1 to 200 characters, not blank", param_hint="--project")
+    if missing := [path for path in paths if not path.exists()]:
+        raise click.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
+    settings = settings_for(ctx, data_dir, config).settings
+    options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict)
+    console = Console(stderr=True)
+    records = open_records(settings.store_url)
+    try:
+        embedder = None if dry_run else open_model(settings)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+        with Progress(*columns, console=console, disable=as_json or not console.is_terminal, transient=True) as progress:
+            summary = ingest(paths, options, records, embedder, _Bar(progress), settings.embedding.threads)
+    finally:
+        records.close()
+    if as_json:
+        typer.echo(json.dumps(asdict(summary), ensure_ascii=False))
+    else:
+        _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
+    return 1 if summary.rejected else 0
+
+
+def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
+    for problem in summary.warnings:
+        sys.stderr.write(f"warning: {_place(problem)}: {problem.reason}\n")
+    for problem in summary.rejected:
+        sys.stderr.write(f"rejected: {_place(problem)}: {problem.reason}\n")
+    counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))
+    typer.echo(
+        f"{summary.read} read: {counts}, {len(summary.rejected)} rejected, {len(summary.warnings)} warnings"
+        + (" (dry run: nothing was written)" if dry_run else "")
+        + (" (strict: nothing was written)" if nothing_written else "")
+    )
+
+
+def _place(problem: Problem) -> str:
+    return problem.file if problem.line is None else f"{problem.file}:{problem.line}"

@@ -1,0 +1,60 @@
+"""`cstp reindex`: embed what lacks vectors of the configured model, and build the indexes anew."""
+
+import shutil
+from threading import Event
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.following import fill_vectors, open_indexes
+from cognition_engines.indexes.lock import FolderLock
+from cognition_engines.records.store import open_records
+from cstp_server.cli.options import ConfigOption, DataDirOption, settings_for
+from cstp_server.knowledge import open_model
+
+app = typer.Typer()
+
+
+@app.callback()
+def _family() -> None:
+    """Keeps the command's name with a single command in the family."""
+
+
+@app.command("reindex")
+def reindex_command(
+    ctx: typer.Context,
+    keep: Annotated[bool, typer.Option("--keep-vectors", help="Keep the vectors of other models too.")] = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Embed records that have no vectors of the configured model; rebuild the keyword and vector indexes."""
+    settings = settings_for(ctx, data_dir, config).settings
+    lock = FolderLock(settings.indexes_path)
+    try:
+        for name in ("keywords", "chroma"):
+            shutil.rmtree(settings.indexes_path / name, ignore_errors=True)
+    finally:
+        lock.close()
+    embedder = open_model(settings)
+    records = open_records(settings.store_url)
+    console = Console(stderr=True)
+    try:
+        with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+            total = records.count()
+            task = progress.add_task("embedding", total=total)
+            embedded = fill_vectors(records, embedder, Event(), on_page=lambda done: progress.advance(task, done))
+            dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
+            task = progress.add_task("indexing", total=None)
+            indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
+            try:
+                indexes.start()
+                if indexes.vectors is not None and not indexes.vectors.wait_until_ready():
+                    raise ComponentFailed("vectors", "the index could not be built; see the log above")
+            finally:
+                indexes.close()
+    finally:
+        records.close()
+    typer.echo(f"{total} decisions indexed, {embedded} embedded anew, {dropped} vectors of other models removed")

@@ -1,0 +1,53 @@
+"""`cstp serve`."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from cognition_engines.errors import ConfigurationError
+from cstp_server.cli.options import ConfigOption, DataDirOption, settings_for
+from cstp_server.log import configure_logging
+from cstp_server.serve import bind, is_loopback, serve
+from cstp_server.settings import Settings
+from cstp_server.tokens import read_tokens
+
+app = typer.Typer()
+
+
+@app.callback()
+def _family() -> None:
+    """Keeps the command's name with a single command in the family."""
+
+
+@app.command("serve")
+def serve_command(
+    ctx: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
+    port: Annotated[int | None, typer.Option(help="0 takes any free port.", show_default="8100")] = None,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Answer calls until stopped."""
+    settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port).settings
+    configure_logging(settings.log)
+    live = _live_tokens(settings)
+    with bind(settings) as listener:
+        address, actual = listener.getsockname()[:2]
+        shown = f"[{address}]" if ":" in address else address
+        typer.echo(f"cstp serves {settings.agent.id} on http://{shown}:{actual}/cstp ({live} live tokens)", err=True)
+        if not live:
+            typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
+        serve(settings, listener)
+
+
+def _live_tokens(settings: Settings) -> int:
+    """How many tokens are live; none on an address that others reach is refused."""
+    now = datetime.now(UTC)
+    live = sum(token.live(now) for token in read_tokens(settings.tokens_path))
+    if not live and not is_loopback(settings.server.host):
+        raise ConfigurationError(
+            f"server.host: {settings.server.host} can be reached from outside and there is no live token; "
+            "make one first: cstp token create --agent NAME"
+        )
+    return live

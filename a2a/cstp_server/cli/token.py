@@ -1,0 +1,120 @@
+"""`cstp token`: make, list, revoke and rotate bearer tokens."""
+
+import json
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cstp_server.tokens import Token, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
+
+app = typer.Typer(no_args_is_help=True, help="Make, list, revoke and rotate bearer tokens.")
+
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LONGEST: Final = timedelta(days=3660)
+
+ExpiresOption = Annotated[str, typer.Option("--expires", help="Lifetime: 30m, 12h, 90d, 4w.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the token alone.")]
+
+
+def parse_lifetime(text: str, option: str) -> timedelta:
+    """`90d` as a timedelta; at most ten years. Raises TokenRefused naming the option."""
+    shape = re.fullmatch(r"([0-9]{1,6})([smhdw])", text)
+    if shape is None or not (found := timedelta(**{_UNITS[shape[2]]: int(shape[1])})) or found > _LONGEST:
+        raise TokenRefused(f"{option} must be a lifetime such as 12h or 90d, at most 3660d")
+    return found
+
+
+@app.command()
+def create(
+    ctx: typer.Context,
+    agent: Annotated[str, typer.Option("--agent", help="Whom the token speaks for.")],
+    scope: Annotated[list[str] | None, typer.Option("--scope", help="read, write or admin; repeatable.", show_default="read")] = None,
+    expires: ExpiresOption = "90d",
+    clearance: Annotated[str, typer.Option(help="normal, sensitive or highly_sensitive.")] = "normal",
+    project: Annotated[list[str] | None, typer.Option(help="Sees only these projects; repeatable.", show_default="all")] = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a token. Its text is shown once and kept nowhere."""
+    path = settings_for(ctx, data_dir, config).settings.tokens_path
+    token, text = create_token(
+        path,
+        agent,
+        scopes=[part for given in scope or ["read"] for part in given.split(",")],
+        lifetime=parse_lifetime(expires, "--expires"),
+        clearance=clearance,
+        projects=project or None,
+    )
+    _show(token, text, quiet=quiet, as_json=as_json)
+
+
+@app.command("list")
+def list_tokens(
+    ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
+) -> None:
+    """List the tokens; never their texts."""
+    tokens = read_tokens(settings_for(ctx, data_dir, config).settings.tokens_path)
+    if as_json:
+        typer.echo(json.dumps([_public(token) for token in tokens]))
+        return
+    table = Table("id", "agent", "scopes", "clearance", "projects", "expires", "state")
+    for token in tokens:
+        projects = "all" if token.projects is None else ", ".join(token.projects)
+        table.add_row(token.id, token.agent, " ".join(token.scopes), token.clearance, projects, token.expires, _state(token))
+    Console().print(table if tokens else "no tokens yet; make one: cstp token create --agent NAME")
+
+
+@app.command()
+def revoke(
+    ctx: typer.Context, token_id: Annotated[str, typer.Argument(metavar="ID")], data_dir: DataDirOption = None, config: ConfigOption = None
+) -> None:
+    """End a token now; running servers refuse it within five seconds."""
+    token = revoke_token(settings_for(ctx, data_dir, config).settings.tokens_path, token_id)
+    typer.echo(f"revoked {token.id} of {token.agent}")
+
+
+@app.command()
+def rotate(
+    ctx: typer.Context,
+    token_id: Annotated[str, typer.Argument(metavar="ID")],
+    expires: ExpiresOption = "90d",
+    overlap: Annotated[str, typer.Option(help="How long the old token goes on.")] = "24h",
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a successor with the same rights; the old token ends after the overlap."""
+    path = settings_for(ctx, data_dir, config).settings.tokens_path
+    token, text = rotate_token(
+        path, token_id, lifetime=parse_lifetime(expires, "--expires"), overlap=parse_lifetime(overlap, "--overlap")
+    )
+    _show(token, text, quiet=quiet, as_json=as_json)
+
+
+def _show(token: Token, text: str, *, quiet: bool, as_json: bool) -> None:
+    if quiet:
+        typer.echo(text)
+    elif as_json:
+        typer.echo(json.dumps({**_public(token), "token": text}))
+    else:
+        typer.echo(f"{text}\n\nThis is the token of {token.agent}; it is not shown again.", nl=True)
+        typer.echo(f"id {token.id}, scopes {' '.join(token.scopes)}, until {token.expires}")
+
+
+def _public(token: Token) -> dict[str, object]:
+    return {name: value for name, value in asdict(token).items() if name != "digest"} | {"state": _state(token)}
+
+
+def _state(token: Token) -> str:
+    if token.revoked is not None:
+        return "revoked"
+    return "live" if token.live(datetime.now(UTC)) else "expired"

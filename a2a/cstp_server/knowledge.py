@@ -1,0 +1,51 @@
+"""Opens what the settings name: the records, the embedding model, the indexes."""
+
+from dataclasses import dataclass
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.indexes.following import Indexes, open_indexes
+from cognition_engines.records.store import Records, open_records
+from cstp_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """All that a server answers from."""
+
+    records: Records
+    indexes: Indexes
+    embeddings: QueryCache | None
+
+    def close(self) -> None:
+        self.indexes.close()
+        self.records.close()
+
+
+def open_model(settings: Settings) -> Embedder | None:
+    """The configured embedding model, loaded; None for `none`. Raises ConfigurationError naming the setting."""
+    chosen = settings.embedding
+    return open_embedder(
+        EmbeddingChoice(
+            model=chosen.model,
+            path=chosen.path,
+            pooling=chosen.pooling,
+            query_prefix=chosen.query_prefix,
+            text_prefix=chosen.text_prefix,
+            settings=chosen.settings,
+        )
+    )
+
+
+def open_knowledge(settings: Settings) -> Knowledge:
+    """Opens everything and catches up with the records.
+
+    Raises ConfigurationError, FolderInUse or ComponentFailed, with nothing left open.
+    """
+    embedder = open_model(settings)
+    records = open_records(settings.store_url)
+    indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
+    indexes.start()
+    cache = QueryCache(embedder, settings.embedding.cache_size) if embedder else None
+    return Knowledge(records, indexes, cache)

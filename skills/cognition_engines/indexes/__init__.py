@@ -1,0 +1,1 @@
+"""Indexes derived from the records: fast to search, safe to throw away."""

@@ -1,0 +1,206 @@
+"""Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<window>`, vectors always ours.
+
+The only module that talks to Chroma. The collection is derived from the records and can be thrown away: a folder is
+trusted only with the mark that a clean shutdown left (Chroma loses data silently when killed while it persists).
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import chromadb
+import numpy as np
+from chromadb.api import ClientAPI
+from chromadb.config import Settings
+
+from cognition_engines.embedding.windows import MAX_WINDOWS
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.columns import Floats, Ints
+from cognition_engines.records.values import Change, Upsert
+
+COMPONENT: Final = "vectors"
+PAGE: Final = 1000  # ids a call; Chroma fails with many more
+_SETTINGS: Final = {"anonymized_telemetry": False}
+_COSINE: Final = {"hnsw": {"space": "cosine"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a clean shutdown leaves beside a collection; the next start trusts the folder only if all of it holds."""
+
+    store_id: str
+    collection: str
+    seq: int
+    highest_key: int
+    windows: int
+    files: dict[str, int]  # sizes by path
+
+
+def collection_name(kind: str, model: str, store_id: str) -> str:
+    """Names what is in it, so that vectors of two models, or of two stores, never meet."""
+    return f"{kind}-{model}-{store_id[:12]}"
+
+
+class ChromaIndex:
+    """One open collection. `seq`: every change up to it is in. One thread applies; any may ask."""
+
+    def __init__(self, client: ClientAPI, name: str, seq: int, highest_key: int) -> None:
+        self._client = client
+        self._name = name
+        self._seq = seq
+        self._highest_key = highest_key
+        with ForeignCalls(COMPONENT):
+            self._collection = client.get_or_create_collection(
+                name, embedding_function=None, configuration=_COSINE, metadata={"seq": seq}
+            )
+
+    @property
+    def seq(self) -> int:
+        return self._seq
+
+    @property
+    def highest_key(self) -> int:
+        """The highest record key ever seen: windows of a higher one cannot be in the collection yet."""
+        return self._highest_key
+
+    def windows(self) -> int:
+        with ForeignCalls(COMPONENT):
+            return int(self._collection.count())
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Adds changes in ascending `seq`. Raises ComponentFailed; then what was added is unknown, and apply again."""
+        stale: list[str] = []
+        ids: list[str] = []
+        vectors: list[Floats] = []
+        for change in changes:
+            key = change.stored.key if isinstance(change, Upsert) else change.key
+            found = change.vectors if isinstance(change, Upsert) else None
+            kept = 0 if found is None else len(found)
+            if key <= self._highest_key:
+                stale += [f"{key}:{window}" for window in range(kept, MAX_WINDOWS)]
+            if found is not None:
+                ids += [f"{key}:{window}" for window in range(kept)]
+                vectors.extend(found)
+        with ForeignCalls(COMPONENT):
+            for page in range(0, len(stale), PAGE):
+                self._collection.delete(ids=stale[page : page + PAGE])
+            for page in range(0, len(ids), PAGE):
+                self._collection.upsert(
+                    ids=ids[page : page + PAGE], embeddings=np.stack(vectors[page : page + PAGE])
+                )
+        if changes:
+            keys = [change.stored.key if isinstance(change, Upsert) else change.key for change in changes]
+            self._highest_key = max(self._highest_key, *keys)
+            self._seq = changes[-1].seq
+
+    def nearest(self, vector: Floats, limit: int) -> Ints:
+        """The keys of the records that own the `limit` nearest windows, nearest first. Raises ComponentFailed."""
+        with ForeignCalls(COMPONENT):
+            answer = self._collection.query(query_embeddings=[vector], n_results=limit, include=[])
+            return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
+
+    def note_seq(self) -> None:
+        """Writes `seq` into the collection's metadata, for the next process that opens a shared server."""
+        with ForeignCalls(COMPONENT):
+            self._collection.modify(metadata={"seq": self._seq, "highest": self._highest_key, "windows": self.windows()})
+
+    def heartbeat(self) -> None:
+        """Raises ComponentFailed when the collection does not answer."""
+        with ForeignCalls(COMPONENT):
+            self._collection.count()
+
+    def close(self) -> None:
+        with ForeignCalls(COMPONENT):
+            self._client.close()
+
+
+def open_folder(folder: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
+    """The collection in `folder` if its last user closed it cleanly and nothing changed since; else a new, empty one.
+
+    One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. A folder that is not trusted is set aside as `<folder>.damaged` (one is kept).
+    """
+    checkpoint = _read_checkpoint(folder)
+    trusted = (
+        checkpoint is not None
+        and (checkpoint.store_id, checkpoint.collection) == (store_id, name)
+        and checkpoint.seq <= last_seq
+        and checkpoint.files == _sizes(folder)
+    )
+    if not trusted and folder.exists():
+        set_aside(folder)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _mark(folder).unlink(missing_ok=True)
+    with ForeignCalls(COMPONENT):
+        client = chromadb.PersistentClient(path=str(folder), settings=Settings(**_SETTINGS))
+    if checkpoint is None or not trusted:
+        return ChromaIndex(client, name, seq=0, highest_key=0)
+    index = ChromaIndex(client, name, checkpoint.seq, checkpoint.highest_key)
+    if index.windows() == checkpoint.windows:
+        return index
+    index.close()
+    set_aside(folder)
+    return open_folder(folder, name, store_id, last_seq)
+
+
+def close_folder(index: ChromaIndex, folder: Path, name: str, store_id: str) -> None:
+    """Closes the collection and leaves the mark of a clean shutdown."""
+    windows = index.windows()
+    index.close()
+    checkpoint = Checkpoint(store_id, name, index.seq, index.highest_key, windows, _sizes(folder))
+    draft = _mark(folder).with_suffix(".new")
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(asdict(checkpoint), file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(_mark(folder))
+
+
+def set_aside(folder: Path) -> None:
+    """Renames a folder that is not trusted; the one set aside before it goes."""
+    aside = folder.with_name(f"{folder.name}.damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    folder.rename(aside)
+
+
+def open_server(url: str, name: str, last_seq: int) -> ChromaIndex:
+    """The collection `name` on a Chroma server. Raises ComponentFailed while it does not answer."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError("vectors.url: must read like http://host:8000")
+    with ForeignCalls(COMPONENT):
+        client = chromadb.HttpClient(
+            host=parts.hostname,
+            port=parts.port or (443 if parts.scheme == "https" else 8000),
+            ssl=parts.scheme == "https",
+            settings=Settings(**_SETTINGS),
+        )
+        found = client.get_or_create_collection(name, embedding_function=None, configuration=_COSINE)
+        noted: dict[str, Any] = dict(found.metadata or {})
+        if noted and found.count() == noted.get("windows") and int(noted["seq"]) <= last_seq:
+            return ChromaIndex(client, name, int(noted["seq"]), int(noted["highest"]))
+        client.delete_collection(name)
+    return ChromaIndex(client, name, seq=0, highest_key=0)
+
+
+def _mark(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.clean.json")
+
+
+def _read_checkpoint(folder: Path) -> Checkpoint | None:
+    try:
+        return Checkpoint(**json.loads(_mark(folder).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+

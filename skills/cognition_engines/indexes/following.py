@@ -1,0 +1,161 @@
+"""The indexes of one store, kept up to date: who holds them, how they follow, how they are closed."""
+
+import logging
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.columns import Columns, Snapshot
+from cognition_engines.indexes.keywords import KeywordIndex
+from cognition_engines.indexes.lock import FolderLock
+from cognition_engines.indexes.neighbours import VectorSide
+from cognition_engines.models import Decision
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Change, Upsert
+
+PAGE: Final = 1000
+POLL_SECONDS: Final = 0.25
+FILL_SECONDS: Final = 2.0
+FILL_PAGE: Final = 16
+_log = logging.getLogger(__name__)
+
+
+def searchable_text(decision: Decision) -> str:
+    """What is embedded and indexed of a decision: its title, a newline, its text."""
+    return f"{decision.title}\n{decision.text}"
+
+
+class Indexes:
+    """Columns, keywords and neighbours over one store, following it until closed.
+
+    Every change is in the keyword index before it is in a snapshot, so whatever a snapshot shows can be found by its
+    words.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        embedder: Embedder | None,
+        keywords: KeywordIndex,
+        vectors: VectorSide | None,
+        lock: FolderLock,
+    ) -> None:
+        self._records = records
+        self._embedder = embedder
+        self._lock = lock
+        self._columns = Columns(embedder.dim if embedder else 1)
+        self.keywords = keywords
+        self.vectors = vectors
+        self._stop = Event()
+        self._thread = Thread(target=self._follow, name="follower", daemon=True)
+        self._filler = Thread(target=self._fill, name="filler", daemon=True)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self._columns.snapshot
+
+    def start(self) -> None:
+        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot."""
+        while self._step():
+            pass
+        self._columns.publish()
+        self._thread.start()
+        if self.vectors is not None:
+            self.vectors.start()
+        if self._embedder is not None:
+            self._filler.start()
+
+    def close(self, wait_seconds: float = 5.0) -> None:
+        """Stops following and releases the folder. A part that does not end in time is left to the next start."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(wait_seconds)
+        if self.vectors is not None:
+            self.vectors.close(wait_seconds)
+        if not self._thread.is_alive():
+            self.keywords.close()
+        self._lock.close()
+
+    def _follow(self) -> None:
+        while not self._stop.wait(POLL_SECONDS):
+            try:
+                if self._records.last_seq() <= self._columns.seq:
+                    continue
+                while self._step() and not self._stop.is_set():
+                    pass
+                self._columns.publish()
+            except ComponentFailed as error:
+                _log.warning("the indexes cannot follow the records: %s", error)
+
+    def _step(self) -> bool:
+        """Applies one page of changes everywhere; whether there may be more."""
+        model = self._embedder.model if self._embedder else None
+        changes = self._records.changes(self._columns.seq, PAGE, model)
+        if changes:
+            self._apply_words(changes)
+            self._columns.apply(changes)
+        return len(changes) == PAGE
+
+    def _apply_words(self, changes: Sequence[Change]) -> None:
+        fresh = [change for change in changes if change.seq > self.keywords.seq]
+        if fresh:
+            texts = [(c.stored.key, searchable_text(c.stored.decision)) for c in fresh if isinstance(c, Upsert)]
+            self.keywords.apply(texts, [c.key for c in fresh if not isinstance(c, Upsert)], fresh[-1].seq)
+
+    def _fill(self) -> None:
+        """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""
+        filled = -1
+        while not self._stop.is_set():
+            try:
+                # looking for them reads every record, so only after something was written
+                if filled != (last := self._records.last_seq()):
+                    fill_vectors(self._records, self._embedder, self._stop)
+                    filled = last
+            except ComponentFailed as error:
+                _log.warning("records without vectors cannot be embedded now: %s", error)
+            self._stop.wait(FILL_SECONDS)
+
+
+def fill_vectors(
+    records: Records, embedder: Embedder | None, stop: Event, on_page: Callable[[int], object] = id
+) -> int:
+    """Embeds every record that has no vectors of `embedder`'s model; how many there were. Ends early on `stop`.
+
+    `on_page` is told how many records each step did.
+    """
+    if embedder is None:
+        return 0
+    done = after = 0
+    while not stop.is_set():
+        seq = records.last_seq()
+        lacking = records.without_vectors(embedder.model, after, FILL_PAGE)
+        if not lacking:
+            break
+        vectors = [(stored.key, embedder.embed_text(searchable_text(stored.decision))) for stored in lacking]
+        records.put_vectors(vectors, embedder.model, seq)
+        done += len(lacking)
+        on_page(len(lacking))
+        after = lacking[-1].key
+    return done
+
+
+def open_indexes(folder: Path, records: Records, embedder: Embedder | None, vectors_url: str | None) -> Indexes:
+    """Takes the lock of `folder` and opens the indexes in it, not yet started.
+
+    Raises FolderInUse, ConfigurationError, ComponentFailed.
+    """
+    lock = FolderLock(folder)
+    keywords = KeywordIndex.open(folder / "keywords", records.store_id)
+    if keywords.seq > records.last_seq():
+        # the records were replaced by older ones
+        keywords.close()
+        shutil.rmtree(folder / "keywords")
+        keywords = KeywordIndex.open(folder / "keywords", records.store_id)
+    if keywords.set_aside is not None:
+        _log.warning("the keyword index was set aside at %s and is rebuilt", keywords.set_aside.folder)
+    side = VectorSide(records, embedder.model, folder, vectors_url) if embedder else None
+    return Indexes(records, embedder, keywords, side, lock)

@@ -1,0 +1,163 @@
+"""The nearest-neighbour side as a query sees it: an index that follows the records in its own thread, or the reason
+why there is none.
+
+Embedded Chroma that is new, behind or damaged is no failure: what it does not cover is ranked exactly while it is
+brought up to date or rebuilt. A Chroma server that does not answer is one, until it answers again.
+"""
+
+import logging
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.chroma import (
+    COMPONENT,
+    ChromaIndex,
+    close_folder,
+    collection_name,
+    open_folder,
+    open_server,
+    set_aside,
+)
+from cognition_engines.indexes.columns import Floats, Ints
+from cognition_engines.records.store import Records
+
+PAGE: Final = 1000
+POLL_SECONDS: Final = 0.25
+HEARTBEAT_SECONDS: Final = 1.0
+_log = logging.getLogger(__name__)
+
+
+class VectorSide:
+    """Owns the Chroma index of one store and model. `url` None is a folder of our own under `folder`."""
+
+    def __init__(self, records: Records, model: str, folder: Path, url: str | None) -> None:
+        self._records = records
+        self._model = model
+        self._folder = folder / "chroma"
+        self._url = url
+        self._name = collection_name("decisions", model, records.store_id)
+        self._index: ChromaIndex | None = None
+        self._failure: str | None = None
+        self._damaged = False
+        self._stop = Event()
+        self._thread = Thread(target=self._follow, name="vectors-follower", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self, wait_seconds: float) -> None:
+        """Stops following and, for a folder, leaves the mark of a clean shutdown if that succeeds in time."""
+        self._stop.set()
+        self._thread.join(wait_seconds)
+        if self._thread.is_alive() or self._index is None:
+            return
+        try:
+            if self._url is None:
+                close_folder(self._index, self._folder, self._name, self._records.store_id)
+            else:
+                self._index.note_seq()
+                self._index.close()
+        except ComponentFailed as error:
+            _log.warning("the vector index did not close cleanly (%s); the next start rebuilds it", error)
+
+    @property
+    def state(self) -> str:
+        """`ready`, `rebuilding` (answers are exact meanwhile) or `down`."""
+        if self._failure is not None:
+            return "down"
+        index = self._index
+        return "ready" if index is not None and index.seq >= self._records.last_seq() else "rebuilding"
+
+    def wait_until_ready(self) -> bool:
+        """Blocks until every record is covered; False when the index fails instead."""
+        while (state := self.state) == "rebuilding":
+            if self._stop.wait(POLL_SECONDS):
+                return False
+        return state == "ready"
+
+    @property
+    def seq(self) -> int:
+        """Every change up to here is covered; 0 while there is no index."""
+        index = self._index
+        return 0 if index is None or self._damaged else index.seq
+
+    def check(self) -> None:
+        """Raises ComponentFailed while the Chroma server does not answer."""
+        if self._failure is not None:
+            raise ComponentFailed(COMPONENT, self._failure)
+
+    def nearest(self, vector: Floats, limit: int) -> Ints | None:
+        """See `ChromaIndex.nearest`. None when an embedded index has just failed: it is given up and rebuilt."""
+        index = self._index
+        if index is None:
+            return None
+        try:
+            return index.nearest(vector, limit)
+        except ComponentFailed as error:
+            if self._url is not None:
+                self._failure = str(error)
+                raise
+            self._damaged = True
+            return None
+
+    def _follow(self) -> None:
+        beat = monotonic()
+        while not self._stop.is_set():
+            try:
+                if self._damaged:
+                    self._give_up()
+                if self._index is None:
+                    self._index = self._open()
+                behind = self._step(self._index)
+                if not behind and self._url is not None and monotonic() - beat > HEARTBEAT_SECONDS:
+                    beat = monotonic()
+                    self._index.heartbeat()
+                if self._failure is not None:
+                    _log.warning("the vector index answers again")
+                    self._failure = None
+            except ComponentFailed as error:
+                behind = False
+                self._note_failure(error)
+            if not behind:
+                self._stop.wait(POLL_SECONDS)
+
+    def _open(self) -> ChromaIndex:
+        last = self._records.last_seq()
+        if self._url is not None:
+            return open_server(self._url, self._name, last)
+        return open_folder(self._folder, self._name, self._records.store_id, last)
+
+    def _step(self, index: ChromaIndex) -> bool:
+        """Applies one page; whether there may be more."""
+        changes = self._records.changes(index.seq, PAGE, self._model)
+        if changes:
+            index.apply(changes)
+            if self._url is not None:
+                index.note_seq()
+        return len(changes) == PAGE
+
+    def _note_failure(self, error: ComponentFailed) -> None:
+        if error.component != COMPONENT:
+            _log.warning("the vector index cannot follow: %s", error)
+        elif self._url is not None:
+            if self._failure is None:
+                _log.warning("the vector index does not answer: %s", error)
+            self._failure = str(error)
+            self._index = None
+        else:
+            self._damaged = True
+
+    def _give_up(self) -> None:
+        _log.warning("the vector index in %s is damaged; it is set aside and rebuilt", self._folder)
+        index, self._index = self._index, None
+        if index is not None:
+            try:
+                index.close()
+            except ComponentFailed as error:
+                _log.warning("the damaged index did not close: %s", error)
+        if self._folder.exists():
+            set_aside(self._folder)
+        self._damaged = False

@@ -1,0 +1,255 @@
+"""An architecture decision record in Markdown, as the world writes them, to one draft."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cognition_engines.ingest.dates import find_dates
+from cognition_engines.ingest.front_matter import FrontMatter, read_front_matter
+from cognition_engines.ingest.header import Header, Stated, read_header
+from cognition_engines.ingest.inline import LONGEST_LINE
+from cognition_engines.ingest.markdown import Document, Heading, split_markdown
+from cognition_engines.ingest.records import Fields, Unacceptable, read_fields
+from cognition_engines.ingest.references import listed_references, references_in
+from cognition_engines.ingest.schema import TEXT_LENGTH, TITLE_LENGTH, sound
+from cognition_engines.ingest.stated import (
+    STATUS_LENGTH,
+    Notice,
+    Status,
+    bare,
+    decide_date,
+    decide_status,
+    excerpt,
+    status_of,
+)
+from cognition_engines.ingest.statuses import chosen, normalise_status
+from cognition_engines.ingest.titles import (
+    DECISION_HEADINGS,
+    FileName,
+    clean_title,
+    file_name,
+    is_placeholder,
+    title_heading,
+    typical_name,
+)
+from cognition_engines.ingest.values import Value
+from cognition_engines.models import Draft, Problem, Reading
+
+_CHECKED: Final = ("id", "category", "confidence", "stakes", "outcome", "tags", "project", "sensitivity", "reasons")
+_DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
+_BY_MEMBERS: Final = ("supersededby", "replacedby")
+_OVER_MEMBERS: Final = ("supersedes", "replaces")
+_UNTITLED_FORMS: Final = ("title of the decision record", "decision record title")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A Markdown file split up: what it states and what its name says."""
+
+    path: str
+    document: Document
+    front: FrontMatter
+    heading: Heading | None
+    header: Header
+    name: FileName
+
+
+@dataclass(frozen=True, slots=True)
+class _Title:
+    text: str
+    line: int
+    heading: Heading | None  # the one that is left out of the text
+    from_member: bool
+    from_name: bool = False
+    from_form: bool = False  # the file's own title is one that was never filled in
+
+
+def _title(file: _File) -> _Title | None:
+    """The title, from front matter, else a heading, else the words of the file name; None when there is none at all."""
+    member = file.front.text("title")
+    heading = file.heading
+    form = heading if heading is not None and not member and is_placeholder(clean_title(heading.text)) else None
+    if member:
+        title = clean_title(member)
+        same = heading if heading is not None and clean_title(heading.text) == title else None
+        return _Title(title, file.front.line("title"), same, from_member=True)
+    if heading is not None and form is None and clean_title(heading.text):
+        return _Title(clean_title(heading.text), heading.start + 1, heading, from_member=False)
+    words = file.name.words()
+    if not words:
+        return None
+    return _Title(words, 1, form, from_member=False, from_name=True, from_form=form is not None)
+
+
+def _states_date(file: _File) -> bool:
+    texts = [file.front.text(name) for name in _DATE_MEMBERS] + [each.text for each in file.header.dates]
+    return any(hit.date is not None for text in texts for hit in find_dates(bare(text)))
+
+
+def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
+    """The status, the front matter member it came from, and what to warn of."""
+    notices: list[Notice] = []
+    stated = file.front.text("status")
+    if stated:
+        decided = decide_status([Stated(stated, file.front.line("status"))])
+        if isinstance(decided, Status):
+            return decided, "status", notices
+        notices += [decided] if decided is not None else []
+    for lines in [*file.header.statuses, *_known(file.header.late_statuses)]:
+        decided = decide_status(lines)
+        if isinstance(decided, Status):
+            return decided, None, notices
+        notices += [decided] if decided is not None else []
+    for name in ("stage", "state"):
+        text = file.front.text(name)
+        if text and chosen(text) is not None:
+            return status_of(text), name, notices
+    tags = [tag for tag in file.front.tags() if normalise_status(tag) != "other" and len(tag.split()) <= 2]
+    return (status_of(tags[0]) if len(tags) == 1 else None), None, notices
+
+
+def _known(sections: Sequence[tuple[Stated, ...]]) -> Iterator[tuple[Stated, ...]]:
+    """A status section below the body is about the record only when it begins with words that mean a status."""
+    for lines in sections:
+        first = lines[0].text
+        if len(first) <= STATUS_LENGTH and (chosen(first) is None or normalise_status(first) != "other"):
+            yield lines
+
+
+def _references(file: _File) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    over: list[str] = []
+    by: list[str] = []
+    for names, found in ((_OVER_MEMBERS, over), (_BY_MEMBERS, by)):
+        for name in names:
+            for text in file.front.texts(name):
+                found += listed_references(text)
+    for stated, found in ((file.header.supersedes, over), (file.header.superseded_by, by)):
+        for each in stated:
+            found += listed_references(each.text)
+    status = file.front.text("status")
+    lines = [each.text for group in [*file.header.statuses, *file.header.late_statuses] for each in group]
+    for text in [status, *lines, *(each.text for each in file.header.relations)]:
+        made = chosen(text) if len(text) <= LONGEST_LINE else None
+        references = references_in(text if made == text else made or "")
+        over += references.supersedes
+        by += references.superseded_by
+    return tuple(dict.fromkeys(over)), tuple(dict.fromkeys(by))
+
+
+def _is_decision(file: _File, title: _Title | None) -> bool:
+    """Whether the file has the marks of a decision record."""
+    if title is None or file.name.template:
+        return False
+    names = {name for name in map(typical_name, file.document.headings) if name is not None}
+    decision = not names.isdisjoint(DECISION_HEADINGS)
+    front = file.front.text("status")
+    groups = [*file.header.statuses, *_known(file.header.late_statuses)]
+    stated = [front] if front else []
+    stated += [group[0].text for group in groups]
+    known = any(normalise_status(text) != "other" for text in stated)
+    if file.name.listing:
+        return decision or (known and bool(names))
+    dated = bool(file.header.dates or file.header.changes or any(file.front.text(name) for name in _DATE_MEMBERS))
+    if title.from_form and not (known and _states_date(file)):
+        return False
+    named = file.name.numbered and (not title.from_name or bool(names))
+    return decision or known or named or len(names) >= 2 or (bool(stated or dated) and bool(names))
+
+
+def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
+    """The Markdown below the title, then the front matter that no field holds."""
+    skipped = range(title.heading.start, title.heading.end) if title.heading is not None else range(0)
+    lines = file.document.lines
+    kept = [lines[index] for index in range(file.document.body, len(lines)) if index not in skipped]
+    body = "\n".join(kept).strip("\n").rstrip()
+    rest = "\n".join(file.front.lines_beside(consumed))
+    return f"{body}\n\n{rest}" if body and rest else body or rest
+
+
+def _checked(front: FrontMatter) -> Fields:
+    """Raises `Unacceptable`."""
+    given: Mapping[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
+    return read_fields(dict(given) | ({"tags": list(front.tags())} if front.tags_in_line() else {}))
+
+
+def _problem(file: _File, notice: Notice) -> Problem:
+    return Problem(file.path, notice.line, notice.reason)
+
+
+def _draft(file: _File, title: _Title) -> tuple[Draft, tuple[Problem, ...]]:
+    """Raises `Unacceptable`."""
+    if not title.text.strip() or len(title.text) > TITLE_LENGTH or not sound(title.text):
+        raise Unacceptable(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")
+    fields = _checked(file.front)
+    status, status_member, notices = _status(file)
+    members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
+    stated = [Stated(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
+    date = decide_date(stated, status, file.header.changes, file.name.stem)
+    supersedes, superseded_by = _references(file)
+    consumed = {name for name in _CHECKED if file.front.has(name)}
+    consumed |= {"title"} if title.from_member else set()
+    consumed |= {status_member} if status is not None and status_member else set()
+    consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
+    text = _body(file, title, frozenset(consumed))
+    if len(text) > TEXT_LENGTH or not sound(text):
+        raise Unacceptable("text must be of at most 1,000,000 characters, without NUL")
+    notices += [*_noticed_title(title), *file.front.notices, *date.notices]
+    draft = Draft(
+        title=title.text,
+        text=text,
+        ordinal=0,
+        line=title.line,
+        id=fields.id,
+        category=fields.category,
+        confidence=fields.confidence,
+        stakes=fields.stakes,
+        status_text=status.text if status is not None else None,
+        status=status.status if status is not None else None,
+        outcome=fields.outcome,
+        date=date.date,
+        reasons=fields.reasons,
+        tags=fields.tags,
+        supersedes=supersedes,
+        superseded_by=superseded_by,
+        project=fields.project,
+        sensitivity=fields.sensitivity,
+    )
+    return draft, tuple(_problem(file, notice) for notice in notices)
+
+
+def _noticed_title(title: _Title) -> Iterator[Notice]:
+    if title.from_name:
+        yield Notice(title.line, "no title in the file: the words of its name are taken")
+    elif title.text.lower().startswith(_UNTITLED_FORMS):
+        yield Notice(title.line, f"the title is that of an empty form: {excerpt(title.text)}")
+
+
+def read_adr(path: str, text: str) -> Reading:
+    """The record in a Markdown file, or `recognised=False` when the file has not the marks of one."""
+    document = split_markdown(text)
+    heading = title_heading(document)
+    front = read_front_matter(document.front)
+    file = _File(path, document, front, heading, read_header(document, heading), file_name(path))
+    title = _title(file)
+    if title is None or not _is_decision(file, title):
+        return Reading(recognised=False)
+    try:
+        draft, warnings = _draft(file, title)
+    except Unacceptable as error:
+        line = _line_of(file, str(error)) or title.line
+        ids = (front.text("id"),) if _usable_id(front) else ()
+        return Reading(rejected=(Problem(path, line, str(error)),), rejected_ids=ids)
+    return Reading((draft,), warnings=warnings)
+
+
+def _line_of(file: _File, reason: str) -> int | None:
+    """The line of the front matter member that a refusal begins by naming."""
+    name = reason.partition(" ")[0].rstrip(":")
+    return file.front.line(name) if name in _CHECKED and file.front.has(name) else None
+
+
+def _usable_id(front: FrontMatter) -> bool:
+    try:
+        return read_fields({"id": front.value("id")}).id is not None if front.has("id") else False
+    except Unacceptable:
+        return False

@@ -1,0 +1,62 @@
+"""Markdown inside one line: links, emphasis, code spans. Every expression is bounded, so time is linear."""
+
+import re
+from typing import Final
+
+_LINK: Final = re.compile(
+    r"!?\[([^\[\]\n]{0,1000})\](?:\([^()\s]{0,2000}(?:[ \t][^()\n]{0,300})?\)|\[[^\[\]\n]{0,300}\])"
+)
+_AUTOLINK: Final = re.compile(r"<(https?://[^<>\s]{1,2000})>")
+_CODE: Final = re.compile(r"(`{1,3})([^`\n]{1,1000})\1")
+_STRONG: Final = re.compile(r"\*\*(?=\S)([^*\n]{1,1000})(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]{1,1000})(?<=\S)__(?!\w)")
+_EMPHASIS: Final = re.compile(r"\*(?=\S)([^*\n]{1,1000})(?<=\S)\*|(?<!\w)_(?=\S)([^_\n]{1,1000})(?<=\S)_(?!\w)")
+_ESCAPED: Final = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
+# Beyond this a line is prose or an attack, not a heading or a field.
+LONGEST_LINE: Final = 4000
+
+
+def without_links(text: str) -> str:
+    """Links and images become their text; longer lines are left as they are."""
+    if "[" not in text or len(text) > LONGEST_LINE:
+        return text
+    return _LINK.sub(r"\1", text)
+
+
+def _inner(match: re.Match[str]) -> str:
+    return match[1] if match[1] is not None else match[2]
+
+
+def _without_emphasis(text: str) -> str:
+    text = _AUTOLINK.sub(r"\1", text)
+    text = _EMPHASIS.sub(_inner, _STRONG.sub(_inner, text))
+    return _ESCAPED.sub(r"\1", text)
+
+
+def plain_text(text: str) -> str:
+    """The words of one line of Markdown: links become their text, emphasis and backticks go; the rest is kept."""
+    text = text.strip()
+    if len(text) > LONGEST_LINE:
+        return text
+    text = without_links(text)
+    pieces: list[str] = []
+    at = 0
+    for match in _CODE.finditer(text):
+        pieces += [_without_emphasis(text[at : match.start()]), match[2].strip()]
+        at = match.end()
+    pieces.append(_without_emphasis(text[at:]))
+    return "".join(pieces).strip()
+
+
+def without_marks(line: str) -> str:
+    """A line without its quote and bullet marks."""
+    line = line.strip()
+    while line[:1] == ">":
+        line = line[1:].lstrip()
+    if line[:2] in {"- ", "* ", "+ "}:
+        line = line[2:].lstrip()
+    return line
+
+
+def one_line(text: str) -> str:
+    """The text on one line, with single blanks."""
+    return " ".join(text.split())

@@ -1,0 +1,303 @@
+"""From paths to stored records: what is new, changed, unchanged, gone or refused.
+
+Works in batches: each is read, compared, embedded and committed before the next begins, so a run that is killed has
+lost nothing that it committed and the next run finishes the rest. With `strict` there is one batch.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Protocol
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.indexes.following import searchable_text
+from cognition_engines.ingest.discover import files_under
+from cognition_engines.ingest.reading import read_file
+from cognition_engines.models import Decision, Draft, Problem, Reading, Sensitivity
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Entry, Origin, Outcome, Stored
+
+BATCH: Final = 32  # records between two commits
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`project` and `sensitivity` hold for records that do not give their own."""
+
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+    prune: bool = False
+    dry_run: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run came to. `read` counts records, refused ones included."""
+
+    read: int
+    new: int
+    changed: int
+    unchanged: int
+    deleted: int
+    rejected: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+class Progress(Protocol):
+    """Told how far a run is, in files."""
+
+    def start(self, files: int) -> None: ...
+
+    def advance(self, files: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: Path
+    explicit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A record with its id settled, and where it stands."""
+
+    decision: Decision
+    origin: Origin
+    line: int
+    id_given: bool
+
+
+@dataclass(slots=True)
+class _Run:
+    """What has happened so far."""
+
+    counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
+    read: int = 0
+    rejected: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    places: dict[str, tuple[str, int]] = field(default_factory=dict)  # id -> file and line
+    files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
+
+
+def ingest(
+    paths: Sequence[Path],
+    options: Options,
+    records: Records,
+    embedder: Embedder | None,
+    progress: Progress,
+    threads: int = 2,
+) -> Summary:
+    """Reads every file under `paths` and brings the store in line with them.
+
+    Raises FileNotFoundError for a path that is not there, before anything is read; ComponentFailed when the store or
+    the embedder fails, with what was committed before kept.
+    """
+    files = list(_expand(paths))
+    run = _Run()
+    progress.start(len(files))
+    batch: list[_Candidate] = []
+    with ThreadPoolExecutor(threads) as executor:
+        embed = _Embedding(embedder, executor)
+        held = 0
+        for file in files:
+            batch += _read(file, options, run)
+            held += 1
+            if len(batch) >= BATCH and not options.strict:
+                _store(batch, options, run, records, embed)
+                progress.advance(held)
+                batch, held = [], 0
+        fresh = _compare(batch, run, records)
+        if not (options.strict and run.rejected):
+            _write(fresh, options, run, records, embed)
+        progress.advance(held)
+    deleted = 0
+    if options.prune and not (options.strict and run.rejected):
+        deleted = _prune(paths, options, run, records)
+    return Summary(
+        run.read,
+        run.counts[Outcome.NEW],
+        run.counts[Outcome.CHANGED],
+        run.counts[Outcome.UNCHANGED],
+        deleted,
+        tuple(run.rejected),
+        tuple(run.warnings),
+    )
+
+
+def _expand(paths: Iterable[Path]) -> Iterator[_File]:
+    paths = [Path(os.path.abspath(path)) for path in paths]
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(path)
+    seen: set[Path] = set()
+    for path in paths:
+        found = files_under(path) if path.is_dir() else [path]
+        for file in found:
+            if file not in seen:
+                seen.add(file)
+                yield _File(file, explicit=not path.is_dir())
+
+
+def _read(file: _File, options: Options, run: _Run) -> list[_Candidate]:
+    source = str(file.path)
+    try:
+        reading = read_file(source, file.path.read_bytes(), explicit=file.explicit)
+    except OSError as error:
+        reading = Reading(rejected=(Problem(source, None, f"cannot be read: {error.strerror}"),))
+    if not reading.recognised:
+        problem = Problem(source, None, "holds no decision in a format that is known")
+        (run.rejected if file.explicit else run.warnings).append(problem)
+        run.files[source] = file.explicit
+        return []
+    run.read += len(reading.drafts) + len(reading.rejected)
+    run.rejected += reading.rejected
+    run.warnings += reading.warnings
+    run.files[source] = bool(reading.rejected)
+    checkout_path = _path_in_checkout(file.path)
+    candidates = []
+    for draft in reading.drafts:
+        candidate = _settle(draft, source, checkout_path, options)
+        place = run.places.setdefault(candidate.decision.id, (source, draft.line))
+        if place != (source, draft.line):
+            reason = f"id {candidate.decision.id} is already taken by {place[0]} line {place[1]}; give it another"
+            _reject(candidate, reason, run)
+        else:
+            candidates.append(candidate)
+    return candidates
+
+
+def _reject(candidate: _Candidate, reason: str, run: _Run) -> None:
+    run.rejected.append(Problem(candidate.origin.source, candidate.line, reason))
+    run.files[candidate.origin.source] = True
+
+
+def _settle(draft: Draft, source: str, checkout_path: str, options: Options) -> _Candidate:
+    project = draft.project if draft.project is not None else options.project
+    made = sha256("\0".join((project or "", checkout_path, str(draft.ordinal))).encode()).hexdigest()[:16]
+    decision = Decision(
+        id=draft.id if draft.id is not None else f"dec_{made}",
+        title=draft.title,
+        text=draft.text,
+        category=draft.category,
+        confidence=draft.confidence,
+        stakes=draft.stakes,
+        status=draft.status,
+        status_text=draft.status_text,
+        outcome=draft.outcome,
+        date=draft.date,
+        reasons=draft.reasons,
+        tags=draft.tags,
+        supersedes=draft.supersedes,
+        superseded_by=draft.superseded_by,
+        project=project,
+        sensitivity=draft.sensitivity if draft.sensitivity is not None else options.sensitivity,
+    )
+    origin = Origin(source, draft.ordinal, options.project, f"{_digest(decision)}.{_hash(source)[:8]}")
+    return _Candidate(decision, origin, draft.line, id_given=draft.id is not None)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _digest(decision: Decision) -> str:
+    """Of all content, so that any edit is a change."""
+    reasons = [(reason.type, reason.text) for reason in decision.reasons]
+    fields = {name: getattr(decision, name) for name in Decision.__slots__} | {"reasons": reasons}
+    return _hash(json.dumps(fields, default=str, sort_keys=True))[:32]
+
+
+def _path_in_checkout(path: Path) -> str:
+    """The path below the folder that holds `.git`, else the absolute path."""
+    for folder in path.parents:
+        if (folder / ".git").exists():
+            return path.relative_to(folder).as_posix()
+    return path.as_posix()
+
+
+def _store(
+    batch: Sequence[_Candidate], options: Options, run: _Run, records: Records, embed: "_Embedding"
+) -> None:
+    _write(_compare(batch, run, records), options, run, records, embed)
+
+
+def _compare(batch: Sequence[_Candidate], run: _Run, records: Records) -> list[tuple[_Candidate, Outcome]]:
+    """Which of the batch need writing; the others are counted, or refused when another file has their id."""
+    existing = records.by_ids([candidate.decision.id for candidate in batch])
+    fresh = []
+    for candidate in batch:
+        stored = existing.get(candidate.decision.id)
+        if stored is None:
+            fresh.append((candidate, Outcome.NEW))
+        elif (reason := _conflict(candidate, stored)) is not None:
+            _reject(candidate, reason, run)
+        elif stored.origin.digest == candidate.origin.digest or _same_elsewhere(candidate, stored):
+            run.counts[Outcome.UNCHANGED] += 1
+        else:
+            fresh.append((candidate, Outcome.CHANGED))
+    return fresh
+
+
+def _same_elsewhere(candidate: _Candidate, stored: Stored) -> bool:
+    """The same content in a second file: the first one keeps the record."""
+    same = stored.origin.digest.partition(".")[0] == candidate.origin.digest.partition(".")[0]
+    return same and Path(stored.origin.source).exists()
+
+
+def _conflict(candidate: _Candidate, stored: Stored) -> str | None:
+    """Why a record of this id must not be replaced: another file that is still there holds something else under it."""
+    other = stored.origin.source
+    if other == candidate.origin.source or not Path(other).exists() or _same_elsewhere(candidate, stored):
+        return None
+    remedy = "give one of them another id" if candidate.id_given else "name a --project for one of the two checkouts"
+    return f"id {candidate.decision.id} belongs to {other}; {remedy}"
+
+
+class _Embedding:
+    """Embeds texts, several at a time."""
+
+    def __init__(self, embedder: Embedder | None, executor: ThreadPoolExecutor) -> None:
+        self._embedder = embedder
+        self._executor = executor
+        self.model = embedder.model if embedder else None
+
+    def entries(self, candidates: Sequence[_Candidate]) -> list[Entry]:
+        plain = [Entry(candidate.decision, candidate.origin, None) for candidate in candidates]
+        if self._embedder is None:
+            return plain
+        texts = [searchable_text(entry.decision) for entry in plain]
+        vectors = self._executor.map(self._embedder.embed_text, texts)
+        return [replace(entry, vectors=found) for entry, found in zip(plain, vectors, strict=True)]
+
+
+def _write(
+    fresh: Sequence[tuple[_Candidate, Outcome]],
+    options: Options,
+    run: _Run,
+    records: Records,
+    embed: _Embedding,
+) -> None:
+    if options.dry_run:
+        outcomes: Sequence[Outcome] = [outcome for _, outcome in fresh]
+    else:
+        outcomes = records.put(embed.entries([candidate for candidate, _ in fresh]), embed.model) if fresh else ()
+    for outcome in outcomes:
+        run.counts[outcome] += 1
+
+
+def _prune(paths: Sequence[Path], options: Options, run: _Run, records: Records) -> int:
+    """Deletes what the folders among `paths` no longer hold. A file with refused records keeps all it had."""
+    gone: dict[str, None] = {}
+    for folder in (Path(os.path.abspath(path)) for path in paths if path.is_dir()):
+        for row in records.sources_under(str(folder)):
+            held = row.source in run.files
+            refused = run.files.get(row.source, False)
+            still = row.id in run.places or row.ingested_as != options.project
+            if not refused and not (held and still):
+                gone[row.id] = None
+    return len(gone) if options.dry_run else len(records.delete(list(gone)))

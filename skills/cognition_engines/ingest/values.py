@@ -1,0 +1,57 @@
+"""The plain values that the YAML and JSON parsers give, with what they refused left in place to be named later."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Stands where the source has something that is not read; `reason` says what and why."""
+
+    reason: str
+
+
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | Refused | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One document: its value, its 1-based line, and the lines of what may be its records.
+
+    `items` are the lines of a root list's items, `decisions` those of the list under a root member `decisions`.
+    """
+
+    value: Value
+    line: int
+    items: tuple[int, ...] = ()
+    decisions: tuple[int, ...] = ()
+
+
+class Unreadable(Exception):
+    """The text is not well-formed. `line` is 1-based; `reason` is fit for a person."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.reason = reason
+
+
+def first_refusal(value: Value) -> Refused | None:
+    """The first refused part anywhere inside `value`, in order of appearance."""
+    waiting: list[Value] = [value]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Refused):
+            return current
+        if isinstance(current, list):
+            waiting.extend(reversed(current))
+        elif isinstance(current, Mapping):
+            waiting.extend(reversed(list(current.values())))
+    return None
+
+
+def named(name: str, fallback: str) -> str:
+    """`name` where it is a plain word of at most 64 characters, fit to repeat in a message; else `fallback`."""
+    plain = name.replace("_", "a").replace("-", "a")
+    return f"'{name}'" if len(name) <= 64 and plain.isascii() and plain.isalnum() else fallback

@@ -1,0 +1,152 @@
+"""From a URL to a migrated database: the engines, SQLite's pragmas, the lock around migrations."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from sqlite3 import Connection as SQLiteConnection
+from typing import Final
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.records.schema import HEAD, meta
+
+WAIT: Final = 30  # seconds that a writer waits for another one
+
+_MIGRATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
+_PRAGMAS: Final = (
+    f"PRAGMA busy_timeout = {WAIT * 1000}",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA temp_store = MEMORY",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open database. Transactions of `reader` see one state from beginning to end; those of `writer` may write."""
+
+    reader: sa.Engine
+    writer: sa.Engine
+    store_id: str
+
+
+def open_store(url: str) -> Store:
+    """Open, create or migrate the database at `url`; the forms of `url` are those of `open_records`."""
+    target = _parse(url)
+    if target.get_backend_name() == "sqlite":
+        return _open_sqlite(target)
+    return _open_postgresql(target)
+
+
+def _parse(url: str) -> sa.URL:
+    try:
+        target = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise ConfigurationError("records URL: not a database URL") from None  # it may hold a password
+    if target.drivername in ("sqlite", "sqlite+pysqlite"):
+        if target.database in (None, "", ":memory:") or target.query:
+            raise ConfigurationError("records URL: SQLite needs a file and no options, as sqlite:////folder/file")
+        return target.set(database=os.path.abspath(str(target.database)))
+    if target.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
+        return target.set(drivername="postgresql+psycopg")
+    raise ConfigurationError(f"records URL: {target.drivername} is neither sqlite nor postgresql")
+
+
+def _open_sqlite(target: sa.URL) -> Store:
+    path = Path(str(target.database))
+    engine = sa.create_engine(
+        target,
+        hide_parameters=True,
+        pool_size=8,
+        max_overflow=8,
+        connect_args={"timeout": WAIT, "isolation_level": None},  # transactions are begun below, not by the driver
+    )
+    sa.event.listen(engine, "connect", _configure)
+    sa.event.listen(engine, "begin", _begin)
+    writer = engine.execution_options(begin="BEGIN IMMEDIATE")
+    try:
+        with _file_locked(path):
+            return _migrated(Store(engine, writer, store_id=""))
+    except OSError as error:
+        raise ConfigurationError(f"records: cannot use {path}: {error.strerror}") from error
+
+
+def _configure(connection: SQLiteConnection, _entry: ConnectionPoolEntry) -> None:
+    for pragma in _PRAGMAS:
+        connection.execute(pragma).close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+
+@contextmanager
+def _file_locked(path: Path) -> Iterator[None]:
+    """Make the file if it is missing and keep other openers out: SQLite's locks do not cover the change to WAL."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():  # closing a descriptor of an open database would drop SQLite's locks on it
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        yield
+    finally:
+        os.close(lock)
+
+
+def _open_postgresql(target: sa.URL) -> Store:
+    timeout = {} if "connect_timeout" in target.query else {"connect_timeout": 10}
+    engine = sa.create_engine(
+        target, hide_parameters=True, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args=timeout
+    )
+    writer = engine.execution_options(isolation_level="READ COMMITTED")
+    reader = engine.execution_options(isolation_level="REPEATABLE READ")
+    return _migrated(Store(reader, writer, store_id=""))
+
+
+def _migrated(store: Store) -> Store:
+    """The store with its tables up to date and its id filled in; closed again if that fails."""
+    with ExitStack() as stack:
+        stack.callback(store.reader.dispose)
+        with store.reader.begin() as connection:
+            ready = _revision(connection) == HEAD
+        if not ready:
+            with store.writer.begin() as connection:
+                _upgrade(connection)
+        with store.reader.begin() as connection:
+            store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
+        stack.pop_all()
+    return replace(store, store_id=store_id)
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+        if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
+            raise ConfigurationError("records: the PostgreSQL database must have the encoding UTF8")
+    config = Config()
+    config.set_main_option("script_location", "cognition_engines.records:migrations")
+    revision = _revision(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if revision is not None and revision not in known:
+        raise ConfigurationError(
+            f"records: a newer version of this program wrote the database (its schema is {revision}, "
+            f"the newest known here is {HEAD}): upgrade the program"
+        )
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()

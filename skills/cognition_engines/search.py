@@ -1,0 +1,234 @@
+"""The search itself: a mask, one or two legs under it, and their fusion. Plain functions over a snapshot.
+
+Semantic: cosine of a record's best window to the query. Keyword: BM25. Hybrid: the union of the best CANDIDATES of
+each leg, both scores scaled min-max over the union and added half and half (a convex sum; reciprocal rank loses to it
+on decisions). Every order breaks ties by id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cognition_engines.indexes.columns import Bools, Floats, Ints, Snapshot, window_indices
+from cognition_engines.models import Decision, Filters
+
+CANDIDATES: Final = 100  # of each leg, for fusion
+FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
+TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
+DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
+
+# Costs in microseconds, measured by benchmarks/query.py on two cores; only their proportions matter.
+GATHERED_VECTOR: Final = 0.18
+STREAMED_VECTOR: Final = 0.045
+NEIGHBOUR_CALL: Final = 900.0
+NEIGHBOUR: Final = 7.5
+
+Doubles = NDArray[np.float64]
+
+
+class Neighbours(Protocol):
+    """An approximate nearest-neighbour index over windows that covers every change up to `seq`."""
+
+    @property
+    def seq(self) -> int: ...
+
+    def nearest(self, vector: Floats, limit: int) -> Ints | None:
+        """The keys of the records that own the nearest windows, repeated as they come; None when the index is lost."""
+
+
+class Words(Protocol):
+    """A keyword index: keys and BM25 scores, best first."""
+
+    def search(self, query: str, limit: int) -> tuple[Ints, Floats]: ...
+
+    def search_among(self, query: str, keys: Sequence[int]) -> tuple[Ints, Floats]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Rows best first, each with its score: a cosine, a BM25 score or a fused one."""
+
+    rows: Ints
+    scores: Doubles
+
+
+EMPTY: Final = Ranked(np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Floats:
+    """Each row's best window against `vector`, in single precision; every row must have a window."""
+    counts = snapshot.counts[rows]
+    total = int(counts.sum())
+    if total * GATHERED_VECTOR < len(snapshot.vectors) * STREAMED_VECTOR:
+        similarities = snapshot.vectors[window_indices(snapshot.starts[rows], counts)] @ vector
+        first = np.cumsum(counts) - counts
+    else:
+        owned = snapshot.counts > 0
+        similarities = snapshot.vectors @ vector
+        best = np.maximum.reduceat(similarities, snapshot.starts[owned])
+        return best[(np.cumsum(owned) - 1)[rows]]
+    return similarities if total == len(rows) else np.maximum.reduceat(similarities, first)
+
+
+def cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Doubles:
+    """Each row's best window against `vector`, in double precision and alike for alike vectors; NaN without one."""
+    result = np.full(len(rows), np.nan)
+    counts = snapshot.counts[rows]
+    owned = counts > 0
+    if not owned.any():
+        return result
+    some = rows[owned]
+    windows = snapshot.vectors[window_indices(snapshot.starts[some], counts[owned])].astype(np.float64)
+    # a row-wise sum, unlike a matrix product, does not depend on where in the array a row stands
+    similarities = (windows * vector.astype(np.float64)).sum(axis=1)
+    first = np.cumsum(counts[owned]) - counts[owned]
+    result[owned] = np.round(np.maximum.reduceat(similarities, first), DECIMALS)
+    return result
+
+
+def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked:
+    """The `limit` best by score, ties by id."""
+    if len(rows) > limit:
+        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        near = scores >= threshold
+        rows, scores = rows[near], scores[near]
+    order = sorted(range(len(rows)), key=lambda place: (-scores[place], snapshot.ids[rows[place]]))[:limit]
+    return Ranked(rows[order], scores[order])
+
+
+def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> Ranked:
+    rows = rows[snapshot.counts[rows] > 0]
+    if len(rows) > limit:
+        coarse = _coarse_cosines(snapshot, rows, vector)
+        threshold = np.partition(coarse, len(coarse) - limit)[len(coarse) - limit]
+        rows = rows[coarse >= threshold - TIE]
+    if not len(rows):
+        return EMPTY
+    return _best(snapshot, rows, cosines(snapshot, rows, vector), limit)
+
+
+def semantic_leg(
+    snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None
+) -> Ranked:
+    """The `limit` rows under the mask whose best window is nearest, with their cosines.
+
+    Exact when few rows match or there is no neighbour index; otherwise whichever costs less by the constants above.
+    Rows that the neighbour index has not seen yet are always ranked exactly.
+    """
+    rows = np.flatnonzero(mask)
+    if neighbours is not None and len(rows) > limit:
+        windows = int(snapshot.counts[rows].sum())
+        exact = min(windows * GATHERED_VECTOR, len(snapshot.vectors) * STREAMED_VECTOR)
+        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=exact)
+        if found is not None:
+            return found
+    return _best_cosines(snapshot, rows, vector, limit)
+
+
+def _approximate(
+    snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, limit: int, neighbours: Neighbours, budget: float
+) -> Ranked | None:
+    """Over-fetches by the share of rows that match, doubling while it stays cheaper than `budget` microseconds."""
+    fresh = snapshot.newer_than(neighbours.seq)
+    budget -= int(snapshot.counts[fresh].sum()) * GATHERED_VECTOR
+    per_record = len(snapshot.vectors) / max(1, len(snapshot.keys))
+    wanted = int(limit / (len(rows) / max(1, len(snapshot.keys))) * 1.5 * per_record) + 1
+    while wanted <= len(snapshot.vectors) and NEIGHBOUR_CALL + wanted * NEIGHBOUR < budget:
+        keys = neighbours.nearest(vector, wanted)
+        if keys is None:
+            return None
+        candidates = np.unique(np.concatenate((snapshot.rows_of(keys), fresh)))
+        candidates = candidates[mask[candidates]]
+        if len(candidates) >= limit:
+            return _best_cosines(snapshot, candidates, vector, limit)
+        budget -= NEIGHBOUR_CALL + wanted * NEIGHBOUR
+        wanted *= 2
+    return None
+
+
+def keyword_leg(snapshot: Snapshot, mask: Bools, query: str, limit: int, words: Words) -> Ranked:
+    """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query."""
+    rows = np.flatnonzero(mask)
+    if len(rows) <= FEW_ROWS:
+        if not len(rows):
+            return EMPTY
+        return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[rows].tolist()), limit)
+    wanted = int(limit / (len(rows) / len(snapshot.keys)) * 1.5) + 1
+    while True:
+        keys, scores = words.search(query, wanted)
+        found = _ranked_hits(snapshot, mask, (keys, scores), limit)
+        exhausted = len(keys) < wanted
+        # the last hit must score below the last one taken, or an equal one with a smaller id may still be missing
+        if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
+            return found
+        wanted *= 2
+
+
+def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Floats], limit: int) -> Ranked:
+    keys, scores = hits
+    within = (keys >= 0) & (keys < len(snapshot.row_of))
+    rows = snapshot.row_of[keys[within]]
+    scores = scores[within]
+    kept = rows >= 0
+    kept[kept] = mask[rows[kept]]
+    return _best(snapshot, rows[kept], scores[kept].astype(np.float64), limit)
+
+
+def _scaled(scores: Doubles) -> Doubles:
+    """Min-max to 0..1; where all are equal, 1."""
+    low, high = scores.min(), scores.max()
+    return np.ones_like(scores) if high == low else (scores - low) / (high - low)
+
+
+def fuse(
+    snapshot: Snapshot, semantic: Ranked, keyword: Ranked, query: str, vector: Floats, words: Words, limit: int
+) -> Ranked:
+    """Half cosine, half BM25 over the union of both legs; the score that a row lacks is computed for it.
+
+    A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
+    """
+    if not len(keyword.rows):
+        return Ranked(semantic.rows[:limit], semantic.scores[:limit])
+    rows = np.union1d(semantic.rows, keyword.rows)
+    meaning = cosines(snapshot, rows, vector)
+    if np.isnan(meaning).all():
+        meaning = np.zeros_like(meaning)
+    meaning[np.isnan(meaning)] = np.nanmin(meaning)
+    matching = np.zeros(len(rows))
+    matching[np.searchsorted(rows, keyword.rows)] = keyword.scores
+    lacking = np.setdiff1d(rows, keyword.rows)
+    if len(lacking):
+        keys, scores = words.search_among(query, snapshot.keys[lacking].tolist())
+        matching[np.searchsorted(rows, snapshot.row_of[keys])] = scores
+    fused = np.round(0.5 * _scaled(meaning) + 0.5 * _scaled(matching), 9)
+    return _best(snapshot, rows, fused, limit)
+
+
+def distances(snapshot: Snapshot, rows: Ints, vector: Floats | None) -> list[float | None]:
+    """The cosine distance of each row's best window, 0 to 2; None where there is no vector to compare."""
+    if vector is None:
+        return [None] * len(rows)
+    found = np.round(1.0 - cosines(snapshot, rows, vector), DECIMALS)
+    return [None if np.isnan(distance) else min(2.0, max(0.0, float(distance))) for distance in found]
+
+
+def accepts(filters: Filters, decision: Decision) -> bool:
+    """Whether one decision meets the filters: what the mask says of its row, said of the record itself."""
+    labels = {text.casefold() for text in (decision.status, decision.status_text) if text is not None}
+    confidence, date = decision.confidence, decision.date
+    return (
+        (filters.category is None or _same(filters.category, decision.category))
+        and (filters.stakes is None or any(_same(stakes, decision.stakes) for stakes in filters.stakes))
+        and (filters.status is None or any(status.casefold() in labels for status in filters.status))
+        and (filters.min_confidence is None or (confidence is not None and confidence >= filters.min_confidence))
+        and (filters.max_confidence is None or (confidence is not None and confidence <= filters.max_confidence))
+        and (filters.date_after is None or (date is not None and date >= filters.date_after))
+        and (filters.date_before is None or (date is not None and date <= filters.date_before))
+    )
+
+
+def _same(wanted: str, actual: str | None) -> bool:
+    return actual is not None and wanted.casefold() == actual.casefold()

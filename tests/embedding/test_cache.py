@@ -1,0 +1,126 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from cognition_engines.embedding.base import FloatArray
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.errors import ComponentFailed
+
+
+class CountingEmbedder:
+    """Counts what it is asked for; waits for `gate`, fails while `failing`."""
+
+    model = "counting-1"
+    dim = 2
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.entered = threading.Event()
+        self.failing: BaseException | None = None
+
+    def embed_query(self, text: str) -> FloatArray:
+        self.asked.append(text)
+        self.entered.set()
+        assert self.gate.wait(20)
+        if self.failing is not None:
+            raise self.failing
+        return np.array([len(text), 1], np.float32)
+
+    def embed_text(self, text: str) -> FloatArray:
+        raise AssertionError("a query cache embeds queries")
+
+
+def test_equal_texts_are_embedded_once() -> None:
+    embedder = CountingEmbedder()
+    cache = QueryCache(embedder)
+    first = cache.embed_query("one")
+    assert cache.embed_query("one") is first
+    cache.embed_query("One")
+    assert embedder.asked == ["one", "One"]
+    assert (cache.hits, cache.misses) == (1, 2)
+
+
+def test_the_vectors_are_read_only_and_apart_from_the_embedders_own() -> None:
+    vector = QueryCache(CountingEmbedder()).embed_query("one")
+    with pytest.raises(ValueError, match="read-only"):
+        vector[0] = 5
+
+
+def test_the_least_recently_used_text_goes_first() -> None:
+    embedder = CountingEmbedder()
+    cache = QueryCache(embedder, size=2)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        cache.embed_query(text)
+    assert embedder.asked == ["a", "b", "c", "b"]
+
+
+def test_threads_that_ask_for_one_text_at_once_share_one_embedding() -> None:
+    embedder = CountingEmbedder()
+    embedder.gate.clear()
+    cache = QueryCache(embedder)
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(cache.embed_query, "one") for _ in range(8)]
+        assert embedder.entered.wait(20)
+        while cache.hits < 7:
+            pass
+        embedder.gate.set()
+        vectors = [future.result() for future in asked]
+    assert embedder.asked == ["one"]
+    assert all(vector is vectors[0] for vector in vectors)
+    assert (cache.hits, cache.misses) == (7, 1)
+
+
+def failures_of_three_threads(error: BaseException) -> tuple[QueryCache, CountingEmbedder, list[BaseException | None]]:
+    embedder = CountingEmbedder()
+    embedder.gate.clear()
+    embedder.failing = error
+    cache = QueryCache(embedder)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(cache.embed_query, "one") for _ in range(3)]
+        assert embedder.entered.wait(20)
+        while cache.hits < 2:
+            pass
+        embedder.gate.set()
+        return cache, embedder, [future.exception() for future in asked]
+
+
+def test_a_failure_reaches_all_who_waited_and_is_forgotten() -> None:
+    cache, embedder, failures = failures_of_three_threads(ComponentFailed("embedder", "down"))
+    assert [str(failure) for failure in failures] == ["embedder: down"] * 3
+    assert embedder.asked == ["one"]
+    embedder.failing = None
+    np.testing.assert_array_equal(cache.embed_query("one"), [3, 1])
+    assert embedder.asked == ["one", "one"]
+
+
+def test_an_interrupted_thread_leaves_the_others_with_a_failure_of_the_embedder() -> None:
+    _, _, failures = failures_of_three_threads(SystemExit())
+    assert sorted(type(failure).__name__ for failure in failures) == [
+        "ComponentFailed",
+        "ComponentFailed",
+        "SystemExit",
+    ]
+
+
+def test_a_text_evicted_while_it_is_embedded_still_arrives() -> None:
+    embedder = CountingEmbedder()
+    embedder.gate.clear()
+    cache = QueryCache(embedder, size=1)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(cache.embed_query, "one")
+        assert embedder.entered.wait(20)
+        second = pool.submit(cache.embed_query, "three")
+        while cache.misses < 2:
+            pass
+        embedder.gate.set()
+        np.testing.assert_array_equal(first.result(), [3, 1])
+        np.testing.assert_array_equal(second.result(), [5, 1])
+
+
+def test_a_size_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="size"):
+        QueryCache(CountingEmbedder(), size=0)

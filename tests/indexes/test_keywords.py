@@ -1,0 +1,340 @@
+import json
+import math
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cognition_engines.errors import ComponentFailed, FolderInUse
+from cognition_engines.indexes.keywords import KEPT_ASIDE, KeywordIndex
+
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+
+TEXTS = [
+    (1, "Use PostgreSQL for events\nThe event store needs transactions and ordering."),
+    (2, "Use Redis for caching\nSessions are cached; losing them is acceptable."),
+    (3, "Deploy with containers\nEvery service is built into an image and deployed by the pipeline."),
+    (4, "Événements en français\nLe café reste ouvert."),
+]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[KeywordIndex]:
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as opened:
+        opened.apply(TEXTS, [], 4)
+        yield opened
+
+
+def found(index: KeywordIndex, query: str, limit: int = 10) -> list[int]:
+    return [int(key) for key in index.search(query, limit)[0]]
+
+
+def test_a_new_index_is_empty_and_answers_nothing(tmp_path: Path) -> None:
+    with KeywordIndex.open(tmp_path / "deep" / "keywords", "store-1") as index:
+        keys, scores = index.search("anything", 5)
+        assert (index.seq, index.count, index.set_aside) == (0, 0, None)
+        assert (keys.dtype.name, scores.dtype.name, len(keys), len(scores)) == ("int64", "float32", 0, 0)
+
+
+def test_the_text_with_more_of_the_query_comes_first(index: KeywordIndex) -> None:
+    keys, scores = index.search("which store do events use", 10)
+    assert keys.tolist() == [1, 2]
+    assert scores[0] > scores[1] > 0
+
+
+def test_a_rare_word_outweighs_a_common_one(index: KeywordIndex) -> None:
+    assert found(index, "use redis")[0] == 2
+
+
+def test_word_forms_and_accents_do_not_matter(index: KeywordIndex) -> None:
+    assert found(index, "deploying") == [3]
+    assert found(index, "CACHE") == [2]
+    assert found(index, "evenements cafe") == [4]
+
+
+def test_the_limit_cuts_and_ties_come_in_the_order_of_their_keys(tmp_path: Path) -> None:
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        for seq, key in enumerate([9, 3, 7, 1, 5], start=1):
+            index.apply([(key, "the same words")], [], seq)
+        assert found(index, "words", 3) == [1, 3, 5]
+        assert found(index, "words", 10) == [1, 3, 5, 7, 9]
+
+
+def test_a_repeated_word_of_the_query_counts_as_often(index: KeywordIndex) -> None:
+    once = index.search("redis", 1)[1][0]
+    assert index.search("redis redis Redis", 1)[1][0] == pytest.approx(3 * once)
+
+
+def test_an_update_replaces_the_text_of_its_key(index: KeywordIndex) -> None:
+    index.apply([(2, "Use memcached")], [], 5)
+    assert found(index, "redis") == []
+    assert found(index, "memcached") == [2]
+    assert (index.count, index.seq) == (4, 5)
+
+
+def test_a_removed_key_is_not_found_and_removing_it_again_is_no_error(index: KeywordIndex) -> None:
+    index.apply([], [2, 77], 5)
+    index.apply([], [2], 6)
+    assert found(index, "redis") == []
+    assert (index.count, index.seq) == (3, 6)
+
+
+def test_changes_that_are_already_in_are_ignored(index: KeywordIndex) -> None:
+    index.apply([(2, "Use memcached")], [1], 4)
+    assert found(index, "redis") == [2]
+    assert (index.count, index.seq) == (4, 4)
+
+
+@pytest.mark.parametrize(("upserts", "deletes"), [([(1, "a"), (1, "b")], []), ([(1, "a")], [1]), ([], [1, 1])])
+def test_a_key_named_twice_is_refused_and_nothing_changes(
+    index: KeywordIndex, upserts: list[tuple[int, str]], deletes: list[int]
+) -> None:
+    with pytest.raises(ValueError, match="more than once"):
+        index.apply(upserts, deletes, 9)
+    assert (index.count, index.seq) == (4, 4)
+
+
+def test_a_failing_change_leaves_nothing_behind(index: KeywordIndex) -> None:
+    with pytest.raises(ComponentFailed):
+        index.apply([(50, "half of a change"), (2**70, "no such key")], [1], 5)
+    index.apply([(51, "another")], [], 6)
+    assert found(index, "half") == []
+    assert found(index, "events") == [1]
+    assert (index.count, index.seq) == (5, 6)
+
+
+def test_reopening_keeps_texts_and_seq(tmp_path: Path) -> None:
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        index.apply(TEXTS, [], 4)
+        index.apply([(1, "Use MongoDB")], [3], 8)
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as again:
+        assert (again.seq, again.count, again.set_aside) == (8, 3, None)
+        assert found(again, "mongodb") == [1]
+
+
+def test_a_limit_below_one_is_refused(index: KeywordIndex) -> None:
+    with pytest.raises(ValueError, match="limit"):
+        index.search("redis", 0)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        " \n\t",
+        "?!.,;:",
+        '"',
+        "'redis",
+        "body:redis OR (NOT cache",
+        "kind:checkpoint",
+        "checkpoint",
+        "+redis -cache ^3 ~2 [a TO b] {x} *",
+        "🙂 👩‍👩‍👧 redis",
+        "\0\u202eredis",
+        "数据库 база данных",
+        "redis" * 1638,
+        "a " * 4096,
+        "(" * 8192,
+        " ".join(str(number) for number in range(2000))[:8192],
+    ],
+)
+def test_no_query_text_is_an_operator_or_an_error(index: KeywordIndex, query: str) -> None:
+    keys, _ = index.search(query, 10)
+    among, _ = index.search_among(query, [1, 2, 3, 4])
+    assert set(among.tolist()) == set(keys.tolist()) <= {2}
+
+
+def words(rng: random.Random) -> str:
+    return " ".join(f"w{min(rng.randrange(200), rng.randrange(200))}" for _ in range(rng.randrange(5, 60)))
+
+
+def test_search_among_gives_the_keys_and_scores_of_the_whole_search(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        for seq in range(1, 6):
+            index.apply([(rng.randrange(10**6) * 10 + seq, words(rng)) for _ in range(200)], [], seq)
+        everything = index.search(" ".join(f"w{number}" for number in range(200)), 2000)[0].tolist()
+        for _ in range(20):
+            query = words(rng)
+            asked = [*rng.sample(everything, 50), -1]
+            keys, scores = index.search(query, 2000)
+            expected = [(key, score) for key, score in zip(keys, scores, strict=True) if key in set(asked)]
+            among = index.search_among(query, asked)
+            assert list(zip(*among, strict=True)) == expected
+            assert index.search(query, 7)[0].tolist() == keys[:7].tolist()
+
+
+def test_search_among_no_keys_is_empty(index: KeywordIndex) -> None:
+    keys, scores = index.search_among("redis", [])
+    assert (len(keys), len(scores)) == (0, 0)
+
+
+def test_a_long_query_over_many_terms_is_answered(index: KeywordIndex) -> None:
+    query = ("redis postgresql container " + " ".join(f"t{number}" for number in range(3000)))[:8192]
+    assert sorted(found(index, query)) == [1, 2, 3]
+
+
+def test_threads_search_while_one_applies(index: KeywordIndex) -> None:
+    def search(_: int) -> None:
+        for _ in range(100):
+            keys, scores = index.search("events redis image numbered", 50)
+            assert {1, 2, 3} <= set(keys.tolist())
+            assert all(scores[:-1] >= scores[1:])
+            assert 1 in index.search_among("postgresql", [1, 2])[0]
+
+    with ThreadPoolExecutor(4) as pool:
+        searches = [pool.submit(search, number) for number in range(4)]
+        for seq in range(5, 45):
+            index.apply([(seq, f"numbered {seq}"), TEXTS[0]], [seq - 3] if seq > 8 else [], seq)
+        for finished in searches:
+            finished.result()
+    assert index.seq == 44
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from cognition_engines.indexes.keywords import KeywordIndex
+index = KeywordIndex.open(Path(sys.argv[1]), "store-1")
+for seq in range(index.seq + 1, 100_000):
+    index.apply([(seq * 3 + part, f"change number{seq} part{part}") for part in range(3)], [], seq)
+    print(seq, flush=True)
+"""
+
+
+def test_after_a_kill_seq_and_texts_agree(tmp_path: Path) -> None:
+    folder = tmp_path / "keywords"
+    told = 0
+    for kill_after in (1, 4, 9):
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(folder)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        for _ in range(kill_after):
+            told = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        with KeywordIndex.open(folder, "store-1") as index:
+            assert index.set_aside is None
+            assert index.seq >= told
+            assert index.count == 3 * index.seq
+            assert found(index, f"number{index.seq}") == [index.seq * 3 + part for part in range(3)]
+            assert found(index, f"number{index.seq + 1}") == []
+
+
+def test_a_second_opening_is_refused_and_moves_nothing(index: KeywordIndex, tmp_path: Path) -> None:
+    with pytest.raises(FolderInUse):
+        KeywordIndex.open(tmp_path / "keywords", "store-1")
+    with pytest.raises(FolderInUse):
+        KeywordIndex.open(tmp_path / "keywords", "store-2")
+    assert [path.name for path in tmp_path.iterdir()] == ["keywords"]
+    assert found(index, "redis") == [2]
+
+
+def test_a_closed_index_fails_and_releases_its_folder(index: KeywordIndex, tmp_path: Path) -> None:
+    index.close()
+    index.close()
+    with pytest.raises(ComponentFailed):
+        index.search("redis", 1)
+    with pytest.raises(ComponentFailed):
+        index.apply([], [], 99)
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as again:
+        assert again.count == 4
+
+
+def test_an_index_of_another_store_is_set_aside(index: KeywordIndex, tmp_path: Path) -> None:
+    index.close()
+    with KeywordIndex.open(tmp_path / "keywords", "store-2") as other:
+        assert (other.seq, other.count) == (0, 0)
+        assert other.set_aside is not None
+        assert other.set_aside.folder == tmp_path / "keywords.damaged-1"
+        assert "another store" in other.set_aside.reason
+    with KeywordIndex.open(tmp_path / "keywords.damaged-1", "store-1") as old:
+        assert old.count == 4
+
+
+def spoil(path: Path, how: str) -> None:
+    content = bytearray(path.read_bytes())
+    if how == "gone":
+        path.unlink()
+        return
+    if how == "cut":
+        content = content[: len(content) // 2]
+    elif how == "zeros":
+        content = bytearray(len(content))
+    else:
+        content[len(content) // 3] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", ["gone", "cut", "zeros", "one changed byte"])
+@pytest.mark.parametrize("suffix", ["fast", "fieldnorm", "idx", "pos", "store", "term", "del"])
+def test_a_damaged_file_sets_the_folder_aside(index: KeywordIndex, tmp_path: Path, suffix: str, how: str) -> None:
+    index.apply([], [1], 5)
+    index.close()
+    spoil(next((tmp_path / "keywords").glob(f"*.{suffix}")), how)
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as fresh:
+        assert (fresh.seq, fresh.count) == (0, 0)
+        assert fresh.set_aside is not None
+        fresh.apply(TEXTS, [], 5)
+        assert found(fresh, "redis") == [2]
+
+
+@pytest.mark.parametrize("how", ["cut", "zeros"])
+@pytest.mark.parametrize("name", ["meta.json", ".managed.json"])
+def test_a_damaged_table_of_contents_sets_the_folder_aside(
+    index: KeywordIndex, tmp_path: Path, name: str, how: str
+) -> None:
+    index.close()
+    spoil(tmp_path / "keywords" / name, how)
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as fresh:
+        assert (fresh.seq, fresh.count) == (0, 0)
+        assert fresh.set_aside is not None
+
+
+def test_only_the_newest_folders_set_aside_are_kept(tmp_path: Path) -> None:
+    for number in range(KEPT_ASIDE + 3):
+        KeywordIndex.open(tmp_path / "keywords", f"store-{number}").close()
+    kept = sorted(path.name for path in tmp_path.glob("keywords.damaged-*"))
+    assert kept == ["keywords.damaged-3", "keywords.damaged-4", "keywords.damaged-5"]
+
+
+def test_no_text_can_be_read_from_the_folder(tmp_path: Path) -> None:
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        index.apply([(1, "quartzite follows obsidian")], [], 1)
+    for path in (tmp_path / "keywords").iterdir():
+        assert b"quartzite follows" not in path.read_bytes()
+
+
+def test_a_folder_that_vanished_under_a_running_index_is_a_failure_of_keywords(
+    index: KeywordIndex, tmp_path: Path
+) -> None:
+    shutil.rmtree(tmp_path / "keywords")
+    with pytest.raises(ComponentFailed) as failed:
+        index.apply([(9, "nine")], [], 9)
+    assert failed.value.component == "keywords"
+    assert found(index, "redis") == [2]
+
+
+@pytest.mark.skipif(not (DATA / "scifact").is_dir(), reason="the SciFact collection is absent")
+def test_scifact_is_ranked_as_well_as_published_bm25(tmp_path: Path) -> None:
+    folder = DATA / "scifact"
+    corpus = [json.loads(line) for line in (folder / "corpus.jsonl").read_text().splitlines()]
+    queries = [json.loads(line) for line in (folder / "queries_test.jsonl").read_text().splitlines()]
+    judged: dict[str, dict[int, int]] = {}
+    for line in (folder / "qrels_test.tsv").read_text().splitlines()[1:]:
+        query, key, grade = line.split()
+        judged.setdefault(query, {})[int(key)] = int(grade)
+    total = 0.0
+    with KeywordIndex.open(tmp_path / "keywords", "scifact") as index:
+        index.apply([(int(text["_id"]), f"{text['title']}\n{text['text']}") for text in corpus], [], 1)
+        for query in queries:
+            grades = judged[query["_id"]]
+            gain = sum(grades.get(key, 0) / math.log2(at + 2) for at, key in enumerate(found(index, query["text"])))
+            best = sorted(grades.values(), reverse=True)[:10]
+            total += gain / sum(grade / math.log2(at + 2) for at, grade in enumerate(best))
+    assert total / len(judged) >= 0.68

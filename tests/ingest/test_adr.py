@@ -1,0 +1,376 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from cognition_engines.ingest.reading import read_file
+from cognition_engines.models import Draft, Reading, Reason, Sensitivity
+
+BODY = "\n## Context\n\nWe had a need.\n\n## Decision\n\nWe met it.\n"
+
+
+def reading(text: str, path: str = "notes/use-udp.md") -> Reading:
+    return read_file(path, text.encode())
+
+
+def draft(text: str, path: str = "notes/use-udp.md") -> Draft:
+    result = reading(text, path)
+    assert result.recognised
+    assert result.rejected == ()
+    (only,) = result.drafts
+    return only
+
+
+def warned(text: str, path: str = "notes/use-udp.md") -> str:
+    return " / ".join(problem.reason for problem in reading(text, path).warnings)
+
+
+def day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("# 17. Use UDP protocol", "Use UDP protocol"),
+        ("# ADR 12: Use UDP", "Use UDP"),
+        ("# ADR-0001 - Use UDP", "Use UDP"),
+        ("# ADR000: Use UDP", "Use UDP"),
+        ("# [ADR-003] Use UDP", "Use UDP"),
+        ("# 0007 - Use UDP", "Use UDP"),
+        ("# DR008: Use UDP", "Use UDP"),
+        ("# Architecture Decision Record: Use UDP", "Use UDP"),
+        ("# 1. [NET-29] Use UDP", "[NET-29] Use UDP"),
+        ("# 2 Factor authentication", "2 Factor authentication"),
+        ("# 508 systems list as a view", "508 systems list as a view"),
+        ("# 3-way merge", "3-way merge"),
+        ("# Use `snake_case` and *never* [camelCase](x.md)", "Use snake_case and never camelCase"),
+        ("# Use snake_case_names", "Use snake_case_names"),
+        ("# Use UDP <!-- short -->", "Use UDP"),
+        ("## Use UDP ##", "Use UDP"),
+        ("#46. Use UDP", "Use UDP"),
+        ("Use UDP\n=======", "Use UDP"),
+        ("# 12.", "12."),
+    ],
+)
+def test_a_title_loses_its_number_and_its_marks_and_nothing_else(heading: str, title: str) -> None:
+    assert draft(heading + "\n" + BODY).title == title
+
+
+def test_the_text_is_the_markdown_below_the_title() -> None:
+    assert (
+        draft("# Use UDP\n\nIntro *here*.\n" + BODY).text
+        == "Intro *here*.\n\n## Context\n\nWe had a need.\n\n## Decision\n\nWe met it."
+    )
+
+
+def test_front_matter_that_no_field_holds_is_kept_at_the_end_of_the_text() -> None:
+    text = "---\nstatus: accepted\ndeciders: ann, bob\nconsulted:\n  - eve\n  - dan\ninformed:\n---\n# A\n"
+    assert draft(text + BODY).text.endswith("We met it.\n\ndeciders: ann, bob\nconsulted: eve, dan")
+
+
+def test_madr_front_matter_gives_status_and_date() -> None:
+    record = draft("---\n# optional\nstatus: accepted\ndate: 2023-05-29\n---\n# Use UDP\n" + BODY)
+    assert (record.status, record.status_text, record.date) == ("accepted", "accepted", day("2023-05-29"))
+
+
+def test_front_matter_that_is_not_quite_yaml_is_read() -> None:
+    record = draft("---\nstatus: {proposed}\ndate: {2023-11-10}\ndeciders: { A B }\n  { C }\n---\n# Use UDP\n" + BODY)
+    assert (record.status, record.date) == ("proposed", day("2023-11-10"))
+    assert "deciders: { A B } { C }" in record.text
+
+
+def test_the_title_may_stand_in_front_matter() -> None:
+    assert draft("---\ntitle: |\n  17. Use UDP\n---\n\n## Status\n\nDraft\n").title == "Use UDP"
+
+
+def test_a_front_matter_title_equal_to_the_heading_takes_the_heading_out_of_the_text() -> None:
+    assert draft("---\ntitle: Use UDP\n---\n# Use UDP\n" + BODY).text.startswith("## Context")
+
+
+def test_a_repeated_front_matter_member_is_noticed_and_kept() -> None:
+    text = "---\nstatus: accepted\nstatus: rejected\n---\n# Use UDP\n" + BODY
+    assert draft(text).status == "accepted"
+    assert "status: rejected" in draft(text).text
+    assert "twice" in warned(text)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Status: Accepted\nDate: 2020-01-02",
+        "**Status**: Accepted\n**Date**: 2020-01-02",
+        "**Status:** Accepted\n\n**Date:** 2020-01-02",
+        "* Status: Accepted\n* Date: 2020-01-02",
+        "- **Status:** Accepted\n- **Date:** 2 January 2020",
+        "Status: Accepted | Date: 2020-01-02",
+        "Date:\n2020-01-02\n\nStatus:\n\nAccepted",
+        "| Status | Accepted |\n|---|---|\n| Date | 2020-01-02 |",
+        "|Metadata|Value|\n|---|---|\n|Date |2020-01-02|\n|Status |Accepted|",
+        "| Status | Date |\n|---|---|\n| Accepted | 2020-01-02 |",
+        "## Status\n\nAccepted\n\n## Date\n\n2020-01-02",
+        "## Status\n\n> Accepted\n\nDate: 2020-01-02",
+        "## Status: Accepted\n\n## Date: 2020-01-02",
+        "## Status\n\nAccepted (2020-01-02)",
+        "Status\n------\n\nAccepted\n\nDate\n----\n\n02.01.2020",
+        "## Status\n\n- [ ] Proposed\n- [x] Accepted\n\n## Date\n2020-01-02",
+        "## Status\n\n2019-12-01: proposed\n2020-01-02 accepted",
+        "## Metadata\n\nStatus: Accepted\nDate: 2020-01-02",
+    ],
+)
+def test_status_and_date_are_found_wherever_people_put_them(header: str) -> None:
+    record = draft(f"# Use UDP\n\n{header}\n{BODY}")
+    assert (record.status, record.date) == ("accepted", day("2020-01-02"))
+
+
+def test_the_status_is_kept_as_it_is_written_without_link_syntax() -> None:
+    record = draft("# A\n\n## Status\n\n> ⌛️ Superseded by [036](036-x.md)\n" + BODY)
+    assert record.status_text == "⌛️ Superseded by 036"
+    assert record.superseded_by == ("036-x.md",)
+
+
+def test_the_original_status_is_at_most_200_characters() -> None:
+    record = draft("# A\n\n## Status\n\nAccepted " + "because " * 100 + BODY)
+    assert record.status_text is not None
+    assert len(record.status_text) <= 200
+
+
+def test_the_first_line_of_a_status_section_decides() -> None:
+    record = draft("# A\n\n## Status\n\nAccepted\n\nThe draft was rejected by nobody.\n" + BODY)
+    assert (record.status, record.status_text) == ("accepted", "Accepted")
+
+
+def test_a_later_line_that_says_superseded_decides() -> None:
+    record = draft("# A\n\n## Status\n\nAccepted\n\nSuperseded by [2. B](0002-b.md)\n" + BODY)
+    assert (record.status, record.superseded_by) == ("superseded", ("0002-b.md",))
+
+
+def test_a_line_about_other_records_is_no_status() -> None:
+    record = draft("# A\n\n## Status\n\nSupersedes [1. Z](0001-z.md)\n\nAccepted\n" + BODY)
+    assert (record.status, record.supersedes) == ("accepted", ("0001-z.md",))
+
+
+def test_superseding_is_read_from_front_matter_fields_and_links() -> None:
+    text = "---\nsupersedes: [ADR-1, 2]\nsuperseded-by: 0009-new.md\n---\n# A\n\n* Superseded by: ADR-10\n" + BODY
+    record = draft(text + "\n## Links\n\n* Supersedes [ADR-3](0003-c.md)\n")
+    assert record.supersedes == ("ADR-1", "2", "0003-c.md")
+    assert record.superseded_by == ("0009-new.md", "ADR-10")
+
+
+def test_a_choice_list_with_none_chosen_is_no_status_and_noticed() -> None:
+    text = "# A\n\n* Status: {proposed | rejected | accepted}\n" + BODY
+    assert (draft(text).status, draft(text).status_text) == (None, None)
+    assert "choices" in warned(text)
+
+
+def test_a_choice_made_beside_the_list_is_the_status_and_its_list_refers_to_nothing() -> None:
+    record = draft("# A\n\n* Status: Proposed [Proposed, Accepted, Superseded by ADR-1]\n" + BODY)
+    assert (record.status, record.superseded_by) == ("proposed", ())
+    assert record.status_text == "Proposed [Proposed, Accepted, Superseded by ADR-1]"
+
+
+def test_tags_give_the_status_only_where_nothing_else_does() -> None:
+    assert draft("---\ntags: [Accepted]\n---\n# A\n" + BODY).status == "accepted"
+    assert draft("---\ntags: [Accepted]\n---\n# A\n\n## Status\n\nProposed\n" + BODY).status == "proposed"
+
+
+@pytest.mark.parametrize("name", ["stage", "state"])
+def test_front_matter_may_call_the_status_stage_or_state(name: str) -> None:
+    assert draft(f"---\n{name}: accepted\n---\n# A\n" + BODY).status == "accepted"
+
+
+def test_a_status_section_below_the_body_counts_when_it_names_a_status() -> None:
+    assert draft("# A\n" + BODY + "\n## Status\n\nPROPOSED\n").status == "proposed"
+    assert draft("# A\n" + BODY + "\n## Status\n\nThe interface gets a property.\n").status is None
+
+
+def test_a_status_in_a_code_block_is_an_example() -> None:
+    assert draft("# A\n" + "\n```yaml\nstatus: accepted\n# B\n```\n" + BODY).status is None
+
+
+def test_a_comment_is_not_read() -> None:
+    assert draft("# A\n\n<!--\nStatus: accepted\n-->\nStatus: rejected\n" + BODY).status == "rejected"
+
+
+@pytest.mark.parametrize("lead", ["<!-- licence -->\n", "\ufeff", "<!-- a -->\n<!--\nb\n-->\n\n", "\n\n"])
+def test_what_stands_before_the_front_matter_is_passed_over(lead: str) -> None:
+    record = draft(lead + "---\nstatus: accepted\n---\n<!-- c -->\n# Use UDP\n" + BODY)
+    assert (record.title, record.status) == ("Use UDP", "accepted")
+    assert record.text.startswith("## Context")
+
+
+def test_other_line_ends_are_read_alike() -> None:
+    text = "---\nstatus: accepted\n---\n# Use UDP\n" + BODY
+    assert draft(text.replace("\n", "\r\n")) == draft(text) == draft(text.replace("\n", "\r"))
+
+
+def test_the_earliest_change_is_the_date_where_no_other_is_stated() -> None:
+    changes = "\n## Changelog\n\n- 2021/04/23: Deprecated\n- 18/05/2020: Draft, see 2019-01-01\n"
+    assert draft("# A\n" + changes + BODY).date == day("2020-05-18")
+
+
+def test_a_table_of_revisions_is_a_changelog() -> None:
+    table = "\n| Revision | Date | Info |\n|---|---|---|\n| 1 | 2021-05-06 | first |\n| 2 | 2022-05-06 | more |\n"
+    assert draft("# A\n" + table + BODY).date == day("2021-05-06")
+
+
+def test_a_change_whose_date_cannot_be_one_leaves_none() -> None:
+    text = "# A\n\n## Changelog\n\n- 2023-24-05: draft\n- 2023-07-01: done\n" + BODY
+    assert draft(text).date is None
+    assert "2023-24-05" in warned(text)
+
+
+@pytest.mark.parametrize("path", ["adr/2022-03-28_017-x.md", "adr/2022-03-28-x/README.md", "2022-03-28-x.md"])
+def test_the_date_may_lie_in_the_name_alone(path: str) -> None:
+    assert draft("# A\n" + BODY, path).date == day("2022-03-28")
+
+
+def test_a_stated_date_is_trusted_before_the_name() -> None:
+    assert draft("# A\n\nDate: 2020-01-01\n" + BODY, "2022-03-28-x.md").date == day("2020-01-01")
+
+
+@pytest.mark.parametrize("date", ["20201-02-13", "2023-24-05", "{YYYY-MM-DD when last updated}", "May 2025"])
+def test_a_date_that_cannot_be_one_is_none_and_its_line_shown(date: str) -> None:
+    text = f"---\ndate: {date}\n---\n# A\n{BODY}"
+    assert draft(text).date is None
+    (problem,) = reading(text).warnings
+    assert (problem.line, date in problem.reason) == (2, True)
+
+
+def test_a_broken_date_stays_in_the_text() -> None:
+    assert draft("---\ndate: 2023-24-05\n---\n# A\n" + BODY).text.endswith("date: 2023-24-05")
+
+
+def test_after_a_broken_date_a_full_one_in_the_name_is_taken_with_a_warning() -> None:
+    text = "# A\n\nDate: 2023-24-05\n" + BODY
+    assert draft(text, "2023-05-24-a.md").date == day("2023-05-24")
+    assert "2023-24-05" in warned(text, "2023-05-24-a.md")
+
+
+def test_a_file_without_a_title_takes_the_words_of_its_name_and_says_so() -> None:
+    record = draft("## Context and Problem Statement\n\nx\n\n## Decision\n\ny\n", "adr/0018-kernel-hooks.md")
+    assert record.title == "kernel hooks"
+    assert "no title" in warned("## Context\n\nx\n\n## Decision\n\ny\n", "adr/0018-kernel-hooks.md")
+
+
+def test_a_title_never_filled_in_above_a_real_record_gives_way_to_the_name() -> None:
+    text = "---\nstatus: accepted\ndate: 2024-03-15\n---\n# {short title of solved problem}\n" + BODY
+    assert draft(text, "0039-set-plugin-name.md").title == "set plugin name"
+
+
+def test_a_readme_without_a_title_takes_the_words_of_its_folder() -> None:
+    assert draft("## Decision\n\nWe use UDP.\n", "docs/2023-12-19-use-udp/README.md").title == "use udp"
+    assert draft("## Decision\n\nWe use UDP.\n", "docs/use-udp/README.md").title == "use udp"
+    assert not reading("## Decision\n\nWe use UDP.\n", "README.md").recognised
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.md", "# Notes\n\nJust words.\n"),
+        ("README.md", "# Decisions\n\n- [1. Use UDP](0001-use-udp.md)\n- [2. Use TCP](0002-use-tcp.md)\n"),
+        ("README.md", "# Tool\n\n## Status\n\nActive development\n"),
+        ("index.md", "# Records\n\n| ADR | Status | Date |\n|---|---|---|\n| 1 | Accepted | 2020-01-01 |\n"),
+        ("CONTRIBUTING.md", "# How to\n\n## Background\n\nx\n"),
+        ("adr-template.md", "# A\n" + BODY),
+        ("0000-template.md", "# A\n" + BODY),
+        ("form.md", "# {short title of solved problem}\n\n* Status: {proposed | accepted}\n" + BODY),
+        ("form.md", "# [short title of solved problem and solution]\n" + BODY),
+        ("form.md", "# NUMBER. TITLE\n\nDate: DATE\n\n## Status\n\nSTATUS\n" + BODY),
+        ("empty.md", ""),
+        ("blank.md", "\n\n  \n"),
+    ],
+)
+def test_a_file_without_the_marks_of_a_decision_is_not_recognised(path: str, text: str) -> None:
+    assert reading(text, path) == Reading(recognised=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("x.md", "# A\n\n## Context\n\nx\n\n## Consequences\n\ny\n"),
+        ("x.md", "# A\n\n## Decision Outcome\n\nx\n"),
+        ("x.md", "# A\n\nStatus: accepted\n"),
+        ("0001-x.md", "# A\n\nwords\n"),
+        ("adr-12-x.md", "# A\n\nwords\n"),
+        ("ADR-0001.md", "# A\n\nwords\n"),
+        ("2022-03-28_017-x.md", "# A\n\nwords\n"),
+        ("2022-03-28-x/README.md", "# A\n\nwords\n"),
+        ("some/folder/README.md", "# A\n\n## Decision\n\nx\n"),
+        ("0005-use-adr-template.md", "# A\n\nwords\n"),
+    ],
+)
+def test_a_file_with_the_marks_of_a_decision_is_recognised(path: str, text: str) -> None:
+    assert draft(text, path).title == "A"
+
+
+def test_front_matter_may_give_every_field() -> None:
+    text = (
+        "---\nid: net-1\ntitle: Use UDP\nstatus: accepted\ndate: 2020-01-02\ncategory: network\nconfidence: 0.8\n"
+        "stakes: high\noutcome: good\ntags: [a, b]\nproject: p\nsensitivity: sensitive\n"
+        "reasons:\n  - analysis\n  - type: pattern\n    text: seen before\n---\n" + BODY
+    )
+    record = draft(text)
+    assert (record.id, record.title, record.category, record.confidence) == ("net-1", "Use UDP", "network", 0.8)
+    assert (record.stakes, record.outcome, record.tags, record.project) == ("high", "good", ("a", "b"), "p")
+    assert record.sensitivity is Sensitivity.SENSITIVE
+    assert record.reasons == (Reason("analysis"), Reason("pattern", "seen before"))
+    assert record.text.endswith("We met it.")
+
+
+def test_what_the_file_does_not_say_is_none() -> None:
+    record = draft("# A\n" + BODY)
+    fields = (record.id, record.category, record.confidence, record.stakes, record.outcome, record.project)
+    assert fields == (None,) * 6
+    assert (record.status, record.date, record.tags, record.sensitivity) == (None, None, (), None)
+
+
+def test_tags_in_one_line_are_parted_at_commas() -> None:
+    assert draft("---\ntags: a, b\n---\n# A\n" + BODY).tags == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("member", "name"),
+    [
+        ("confidence: high", "confidence"),
+        ("confidence: 2", "confidence"),
+        ("sensitivity: secret", "sensitivity"),
+        ("tags: [a, [b]]", "tags"),
+        ("tags: [a", "tags"),
+        ("id: two words", "id"),
+        ("reasons: [{x: 1}]", "reasons"),
+    ],
+)
+def test_a_bad_front_matter_field_rejects_the_record_and_names_field_and_line(member: str, name: str) -> None:
+    result = reading(f"---\nstatus: accepted\n{member}\n---\n# A\n{BODY}")
+    assert result.drafts == ()
+    (problem,) = result.rejected
+    assert (problem.file, problem.line, problem.reason.startswith(name)) == ("notes/use-udp.md", 3, True)
+
+
+def test_a_refused_record_gives_its_id() -> None:
+    assert reading("---\nid: net-1\nconfidence: 2\n---\n# A\n" + BODY).rejected_ids == ("net-1",)
+
+
+def test_a_title_beyond_1000_characters_is_refused() -> None:
+    (problem,) = reading("# " + "a" * 1001 + BODY).rejected
+    assert problem.reason.startswith("title")
+
+
+def test_a_nul_in_the_text_is_refused() -> None:
+    (problem,) = reading("# A\n" + BODY + "\0").rejected
+    assert problem.reason.startswith("text")
+
+
+def test_bytes_that_are_not_utf_8_are_refused_with_the_line_of_the_first() -> None:
+    result = read_file("0001-x.md", "# A\n\nStatus: accepted\n\ncafé\n".encode("latin-1"))
+    (problem,) = result.rejected
+    assert (problem.line, "UTF-8" in problem.reason) == (5, True)
+
+
+def test_utf_16_is_named() -> None:
+    (problem,) = read_file("0001-x.md", "# A\n\nStatus: accepted\n".encode("utf-16")).rejected
+    assert "UTF-16" in problem.reason
+
+
+def test_bytes_in_another_encoding_without_the_marks_of_a_decision_are_not_recognised() -> None:
+    assert not read_file("x.md", "# Café\n".encode("latin-1")).recognised

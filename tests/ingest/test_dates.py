@@ -1,0 +1,82 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from cognition_engines.ingest.dates import date_in_name, find_dates, first_date, iso_date
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2019-07-07", "2019-07-07"),
+        ("2019/7/07", "2019-07-07"),
+        ("25/04/2022", "2022-04-25"),
+        ("03/04/2022", "2022-04-03"),
+        ("04/25/2022", "2022-04-25"),
+        ("30.11.2018", "2018-11-30"),
+        ("04-Feb-2018", "2018-02-04"),
+        ("February 3, 2020", "2020-02-03"),
+        ("Dec 19, 2022", "2022-12-19"),
+        ("January 28th, 2022", "2022-01-28"),
+        ("3 February 2020", "2020-02-03"),
+        ("3rd of February 2020", "2020-02-03"),
+        ("2019 Oct 22", "2019-10-22"),
+        ("2024-10-31 :ghost:", "2024-10-31"),
+        ("decided on 2024-10-31, at last", "2024-10-31"),
+    ],
+)
+def test_a_full_date_is_read_however_it_is_written(text: str, expected: str) -> None:
+    hit = first_date(text)
+    assert hit is not None
+    assert hit.date == datetime.fromisoformat(expected).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["20201-02-13", "2023-24-05", "2024-023-2706", "31/31/2020", "30 February 2021"])
+def test_what_is_shaped_like_a_date_but_cannot_be_one_has_none(text: str) -> None:
+    hit = first_date(text)
+    assert hit is not None
+    assert hit.date is None
+
+
+@pytest.mark.parametrize("text", ["May 2025", "v1.2.3", "1.2.3", "YYYY-MM-DD", "3-4-5", "2020", "src/2020/01/02", ""])
+def test_what_is_not_a_full_date_is_not_found(text: str) -> None:
+    assert first_date(text) is None
+
+
+def test_a_two_digit_year_is_day_first_and_marked() -> None:
+    hit = first_date("08/01/24")
+    assert hit is not None
+    assert hit.date == datetime(2024, 1, 8, tzinfo=UTC)
+    assert hit.short_year
+
+
+def test_a_timestamp_with_a_zone_becomes_utc() -> None:
+    assert iso_date("2023-05-01T01:30:00+02:00") == datetime(2023, 4, 30, 23, 30, tzinfo=UTC)
+    assert iso_date("2023-05-01 10:00:00.123 Z") == datetime(2023, 5, 1, 10, tzinfo=UTC)
+
+
+def test_a_timestamp_without_a_zone_is_utc() -> None:
+    assert iso_date("2023-05-01T10:00") == datetime(2023, 5, 1, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["2023-05-01T25:00:00Z", "2023-05-01 and more", "25/04/2022", "0001-01-01", "x"])
+def test_only_a_whole_iso_date_between_1900_and_2199_is_one(text: str) -> None:
+    assert iso_date(text) is None
+
+
+def test_a_file_name_may_begin_with_a_date() -> None:
+    hit = date_in_name("2022-03-28_017-udp")
+    assert hit is not None
+    assert hit.date == datetime(2022, 3, 28, tzinfo=UTC)
+    assert date_in_name("0017-udp") is None
+
+
+def test_a_file_name_that_begins_with_an_impossible_date_has_none() -> None:
+    hit = date_in_name("2022-13-28-udp")
+    assert hit is not None
+    assert hit.date is None
+
+
+def test_several_dates_are_found_from_left_to_right() -> None:
+    dates = [hit.date for hit in find_dates("2020-01-02: draft, 2020-02-03: accepted")]
+    assert dates == [datetime(2020, 1, 2, tzinfo=UTC), datetime(2020, 2, 3, tzinfo=UTC)]

@@ -1,0 +1,29 @@
+from pathlib import Path
+
+from cognition_engines.ingest.discover import files_under
+
+
+def _touch(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+
+
+def test_files_are_found_by_extension_below_a_folder_in_a_fixed_order(tmp_path: Path) -> None:
+    names = ["b.md", "a/z.yaml", "a/b/c.jsonl", "a.MD", "c.ndjson", "d.markdown", "e.yml", "f.json", "g.mdx"]
+    for name in [*names, "x.txt", "y", "z.template", "a/LICENSE"]:
+        _touch(tmp_path / name)
+    found = [path.relative_to(tmp_path).as_posix() for path in files_under(tmp_path)]
+    assert found == ["a/b/c.jsonl", "a/z.yaml", "a.MD", "b.md", "c.ndjson", "d.markdown", "e.yml", "f.json", "g.mdx"]
+
+
+def test_hidden_and_installed_folders_are_left_out(tmp_path: Path) -> None:
+    for name in [".git/a.md", ".venv/a.md", "node_modules/a.md", ".hidden.md", "docs/a.md"]:
+        _touch(tmp_path / name)
+    assert [path.relative_to(tmp_path).as_posix() for path in files_under(tmp_path)] == ["docs/a.md"]
+
+
+def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
+    _touch(tmp_path / "docs/a.md")
+    (tmp_path / "docs/again").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "gone.md").symlink_to(tmp_path / "nowhere.md")
+    assert [path.relative_to(tmp_path).as_posix() for path in files_under(tmp_path)] == ["docs/a.md"]

@@ -1,0 +1,64 @@
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cognition_engines.ingest.reading import read_file
+
+PATHS = st.sampled_from(
+    ["0001-x.md", "x.md", "2020-01-02-x/README.md", "d.yaml", "d.json", "d.jsonl", "d.txt", "d", ""]
+)
+MARKDOWN = [
+    "---\n", "# ", "## Status\n", "\n", "Status: ", "Date: ", "| Status | ", "|---|---|\n", "- ", "> ", "<!--", "-->",
+    "```\n", "accepted", "superseded by ", "[a](b.md)", "[x] ", "2020-01-02", "20201-02-13", "{", "}", "|", ": ", "`",
+    "*", "_", "## Changelog\n", "title: ", "tags: [", "]", "\r", "\0", "é", "\ufeff", "# 12. ", "===\n", "or ", "~~",
+]  # fmt: skip
+DATA = [
+    "title: ", "- ", "  ", "\n", "{", "}", "[", "]", ",", ":", '"', '"title"', '"decisions"', "&a ", "*a", "!!set ",
+    "---\n", "NaN", "1e999", "null", "2020-13-45", "\\ud800", "|\n", "? ", "confidence", "0.5", "%", "'", "#",
+    "\t", "\x07", "é",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(PATHS, st.binary(max_size=300), st.booleans())
+def test_arbitrary_bytes_never_raise(path: str, content: bytes, explicit: bool) -> None:
+    read_file(path, content, explicit)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PATHS, st.lists(st.sampled_from(MARKDOWN), max_size=40), st.booleans())
+def test_anything_like_markdown_never_raises(path: str, pieces: list[str], explicit: bool) -> None:
+    read_file(path, "".join(pieces).encode(), explicit)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PATHS, st.lists(st.sampled_from(DATA), max_size=40), st.booleans())
+def test_anything_like_data_never_raises(path: str, pieces: list[str], explicit: bool) -> None:
+    read_file(path, "".join(pieces).encode(), explicit)
+
+
+@pytest.mark.parametrize("path", ["0001-x.md", "d.yaml", "d.json", "d.jsonl"])
+@pytest.mark.parametrize("start", ["", "# t\n\n## Status\n\n", "---\nstatus: ", "title: ", '{"title": "'])
+def test_repetition_takes_time_in_proportion(path: str, start: str) -> None:
+    for unit in [
+        "<!--",
+        "<!-- x -->\n",
+        "[",
+        "[a](",
+        "**a",
+        "_a_",
+        "`",
+        "|a",
+        "{",
+        "- ",
+        "&a ",
+        "? ",
+        "a: b\n",
+        "2020-",
+    ]:
+        content = (start + unit * (200_000 // len(unit))).encode()
+        began = time.perf_counter()
+        read_file(path, content)
+        assert time.perf_counter() - began < 5, unit

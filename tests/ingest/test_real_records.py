@@ -1,0 +1,57 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cognition_engines.ingest.discover import files_under
+from cognition_engines.ingest.reading import read_file
+from cognition_engines.models import Reading
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "decisions"
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
+
+
+@pytest.fixture(scope="module")
+def readings() -> dict[str, Reading]:
+    paths = ((path.relative_to(DATA).as_posix(), path) for path in files_under(DATA))
+    return {name: read_file(name, path.read_bytes()) for name, path in paths}
+
+
+def test_every_record_is_recognised_and_nothing_else(readings: dict[str, Reading]) -> None:
+    unrecognised = [name for name, reading in readings.items() if not reading.recognised]
+    assert unrecognised == ["LICENCES/eclipse-edc+Connector__NOTICE.md", "manifest.json"]
+    assert sum(len(reading.drafts) for reading in readings.values()) == 530
+
+
+def test_no_record_is_refused(readings: dict[str, Reading]) -> None:
+    assert [problem for reading in readings.values() for problem in reading.rejected] == []
+
+
+def test_statuses_and_dates_are_those_counted_by_eye(readings: dict[str, Reading]) -> None:
+    drafts = [draft for reading in readings.values() for draft in reading.drafts]
+    assert Counter(draft.status for draft in drafts) == {
+        "accepted": 260,
+        None: 167,
+        "proposed": 64,
+        "superseded": 14,
+        "pending": 7,
+        "draft": 6,
+        "rejected": 5,
+        "deprecated": 4,
+        "other": 3,
+    }
+    assert sum(draft.date is not None for draft in drafts) == 452
+    assert sum(bool(draft.superseded_by) for draft in drafts) == 14
+
+
+def test_what_was_left_out_was_said(readings: dict[str, Reading]) -> None:
+    warnings = Counter(
+        problem.reason.partition(":")[0] for reading in readings.values() for problem in reading.warnings
+    )
+    assert warnings == {
+        "no title in the file": 6,
+        "no status": 3,
+        "not a full date, so none is recorded from it": 2,
+        "the title is that of an empty form": 2,
+        "a two-digit year, read as 2024-01-08": 1,
+    }

@@ -1,0 +1,365 @@
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+
+from cognition_engines.ingest.reading import read_file
+from cognition_engines.ingest.schema import decision_schema
+from cognition_engines.models import Draft, Reading, Reason, Sensitivity
+
+FULL: Mapping[str, object] = {
+    "id": "d-1",
+    "title": "Use UDP",
+    "text": "Because.",
+    "category": "network",
+    "confidence": 0.75,
+    "stakes": "high",
+    "status": "✅ Approved",
+    "outcome": "good",
+    "date": "2024-05-06T07:08:09+02:00",
+    "reasons": ["analysis", {"type": "pattern", "text": "seen before"}],
+    "tags": ["a", "b"],
+    "project": "p",
+    "sensitivity": "highly_sensitive",
+    "supersedes": ["d-0", 7],
+    "supersededBy": "d-2",
+}
+
+
+def read(path: str, text: str, explicit: bool = False) -> Reading:
+    return read_file(path, text.encode(), explicit)
+
+
+def one(record: Mapping[str, object]) -> Draft:
+    (draft,) = read("d.json", json.dumps(record)).drafts
+    return draft
+
+
+def refusal(record: Mapping[str, object]) -> str:
+    result = read("d.json", json.dumps(record))
+    assert result.drafts == ()
+    (problem,) = result.rejected
+    return problem.reason
+
+
+def test_every_field_is_read() -> None:
+    assert one(FULL) == Draft(
+        title="Use UDP",
+        text="Because.",
+        ordinal=0,
+        line=1,
+        id="d-1",
+        category="network",
+        confidence=0.75,
+        stakes="high",
+        status_text="✅ Approved",
+        status="accepted",
+        outcome="good",
+        date=datetime(2024, 5, 6, 5, 8, 9, tzinfo=UTC),
+        reasons=(Reason("analysis"), Reason("pattern", "seen before")),
+        tags=("a", "b"),
+        supersedes=("d-0", "7"),
+        superseded_by=("d-2",),
+        project="p",
+        sensitivity=Sensitivity.HIGHLY_SENSITIVE,
+    )
+
+
+def test_null_is_absent() -> None:
+    assert one(dict.fromkeys(FULL) | {"title": "A"}) == Draft(title="A", text="", ordinal=0, line=1)
+
+
+def test_an_integer_id_becomes_its_decimal_text() -> None:
+    assert one({"title": "A", "id": 12}).id == "12"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("d.json", '{"title": "A"}'),
+        ("d.json", '[{"title": "A"}]'),
+        ("d.json", '{"decisions": [{"title": "A"}]}'),
+        ("d.json", '{"title": "A"}\n\n{"title": "B"}\n'),
+        ("d.jsonl", '{"title": "A"}\n{"title": "B"}\n'),
+        ("d.ndjson", '[\n{"title": "A"}\n]'),
+        ("d.yaml", "title: A"),
+        ("d.yml", "- title: A\n- title: B\n"),
+        ("d.yaml", "decisions:\n  - title: A\n"),
+        ("d.yaml", "title: A\n---\ntitle: B\n"),
+        ("d.yaml", '{"title": "A"}'),
+        ("d.yaml", "{title: A}"),
+        ("d.txt", '[{"title": "A"}]'),
+        ("d", "title: A\n"),
+        ("d.json", '\ufeff{"title": "A"}'),
+        ("d.json", '{"text": "x", "title": "A"}'),
+    ],
+)
+def test_records_are_recognised_by_content(path: str, text: str) -> None:
+    result = read(path, text)
+    assert result.rejected == ()
+    assert [draft.title for draft in result.drafts] in (["A"], ["A", "B"])
+    assert [draft.ordinal for draft in result.drafts] == list(range(len(result.drafts)))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("d.json", '[{"repo": "x", "commit": "y", "docs": 3}]'),
+        ("d.json", '{"date": "2020-01-01"}'),
+        ("d.json", "[]"),
+        ("d.json", ""),
+        ("d.json", "3"),
+        ("d.json", '{"decisions": []}'),
+        ("d.yaml", ""),
+        ("d.yaml", "jobs:\n  build:\n    title: x\n"),
+        ("d.jsonl", '{"a": 1}\n'),
+        ("d.json", '{"a": '),
+        ("d.yaml", "a: [\n"),
+        ("d.yaml", "{{ .Values.name }}\n"),
+    ],
+)
+def test_other_content_is_not_recognised(path: str, text: str) -> None:
+    assert read(path, text) == Reading(recognised=False)
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("title", ""),
+        ("title", "  "),
+        ("title", "a\nb"),
+        ("title", "a" * 1001),
+        ("title", 7),
+        ("title", "a\ud800"),
+        ("title", "a\0"),
+        ("text", 7),
+        ("text", "a\0"),
+        ("text", "a" * 1_000_001),
+        ("category", ""),
+        ("category", "a" * 201),
+        ("confidence", 1.01),
+        ("confidence", -0.01),
+        ("confidence", True),
+        ("confidence", "0.5"),
+        ("confidence", 10**500),
+        ("stakes", ["high"]),
+        ("status", 3),
+        ("outcome", " "),
+        ("reasons", "analysis"),
+        ("reasons", [""]),
+        ("reasons", ["a" * 65]),
+        ("reasons", [{"text": "no type"}]),
+        ("reasons", [{"type": "a", "weight": 1}]),
+        ("reasons", [{"type": "a", "text": 1}]),
+        ("tags", "a"),
+        ("tags", [1]),
+        ("tags", [""]),
+        ("tags", ["a" * 101]),
+        ("tags", ["a"] * 65),
+        ("project", {}),
+        ("sensitivity", "secret"),
+        ("sensitivity", 1),
+        ("id", ""),
+        ("id", "a b"),
+        ("id", "a\u200bb"),
+        ("id", "a" * 201),
+        ("id", 1.5),
+        ("id", True),
+        ("supersedes", {"id": 1}),
+        ("supersedes", [None]),
+    ],
+)
+def test_a_value_outside_its_field_is_refused_naming_the_field_and_never_echoed(member: str, value: object) -> None:
+    reason = refusal({"title": "A", "text": "x"} | {member: value})
+    assert reason.startswith(f"{member} must be ")
+    assert len(reason) < 250
+
+
+def test_a_title_is_required() -> None:
+    assert refusal({"text": "x"}) == "title is required"
+
+
+def test_an_unknown_member_is_named_when_it_is_a_plain_word() -> None:
+    assert "'wieght'" in refusal({"title": "A", "wieght": 1})
+
+
+@pytest.mark.parametrize("name", ["a" * 65, "a b", "<script>", ""])
+def test_an_unknown_member_that_is_no_plain_word_is_not_repeated(name: str) -> None:
+    assert refusal({"title": "A", name: 1}).startswith("an unknown member ")
+
+
+def test_a_field_in_both_spellings_is_refused() -> None:
+    assert "both spellings" in refusal({"title": "A", "superseded_by": "1", "supersededBy": "2"})
+
+
+def test_a_date_that_cannot_be_one_is_none_with_a_warning() -> None:
+    result = read("d.jsonl", '{"title": "A"}\n{"title": "B", "date": "2023-24-05"}\n')
+    assert [draft.date for draft in result.drafts] == [None, None]
+    (problem,) = result.warnings
+    assert (problem.file, problem.line, "date" in problem.reason) == ("d.jsonl", 2, True)
+
+
+def test_a_bad_record_is_one_problem_at_its_line_and_the_others_are_kept() -> None:
+    text = '[\n  {"title": "A"},\n  {\n    "title": ""\n  }, 7,\n  {"title": "B"}\n]\n'
+    result = read("d.json", text)
+    assert [(draft.title, draft.ordinal, draft.line) for draft in result.drafts] == [("A", 0, 2), ("B", 3, 6)]
+    assert [problem.line for problem in result.rejected] == [3, 5]
+
+
+def test_the_lines_of_decisions_in_an_object_are_known() -> None:
+    result = read("d.json", '{"decisions": [\n{"title": "A"},\n{"title": 1}\n]}')
+    assert [problem.line for problem in result.rejected] == [3]
+
+
+def test_the_lines_of_yaml_records_are_known() -> None:
+    text = "decisions:\n\n  - title: A\n\n  - title: B\n    confidence: 3\n"
+    result = read("d.yaml", text)
+    assert [(draft.title, draft.line) for draft in result.drafts] == [("A", 3)]
+    assert [problem.line for problem in result.rejected] == [5]
+
+
+def test_the_lines_of_yaml_documents_are_known() -> None:
+    result = read("d.yaml", "# first\ntitle: A\n---\ntitle: ''\n")
+    assert [draft.line for draft in result.drafts] == [2]
+    assert [problem.line for problem in result.rejected] == [4]
+
+
+def test_members_beside_decisions_are_left_out_with_a_warning() -> None:
+    (problem,) = read("d.json", '{"version": 1, "decisions": [{"title": "A"}]}').warnings
+    assert "decisions" in problem.reason
+
+
+def test_refused_records_give_their_ids() -> None:
+    result = read("d.jsonl", '{"title": "", "id": "x"}\n{"title": "", "id": "a b"}\n{"title": "A"}\n')
+    assert result.rejected_ids == ("x",)
+
+
+def test_the_second_record_with_an_id_is_refused() -> None:
+    result = read("d.jsonl", '{"title": "A", "id": "x"}\n{"title": "B", "id": "x"}\n')
+    assert [draft.title for draft in result.drafts] == ["A"]
+    assert "id" in result.rejected[0].reason
+    assert result.rejected_ids == ()
+
+
+def test_a_broken_line_rejects_that_line_alone() -> None:
+    result = read("d.jsonl", '{"title": "A"}\n{"title": \n{"title": "B"}\n')
+    assert [draft.title for draft in result.drafts] == ["A", "B"]
+    assert [problem.line for problem in result.rejected] == [2]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        ("d.json", '[\n{"title": "A"},\n{"title" "B"}\n]', 3),
+        ("d.json", '[\n{"title": "A"},\n', 3),
+        ("d.json", '{"title": "A"} x', 1),
+        ("d.yaml", "title: A\ntext: [\n  b: }\n", 3),
+        ("d.yaml", "title: A\ntext: a\x07b\n", 2),
+        ("d.jsonl", '{"title": ', 1),
+    ],
+)
+def test_a_broken_file_that_speaks_of_titles_is_refused_at_the_line(path: str, text: str, line: int) -> None:
+    result = read(path, text)
+    assert result.drafts == ()
+    (problem,) = result.rejected
+    assert problem.line == line
+
+
+def test_a_broken_file_is_refused_when_it_was_named() -> None:
+    assert read("d.json", '{"a": ', explicit=True).rejected[0].line == 1
+    assert read("d.yaml", "a: [\n", explicit=True).rejected
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_json_does_not_have_is_refused(number: str) -> None:
+    (problem,) = read("d.json", f'{{"title": "A", "confidence": {number}}}').rejected
+    assert problem.reason.startswith("confidence")
+
+
+def test_a_number_of_many_digits_is_no_trouble() -> None:
+    (problem,) = read("d.json", '{"title": "A", "confidence": ' + "9" * 9000 + "}").rejected
+    assert problem.reason.startswith("confidence")
+
+
+@pytest.mark.parametrize("path", ["d.json", "d.yaml", "d.jsonl"])
+def test_deep_nesting_is_refused(path: str) -> None:
+    (problem,) = read(path, '{"title": ' + "[" * 100_000).rejected
+    assert "deep" in problem.reason or "not valid" in problem.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "text"), [("d.json", '{"title": "A", "title": "B"}'), ("d.yaml", "title: A\ntitle: B\n")]
+)
+def test_a_member_given_twice_is_refused(path: str, text: str) -> None:
+    result = read(path, f'[{text}, {{"title": "C"}}]' if path == "d.json" else text, explicit=True)
+    assert all("twice" in problem.reason for problem in result.rejected)
+    assert [draft.title for draft in result.drafts] in (["C"], [])
+
+
+def test_a_member_given_twice_in_a_yaml_list_is_one_problem() -> None:
+    result = read("d.yaml", "- title: A\n  title: B\n- title: C\n")
+    assert [(problem.line, "'title' is given twice" in problem.reason) for problem in result.rejected] == [(1, True)]
+    assert [draft.title for draft in result.drafts] == ["C"]
+
+
+@pytest.mark.parametrize("value", ["no", "on", "Yes", "0o17", "0012", "2024-05-06", "1:30", "0x1F", ".inf", "1_000"])
+def test_plain_yaml_words_stay_text(value: str) -> None:
+    (draft,) = read("d.yaml", f"title: A\ncategory: {value}\n").drafts
+    assert draft.category == value
+
+
+def test_plain_yaml_null_booleans_and_decimal_numbers_are_what_they_say() -> None:
+    (draft,) = read("d.yaml", "title: A\nid: 12\nconfidence: 0.5\nstatus: null\nproject: ~\ntags:\n").drafts
+    assert (draft.id, draft.confidence, draft.status, draft.project, draft.tags) == ("12", 0.5, None, None, ())
+    (problem,) = read("d.yaml", "title: A\ncategory: true\n").rejected
+    assert problem.reason.startswith("category")
+
+
+def test_a_yaml_date_is_a_date_and_an_impossible_one_is_none() -> None:
+    result = read("d.yaml", "- title: A\n  date: 2024-05-06\n- title: B\n  date: 2024-13-45\n")
+    assert [draft.date for draft in result.drafts] == [datetime(2024, 5, 6, tzinfo=UTC), None]
+    assert [problem.line for problem in result.warnings] == [3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- title: A\n  tags: &t [a]\n- title: B\n",
+        "- title: &t A\n- title: B\n",
+        "- title: A\n  date: !!timestamp 2020-01-01\n- title: B\n",
+        "- title: A\n  ? [a]\n  : b\n- title: B\n",
+        "- title: A\n  tags: !!set {a}\n- title: B\n",
+    ],
+)
+def test_yaml_beyond_plain_values_is_refused_in_its_record_alone(text: str) -> None:
+    result = read("d.yaml", text)
+    assert [draft.title for draft in result.drafts] == ["B"]
+    (problem,) = result.rejected
+    assert problem.line == 1
+
+
+def test_an_alias_bomb_is_refused_without_being_built() -> None:
+    text = "title: A\na: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(1000))
+    (problem,) = read("d.yaml", text).rejected
+    assert "alias" in problem.reason
+
+
+def test_a_quoted_yaml_scalar_is_text() -> None:
+    (draft,) = read("d.yaml", 'title: "12"\ntext: |\n  a\n  b\n').drafts
+    assert (draft.title, draft.text) == ("12", "a\nb\n")
+
+
+def test_bytes_that_are_not_utf_8_are_refused_where_they_would_be_a_decision() -> None:
+    (problem,) = read_file("d.yaml", "text: x\ntitle: café\n".encode("latin-1")).rejected
+    assert (problem.line, "UTF-8" in problem.reason) == (2, True)
+
+
+def test_the_schema_names_every_field_in_each_spelling_and_no_other() -> None:
+    schema = decision_schema()
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    assert set(properties) == set(FULL) | {"superseded_by"}
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["title"]
+    assert json.loads(json.dumps(schema)) == schema

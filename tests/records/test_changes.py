@@ -1,0 +1,165 @@
+"""Following the store: every change, once, in order, while others write."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Change, Entry, Outcome, Removal, Upsert
+
+Make = Callable[..., Entry]
+
+# Arguments: URL, name of the writer, number of batches, kind. A batch puts five; "mixed" also changes and deletes.
+WRITER = """
+import sys
+import numpy as np
+from cognition_engines.models import Decision
+from cognition_engines.records.store import open_records
+from cognition_engines.records.values import Entry, Origin
+
+def entry(id, text):
+    return Entry(Decision(id, id, text), Origin("/s", 0, None, text), np.full((2, 3), len(text), np.float32))
+
+url, name, batches, mixed = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "mixed"
+records = open_records(url)
+print("ready", flush=True)
+sys.stdin.readline()
+for batch in range(batches):
+    ids = [f"{name}-{batch}-{number}" for number in range(5)]
+    records.put([entry(id, "old") for id in ids], "m")
+    if mixed:
+        records.put([entry(id, "newer") for id in ids[:2]] + [entry("shared", f"{name}-{batch}")], "m")
+        records.delete([ids[4], "shared"] if batch % 3 == 0 else [ids[4]])
+records.close()
+"""
+
+
+def start_writers(url: str, batches: int, kind: str) -> list[subprocess.Popen[str]]:
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, url, name, str(batches), kind],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("x", "y")
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    return writers
+
+
+def follow(records: Records, writers: list[subprocess.Popen[str]], limit: int) -> list[Change]:
+    """Everything that `changes` tells until the writers are done and nothing is left."""
+    seen: list[Change] = []
+    while True:
+        running = any(writer.poll() is None for writer in writers)
+        page = records.changes(seen[-1].seq if seen else 0, limit, "m")
+        assert len(page) <= limit
+        seen += page
+        if not page and not running:
+            break
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    return seen
+
+
+def test_a_reader_that_follows_two_writing_processes_misses_nothing(url: str) -> None:
+    records = open_records(url)
+    seen = follow(records, start_writers(url, 60, "inserts"), limit=7)
+    assert [change.seq for change in seen] == list(range(1, 601))
+    ids = [change.stored.decision.id for change in seen if isinstance(change, Upsert)]
+    assert len(set(ids)) == 600
+    records.close()
+
+
+def test_a_copy_kept_by_following_ends_as_the_store_does(url: str) -> None:
+    records = open_records(url)
+    copy: dict[int, Upsert] = {}
+    last = 0
+    for change in follow(records, start_writers(url, 40, "mixed"), limit=7):
+        assert change.seq > last
+        last = change.seq
+        if isinstance(change, Removal):
+            copy.pop(change.key, None)
+        else:
+            assert change.vectors is not None
+            assert (change.vectors == len(change.stored.decision.text)).all()
+            copy[change.stored.key] = change
+    held = {upsert.stored.decision.id: upsert.stored for upsert in copy.values()}
+    assert len(held) == len(copy) == records.count()
+    assert held == records.by_ids(list(held))
+    assert last == records.last_seq()
+    records.close()
+
+
+OPERATIONS = st.lists(
+    st.tuples(st.sampled_from(["put", "delete", "vectors"]), st.sampled_from("abcd"), st.sampled_from(["s", "t"])),
+    max_size=20,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(operations=OPERATIONS, limit=st.integers(1, 5))
+def test_pages_of_any_size_tell_the_last_change_of_every_key_in_order(
+    records: Records, entry: Make, operations: list[tuple[str, str, str]], limit: int
+) -> None:
+    start = records.last_seq()
+    expected: dict[int, tuple[int, str]] = {}
+    for operation, id, text in operations:
+        held = records.by_ids([id]).get(id)
+        if operation == "put":
+            if records.put([entry(id, text, windows=2)], "m") != (Outcome.UNCHANGED,):
+                expected[records.by_ids([id])[id].key] = (records.last_seq(), "upsert")
+        elif held is not None and operation == "delete":
+            records.delete([id])
+            expected[held.key] = (records.last_seq(), "removal")
+        elif held is not None:
+            vectors = entry(id, text, windows=3).vectors
+            assert vectors is not None
+            records.put_vectors([(held.key, vectors)], "n")
+            expected[held.key] = (records.last_seq(), "upsert")
+    seen: list[tuple[int, str]] = []
+    while page := records.changes(seen[-1][0] if seen else start, limit, None):
+        assert len(page) <= limit
+        seen += [(change.seq, "removal" if isinstance(change, Removal) else "upsert") for change in page]
+    assert seen == sorted(expected.values())
+
+
+def test_upserts_carry_the_vectors_of_the_model_asked_for(records: Records, entry: Make) -> None:
+    records.put([entry("a", windows=4), entry("b", windows=1, first=8)], "m")
+    records.put([entry("c")], None)
+    first, second, third = records.changes(0, 10, "m")
+    assert isinstance(first, Upsert)
+    assert isinstance(second, Upsert)
+    assert isinstance(third, Upsert)
+    assert first.vectors is not None
+    assert first.vectors.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]
+    assert second.vectors is not None
+    assert second.vectors.tolist() == [[8, 9, 10]]
+    assert third.vectors is None
+    assert third.stored == records.by_ids(["c"])["c"]
+    assert (third.seq, third.stored.seq) == (3, 3)
+    for model in ("other", None):
+        assert all(isinstance(each, Upsert) and each.vectors is None for each in records.changes(0, 10, model))
+
+
+def test_nothing_after_the_last_seq_is_no_change(records: Records, entry: Make) -> None:
+    assert records.changes(0, 10, None) == []
+    records.put([entry("a")], None)
+    assert records.changes(records.last_seq(), 10, "m") == []
+
+
+def test_a_limit_below_one_is_refused(records: Records) -> None:
+    with pytest.raises(ValueError, match="limit: must be at least 1"):
+        records.changes(0, 0, None)

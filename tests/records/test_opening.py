@@ -1,0 +1,253 @@
+"""Creating, migrating and refusing databases, and surviving a kill."""
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.records.open import open_store
+from cognition_engines.records.schema import HEAD, metadata
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry
+
+Make = Callable[..., Entry]
+
+OPENER = """
+import sys
+from cognition_engines.records.store import open_records
+
+print("ready", flush=True)
+sys.stdin.readline()
+records = open_records(sys.argv[1])
+print(records.store_id, records.count(), flush=True)
+records.close()
+"""
+
+# Puts batches of three for ever and tells each once it is stored.
+ENDLESS_WRITER = """
+import sys
+from itertools import count
+import numpy as np
+from cognition_engines.models import Decision
+from cognition_engines.records.store import open_records
+from cognition_engines.records.values import Entry, Origin
+
+records = open_records(sys.argv[1])
+for batch in count():
+    ids = [f"{sys.argv[2]}-{batch}-{number}" for number in range(3)]
+    vectors = np.full((2, 384), batch, np.float32)
+    records.put([Entry(Decision(id, id, id * 300), Origin("/s", 0, None, id), vectors) for id in ids], "m")
+    print(batch, flush=True)
+"""
+
+
+def file_of(sqlite_url: str) -> Path:
+    return Path(sqlite_url.removeprefix("sqlite:///"))
+
+
+def test_processes_that_open_a_new_store_at_once_all_succeed(url: str) -> None:
+    openers = [
+        subprocess.Popen([sys.executable, "-c", OPENER, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    for opener in openers:
+        assert opener.stdout is not None
+        assert opener.stdout.readline() == "ready\n"
+    for opener in openers:
+        assert opener.stdin is not None
+        opener.stdin.write("\n")
+        opener.stdin.flush()
+    answers = {opener.communicate()[0] for opener in openers}
+    assert [opener.returncode for opener in openers] == [0, 0, 0, 0]
+    (answer,) = answers
+    assert answer.endswith(" 0\n")
+
+
+def test_the_store_id_is_made_once(url: str, entry: Make) -> None:
+    first = open_records(url)
+    first.put([entry("a")], None)
+    second = open_records(url)
+    assert len(first.store_id) == 32
+    assert int(first.store_id, 16) >= 0
+    assert second.store_id == first.store_id
+    assert (second.count(), second.last_seq()) == (1, 1)
+    first.close()
+    second.close()
+
+
+def test_two_new_stores_have_different_ids(tmp_path: Path) -> None:
+    stores = [open_records(f"sqlite:///{tmp_path}/{name}.sqlite3") for name in "ab"]
+    assert stores[0].store_id != stores[1].store_id
+    for store in stores:
+        store.close()
+
+
+def test_the_migrations_make_the_tables_of_the_schema(records: Records, url: str) -> None:
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection)
+        assert context.get_current_revision() == HEAD
+        assert compare_metadata(context, metadata) == []
+    engine.dispose()
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_alone(url: str, entry: Make) -> None:
+    records = open_records(url)
+    records.put([entry("a")], None)
+    records.close()
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(ConfigurationError, match=r"newer version .* 9999.*: upgrade the program"):
+        open_records(url)
+    with engine.begin() as connection:
+        assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one() == "9999"
+        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{HEAD}'"))
+    engine.dispose()
+    records = open_records(url)
+    assert records.count() == 1
+    records.close()
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+def test_every_usual_spelling_of_a_postgresql_url_is_taken(postgresql_url: str, scheme: str) -> None:
+    records = open_records(postgresql_url.replace("postgresql+psycopg", scheme, 1))
+    assert records.count() == 0
+    records.close()
+
+
+BAD_URLS = [
+    "",
+    "records.sqlite3",
+    "sqlite://",
+    "sqlite:///:memory:",
+    "sqlite:////tmp/x.sqlite3?mode=ro",
+    "mysql://user:secret@host/db",
+    "postgresql+asyncpg://user:secret@host/db",
+    "postgresql://user:secret@host:port/db",
+]
+
+
+@pytest.mark.parametrize("bad", BAD_URLS)
+def test_another_kind_of_url_is_refused_without_telling_its_password(bad: str) -> None:
+    with pytest.raises(ConfigurationError, match="records URL: ") as caught:
+        open_records(bad)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_new_folder_and_file_are_for_the_owner_only(tmp_path: Path, entry: Make) -> None:
+    file = tmp_path / "new" / "records.sqlite3"
+    records = open_records(f"sqlite:///{file}")
+    records.put([entry("a")], None)
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in file.parent.iterdir()} == {0o600}
+    records.close()
+
+
+def test_an_existing_folder_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    open_records(f"sqlite:///{tmp_path}/records.sqlite3").close()
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+def test_a_place_that_cannot_hold_a_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match=r"cannot use .*file/records\.sqlite3"):
+        open_records(f"sqlite:///{tmp_path}/file/records.sqlite3")
+
+
+def test_a_relative_path_means_the_folder_at_the_time_of_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: Make
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    records = open_records("sqlite:///here.sqlite3")
+    monkeypatch.chdir("/")
+    records.put([entry("a")], None)
+    records.close()
+    assert (tmp_path / "here.sqlite3").exists()
+
+
+def test_a_file_that_is_no_database_fails_as_the_component(tmp_path: Path) -> None:
+    (tmp_path / "records.sqlite3").write_bytes(b"not a database " * 1000)
+    with pytest.raises(ComponentFailed, match=r"^records: DatabaseError$") as caught:
+        open_records(f"sqlite:///{tmp_path}/records.sqlite3")
+    assert caught.value.component == "records"
+
+
+def test_a_server_that_does_not_answer_fails_as_the_component() -> None:
+    with pytest.raises(ComponentFailed, match=r"^records: OperationalError$"):
+        open_records("postgresql://user:secret@127.0.0.1:1/db")
+
+
+def test_a_failing_statement_tells_neither_sql_nor_content(records: Records, url: str, entry: Make) -> None:
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP TABLE tombstones"))
+    engine.dispose()
+    records.put([entry("private-id")], None)
+    with pytest.raises(ComponentFailed, match=r"^records: (OperationalError|ProgrammingError)$") as caught:
+        records.delete(["private-id"])
+    assert isinstance(caught.value.__cause__, sa.exc.SQLAlchemyError)
+    assert "private-id" not in str(caught.value.__cause__)
+    assert records.get("private-id", None) is not None
+
+
+def test_every_sqlite_connection_has_its_pragmas(sqlite_url: str) -> None:
+    store = open_store(sqlite_url)
+    expected = {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 30_000,
+        "secure_delete": 1,
+        "temp_store": 2,
+    }
+    with store.reader.connect() as first, store.writer.connect() as second:
+        for connection in (first, second):
+            found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in expected}
+            assert found == expected
+    store.reader.dispose()
+
+
+def test_deleted_text_is_gone_from_the_file(sqlite_url: str, entry: Make) -> None:
+    records = open_records(sqlite_url)
+    records.put([entry("a", "the quick brown fox " * 500)], None)
+    records.close()
+    assert b"quick brown fox" in file_of(sqlite_url).read_bytes()
+    records = open_records(sqlite_url)
+    records.delete(["a"])
+    records.close()
+    assert b"quick brown fox" not in file_of(sqlite_url).read_bytes()
+
+
+def test_what_was_acknowledged_survives_a_kill_of_the_writer(url: str) -> None:
+    for attempt in range(4):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS_WRITER, url, str(attempt)], stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout is not None
+        told = [writer.stdout.readline() for _ in range(20)]
+        writer.kill()
+        told += writer.communicate()[0].splitlines()
+        acknowledged = [int(line) for line in told if line.strip()]
+        assert acknowledged == list(range(len(acknowledged)))
+
+        records = open_records(url)
+        ids = [f"{attempt}-{batch}-{number}" for batch in acknowledged for number in range(3)]
+        assert set(records.by_ids(ids)) == set(ids)
+        assert records.count() % 3 == 0
+        assert records.models() == {"m": records.count()}
+        assert len(records.changes(0, 100_000, "m")) == records.count() == records.last_seq()
+        records.close()
+    if url.startswith("sqlite"):
+        with sqlite3.connect(file_of(url)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.close()

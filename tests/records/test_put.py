@@ -1,0 +1,236 @@
+"""What `put` and `delete` do to a store."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import MAX_ID, Entry, FloatArray, Origin, Outcome, Removal, Upsert
+
+Make = Callable[..., Entry]
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+TEXTS = st.lists(TEXT, max_size=3).map(tuple)
+MAYBE = st.none() | TEXT
+DECISIONS = st.builds(
+    Decision,
+    id=st.just("d-1"),
+    title=TEXT,
+    text=TEXT,
+    category=MAYBE,
+    confidence=st.none() | st.floats(0, 1),
+    stakes=MAYBE,
+    status=st.none() | st.sampled_from(STATUSES),
+    status_text=MAYBE,
+    outcome=MAYBE,
+    date=st.none() | st.datetimes(timezones=st.just(UTC)),
+    reasons=st.lists(st.builds(Reason, TEXT, MAYBE), max_size=3).map(tuple),
+    tags=TEXTS,
+    supersedes=TEXTS,
+    superseded_by=TEXTS,
+    project=MAYBE,
+    sensitivity=st.sampled_from(Sensitivity),
+)
+ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), ingested_as=MAYBE, digest=TEXT)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(decision=DECISIONS, origin=ORIGINS)
+def test_a_decision_comes_back_as_it_was_put(records: Records, decision: Decision, origin: Origin) -> None:
+    records.delete(["d-1"])
+    records.put([Entry(decision, origin)], None)
+    stored = records.get("d-1", None)
+    assert stored is not None
+    assert (stored.decision, stored.origin) == (decision, origin)
+
+
+@pytest.mark.parametrize("id", ["\U0010ffff" * MAX_ID, "a'b\"c%_\\;--", "é", "e\u0301", "İ", "ß", "\u202e\t\n"])
+def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id: str) -> None:
+    records.put([entry(id), entry("E"), entry("e")], None)
+    found = records.get(id, None)
+    assert found is not None
+    assert found.decision.id == id
+    assert records.count() == 3
+    assert set(records.by_ids([id, "e"])) == {id, "e"}
+
+
+def test_a_first_put_is_new_and_a_repeated_one_changes_nothing(records: Records, entry: Make) -> None:
+    assert records.put([entry("a"), entry("b")], None) == (Outcome.NEW, Outcome.NEW)
+    before = records.by_ids(["a", "b"])
+    assert records.put([entry("b"), entry("c")], None) == (Outcome.UNCHANGED, Outcome.NEW)
+    assert records.last_seq() == 3
+    assert records.by_ids(["a", "b"]) == before
+
+
+def test_an_unchanged_batch_takes_no_seq(records: Records, entry: Make) -> None:
+    records.put([entry("a", windows=2)], "m")
+    assert records.put([entry("a", windows=2, first=9)], "m") == (Outcome.UNCHANGED,)
+    assert records.put([entry("a")], None) == (Outcome.UNCHANGED,)
+    assert records.last_seq() == 1
+
+
+def test_another_digest_keeps_the_key_and_takes_a_new_seq(records: Records, entry: Make) -> None:
+    records.put([entry("a", "old"), entry("b", "old")], None)
+    before = records.by_ids(["a"])["a"]
+    assert records.put([entry("a", "new", project="p")], None) == (Outcome.CHANGED,)
+    after = records.by_ids(["a"])["a"]
+    assert (after.key, after.seq) == (before.key, 3)
+    assert (after.decision.text, after.decision.project, after.origin.digest) == ("new", "p", "new")
+    assert after.updated_at >= before.updated_at
+
+
+def test_updated_at_is_the_time_of_the_put(records: Records, entry: Make) -> None:
+    before = datetime.now(UTC)
+    records.put([entry("a")], None)
+    assert before <= records.by_ids(["a"])["a"].updated_at <= datetime.now(UTC)
+
+
+def test_a_changed_text_loses_the_vectors_of_every_model(records: Records, entry: Make) -> None:
+    records.put([entry("a", "old", windows=2)], "m")
+    key = records.by_ids(["a"])["a"].key
+    records.put_vectors([(key, np.ones((3, 2), np.float32))], "other")
+    assert records.models() == {"m": 1, "other": 1}
+    records.put([entry("a", "new", windows=1, first=5)], "m")
+    assert records.models() == {"m": 1}
+    (change,) = records.changes(0, 10, "m")
+    assert isinstance(change, Upsert)
+    assert change.vectors is not None
+    assert change.vectors.tolist() == [[5, 6, 7]]
+    records.put([entry("a", "newer")], None)
+    assert records.models() == {}
+
+
+def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(records: Records, entry: Make) -> None:
+    records.put([entry("a", windows=1)], "m")
+    before = records.by_ids(["a"])["a"]
+    assert records.put([entry("a", windows=2)], "n") == (Outcome.CHANGED,)
+    after = records.by_ids(["a"])["a"]
+    assert records.models() == {"m": 1, "n": 1}
+    assert (after.key, after.seq, after.updated_at) == (before.key, 2, before.updated_at)
+
+
+def test_a_batch_larger_than_a_statement_is_stored_whole_and_in_order(records: Records, entry: Make) -> None:
+    batch = [entry(f"d-{number}", windows=2) for number in range(2500)]
+    assert set(records.put(batch, "m")) == {Outcome.NEW}
+    found = records.by_ids([item.decision.id for item in batch])
+    assert [found[item.decision.id].seq for item in batch] == list(range(1, 2501))
+    assert records.models() == {"m": 2500}
+    assert set(records.put(batch, "m")) == {Outcome.UNCHANGED}
+    assert len(records.delete([item.decision.id for item in batch])) == 2500
+    assert (records.count(), records.models(), records.last_seq()) == (0, {}, 5000)
+
+
+def test_an_empty_batch_is_no_work(records: Records) -> None:
+    assert records.put([], None) == ()
+    assert records.delete([]) == ()
+    assert records.by_ids([]) == {}
+    records.put_vectors([], "m")
+    assert records.last_seq() == 0
+
+
+WRONG_VECTORS = [
+    np.ones((0, 3), np.float32),
+    np.ones((1, 0), np.float32),
+    np.ones(3, np.float32),
+    np.ones((1, 3), np.float64),
+    np.full((1, 3), np.nan, np.float32),
+    np.full((1, 3), np.inf, np.float32),
+]
+
+
+@pytest.mark.parametrize(
+    "vectors", WRONG_VECTORS, ids=lambda array: f"{array.shape} {array.dtype} {array.max(initial=0)}"
+)
+def test_vectors_of_the_wrong_kind_are_refused(records: Records, entry: Make, vectors: FloatArray) -> None:
+    good = entry("a", windows=1)
+    with pytest.raises(ValueError, match="vectors"):
+        records.put([good, Entry(entry("b").decision, good.origin, vectors)], "m")
+    records.put([good], "m")
+    with pytest.raises(ValueError, match="vectors"):
+        records.put_vectors([(1, vectors)], "m")
+    assert (records.count(), records.last_seq()) == (1, 1)
+
+
+def test_a_batch_of_several_dimensions_is_refused(records: Records, entry: Make) -> None:
+    wide = Entry(entry("b").decision, entry("b").origin, np.ones((1, 4), np.float32))
+    with pytest.raises(ValueError, match=r"dimensions: \[3, 4\]"):
+        records.put([entry("a", windows=1), wide], "m")
+
+
+def test_vectors_and_model_come_together_or_not_at_all(records: Records, entry: Make) -> None:
+    with pytest.raises(ValueError, match="exactly when a model is named"):
+        records.put([entry("a", windows=1), entry("b")], "m")
+    with pytest.raises(ValueError, match="exactly when a model is named"):
+        records.put([entry("a", windows=1)], None)
+    with pytest.raises(ValueError, match="model"):
+        records.put([entry("a", windows=1)], "")
+    assert records.count() == 0
+
+
+def test_an_id_twice_in_a_batch_is_refused(records: Records, entry: Make) -> None:
+    with pytest.raises(ValueError, match="'a' is twice"):
+        records.put([entry("a"), entry("a", "other")], None)
+    assert records.count() == 0
+
+
+@pytest.mark.parametrize("id", ["", "x" * (MAX_ID + 1)])
+def test_an_empty_or_overlong_id_is_refused(records: Records, entry: Make, id: str) -> None:
+    with pytest.raises(ValueError, match="id: must have 1 to 512 characters"):
+        records.put([entry(id)], None)
+
+
+def test_a_failing_entry_leaves_nothing_of_its_batch(records: Records, entry: Make) -> None:
+    with pytest.raises(ValueError, match="surrogates not allowed"):
+        records.put([entry("a"), entry("b", "\ud800")], None)
+    assert (records.count(), records.last_seq()) == (0, 0)
+    assert records.put([entry("a")], None) == (Outcome.NEW,)
+
+
+def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Records, entry: Make) -> None:
+    records.put([entry("a", windows=2), entry("b", windows=2), entry("c", windows=2)], "m")
+    keys = {id: stored.key for id, stored in records.by_ids(["a", "b", "c"]).items()}
+    assert records.delete(["c", "x", "a", "c"]) == ("c", "a")
+    assert records.changes(3, 10, "m") == [Removal(4, keys["c"], "c"), Removal(5, keys["a"], "a")]
+    assert (records.count(), records.models()) == (1, {"m": 1})
+    assert records.get("a", None) is None
+    assert records.delete(["a", "x"]) == ()
+    assert records.last_seq() == 5
+
+
+def test_an_id_that_comes_back_has_a_new_key(records: Records, entry: Make) -> None:
+    keys = []
+    for _ in range(3):
+        assert records.put([entry("a")], None) == (Outcome.NEW,)
+        keys.append(records.by_ids(["a"])["a"].key)
+        records.delete(["a"])
+    assert len(set(keys)) == 3
+    assert keys == sorted(keys)
+
+
+def test_two_writers_at_once_insert_an_id_only_once(url: str, entry: Make) -> None:
+    barrier = Barrier(4)
+    outcomes: list[tuple[Outcome, ...]] = []
+    batch = [entry(f"d-{number}", windows=1) for number in range(200)]
+
+    def write() -> None:
+        records = open_records(url)
+        barrier.wait()
+        outcomes.append(records.put(batch, "m"))
+        records.close()
+
+    threads = [Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted({each for outcome in outcomes for each in outcome}) == [Outcome.NEW, Outcome.UNCHANGED]
+    assert sum(outcome.count(Outcome.NEW) for outcome in outcomes) == 200
+    records = open_records(url)
+    assert (records.count(), records.last_seq()) == (200, 200)
+    records.close()
