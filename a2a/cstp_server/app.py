@@ -17,7 +17,7 @@ from cstp_server.dispatch import Dispatcher
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint, healthz
-from cstp_server.knowledge import open_knowledge
+from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
@@ -39,8 +39,12 @@ class Endpoint:
         await self._run(scope, receive, send)  # type: ignore[misc]
 
 
-def create_app(settings: Settings, gate: Gate | None = None) -> Starlette:
-    """The ASGI application. Wrong settings raise ConfigurationError here, before anything is opened."""
+def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledge | None = None) -> Starlette:
+    """The ASGI application. Wrong settings raise ConfigurationError here, before anything is opened.
+
+    `knowledge` that is already open is used, and closed at the end; without it the lifespan opens what the settings
+    name.
+    """
     plan = make_plan(settings.limits, {method.name: method for method in METHODS})
     failures = parse_windows(settings.limits.auth_failures, "limits.auth_failures")[0]
     proxies = parse_networks(settings.server.trusted_proxies)
@@ -49,7 +53,7 @@ def create_app(settings: Settings, gate: Gate | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
-        opened = await asyncio.to_thread(open_knowledge, settings)
+        opened = knowledge or await asyncio.to_thread(open_knowledge, settings)
         limiter = Limiter(plan, redis)
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())

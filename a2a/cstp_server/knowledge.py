@@ -1,5 +1,6 @@
 """Opens what the settings name: the records, the embedding model, the indexes."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from cognition_engines.embedding.base import Embedder
@@ -44,8 +45,12 @@ def open_knowledge(settings: Settings) -> Knowledge:
     Raises ConfigurationError, FolderInUse or ComponentFailed, with nothing left open.
     """
     embedder = open_model(settings)
-    records = open_records(settings.store_url)
-    indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
-    indexes.start()
+    with ExitStack() as undo:
+        records = open_records(settings.store_url)
+        undo.callback(records.close)
+        indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
+        undo.callback(indexes.close)
+        indexes.start()
+        undo.pop_all()
     cache = QueryCache(embedder, settings.embedding.cache_size) if embedder else None
     return Knowledge(records, indexes, cache)

@@ -10,6 +10,7 @@ import uvicorn
 from cognition_engines.errors import ConfigurationError
 from cstp_server.app import create_app
 from cstp_server.http import Gate
+from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.protocol import capped_protocol
 from cstp_server.settings import Settings
 
@@ -24,6 +25,8 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._gate.draining = True
         super().handle_exit(sig, frame)
+        # uvicorn would raise the signal again at the end; a stop that was asked for and done is exit code 0
+        self._captured_signals.clear()
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -52,11 +55,11 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def make_server(settings: Settings, gate: Gate) -> uvicorn.Server:
+def make_server(settings: Settings, gate: Gate, opened: Knowledge | None = None) -> uvicorn.Server:
     """The application as a server that has yet to be run on a socket. Raises ConfigurationError for wrong settings."""
     server = settings.server
     config = uvicorn.Config(
-        create_app(settings, gate),
+        create_app(settings, gate, opened),
         http=capped_protocol(server.max_header_bytes, server.max_headers),
         ws="none",
         lifespan="on",
@@ -70,6 +73,9 @@ def make_server(settings: Settings, gate: Gate) -> uvicorn.Server:
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:
-    """Serves until SIGTERM or SIGINT; accepted calls get `server.grace_seconds` to finish."""
+    """Serves until SIGTERM or SIGINT; accepted calls get `server.grace_seconds` to finish.
+
+    Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
+    """
     gate = Gate(settings.server.max_in_flight, settings.server.max_queue)
-    make_server(settings, gate).run(sockets=[listener])
+    make_server(settings, gate, open_knowledge(settings)).run(sockets=[listener])

@@ -340,7 +340,7 @@ def test_yaml_beyond_plain_values_is_refused_in_its_record_alone(text: str) -> N
 
 
 def test_an_alias_bomb_is_refused_without_being_built() -> None:
-    text = "title: A\na: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(1000))
+    text = "title: A\ntext: B\na: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(1000))
     (problem,) = read("d.yaml", text).rejected
     assert "alias" in problem.reason
 
@@ -363,3 +363,8 @@ def test_the_schema_names_every_field_in_each_spelling_and_no_other() -> None:
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["title"]
     assert json.loads(json.dumps(schema)) == schema
+
+
+def test_a_json_schema_with_a_title_is_no_decision() -> None:
+    schema = '{"$schema": "x", "title": "Decision", "type": "object", "properties": {}}'
+    assert not read_file("schema.json", schema.encode()).recognised

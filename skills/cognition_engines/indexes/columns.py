@@ -8,10 +8,10 @@ marked dead. Costs at 100,000 rows: a mask 0.2 ms, exact ranking 0.2 ms for 3,00
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cognition_engines.models import Decision, Filters, Viewer
 from cognition_engines.records.values import Change, Upsert
@@ -19,6 +19,8 @@ from cognition_engines.records.values import Change, Upsert
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
+
+S = TypeVar("S", bound=np.generic)
 
 ABSENT: Final = -1  # the code of a label that a record does not have
 NO_DATE: Final = np.iinfo(np.int64).min
@@ -91,20 +93,19 @@ class Snapshot:
         known = self.codes[label]
         column = self.labels[label]
         wanted = [known[name] for text in texts if (name := text.casefold() if fold else text) in known]
-        if len(wanted) == 1:
-            return column == wanted[0]
-        return np.isin(column, np.array(wanted, dtype=np.int32))
+        found: Bools = column == wanted[0] if len(wanted) == 1 else np.isin(column, np.array(wanted, dtype=np.int32))
+        return found
 
 
-class _Growing:
+class _Growing(Generic[S]):
     """An array that grows by doubling. What was handed out keeps its content: only the free tail is written."""
 
-    def __init__(self, dtype: type[np.generic], width: int | None = None) -> None:
+    def __init__(self, dtype: type[S], width: int | None = None) -> None:
         self._shape = () if width is None else (width,)
-        self._array: NDArray[np.generic] = np.empty((64, *self._shape), dtype)
+        self._array: NDArray[S] = np.empty((64, *self._shape), dtype)
         self.size = 0
 
-    def extend(self, values: object, count: int) -> None:
+    def extend(self, values: ArrayLike, count: int) -> None:
         needed = self.size + count
         if needed > len(self._array):
             larger = np.empty((max(needed, 2 * len(self._array)), *self._shape), self._array.dtype)
@@ -113,7 +114,7 @@ class _Growing:
         self._array[self.size : needed] = values
         self.size = needed
 
-    def view(self) -> NDArray[np.generic]:
+    def view(self) -> NDArray[S]:
         view = self._array[: self.size]
         view.flags.writeable = False
         return view
@@ -124,6 +125,10 @@ class Columns:
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
+        self._seq = 0
+        self._size = 0
+        self._dead: Bools = np.zeros(64, np.bool_)
+        self._row_of: Ints = np.full(64, -1, np.int64)
         self._start_over()
         self.snapshot = self._take()
 
@@ -208,8 +213,8 @@ class Columns:
         codes, seq = self._codes, self._seq
         self._start_over()
         self._codes, self._seq, self._size = codes, seq, len(living)
-        self._ids = [old.ids[row] for row in living]
-        for column, values in (
+        self._ids = [old.ids[row] for row in living.tolist()]
+        copied: list[tuple[_Growing[Any], NDArray[Any]]] = [
             (self._keys, old.keys),
             (self._seqs, old.seqs),
             (self._date, old.date),
@@ -217,7 +222,8 @@ class Columns:
             (self._sensitivity, old.sensitivity),
             (self._counts, old.counts),
             *((self._labels[label], old.labels[label]) for label in _LABELS),
-        ):
+        ]
+        for column, values in copied:
             column.extend(values[living], len(living))
         counts = old.counts[living]
         self._starts.extend(np.cumsum(counts) - counts, len(living))

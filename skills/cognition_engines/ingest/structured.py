@@ -30,10 +30,11 @@ class _Candidate:
 
 
 def _is_record(value: Value) -> bool:
+    """Two known names, or a title or text with at most one unknown: much else in JSON and YAML has a title."""
     if not isinstance(value, dict):
         return False
     names = {NAMES[name] for name in value if name in NAMES}
-    return bool(names & {"title", "text"}) or len(names) >= 2
+    return len(names) >= 2 or (bool(names & {"title", "text"}) and len(value) - len(names) <= 1)
 
 
 def _candidates(parsed: Parsed) -> Iterator[_Candidate]:

@@ -1,0 +1,229 @@
+"""Tokens: what the file holds, and when a change of it counts."""
+
+import json
+import multiprocessing
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ConfigurationError
+from cstp_server.tokens import (
+    TokenBook,
+    TokenRefused,
+    create_token,
+    read_tokens,
+    revoke_token,
+    rotate_token,
+)
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "tokens.json"
+
+
+def found(path: Path, text: str, now: datetime | None = None) -> bool:
+    book = TokenBook(path, 1)
+    book.refresh(0.0)
+    return book.find(text.encode(), now or datetime.now(UTC)) is not None
+
+
+def test_the_file_is_for_its_owner_only_and_holds_no_secret(path: Path) -> None:
+    token, text = create_token(path, "reader", lifetime=DAY)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    secret = text.rpartition("_")[2]
+    assert len(bytes.fromhex(secret)) == 32
+    assert all(secret not in file.read_text() for file in path.parent.iterdir())
+    assert text == f"cstp_{token.id}_{secret}"
+    assert secret not in repr(token)
+
+
+def test_a_draft_left_by_a_crash_does_not_lend_its_mode(path: Path) -> None:
+    path.parent.mkdir()
+    path.with_suffix(".new").touch(0o644)
+    create_token(path, "reader", lifetime=DAY)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_token_is_found_by_all_of_its_text_and_nothing_less(path: Path) -> None:
+    token, text = create_token(path, "reader", lifetime=DAY)
+    assert found(path, text)
+    wrong = [
+        text[:-1],
+        text + "0",
+        text.upper(),
+        "x" + text,
+        text[5:],
+        f"cstp_{token.id}_",
+        f"cstp_{token.id}",
+        "",
+        "_",
+        "__",
+    ]
+    wrong += [f"cstp_{token.id}_{token.digest}", f"CSTP_{text[5:]}", f"cstp_zz_{text.rpartition('_')[2]}", "cstp_é_é"]
+    assert [attempt for attempt in wrong if found(path, attempt)] == []
+
+
+def test_an_agent_has_at_most_two_live_tokens(path: Path) -> None:
+    first, _ = create_token(path, "reader", lifetime=DAY)
+    _, second = create_token(path, "reader", lifetime=DAY)
+    with pytest.raises(TokenRefused, match=f"already has 2 live tokens.*cstp token revoke {first.id}"):
+        create_token(path, "reader", lifetime=DAY)
+    create_token(path, "writer", lifetime=DAY)
+    revoke_token(path, first.id)
+    create_token(path, "reader", lifetime=DAY)
+    assert found(path, second)
+
+
+def test_rotation_keeps_the_rights_and_ends_the_old_token_after_the_overlap(path: Path) -> None:
+    old, text = create_token(
+        path, "reader", scopes=("read", "admin"), lifetime=DAY, clearance="sensitive", projects=("a", "b")
+    )
+    new, successor = rotate_token(path, old.id, lifetime=DAY, overlap=timedelta(hours=1))
+    assert (new.agent, new.scopes, new.clearance, new.projects) == (
+        "reader",
+        ("read", "admin"),
+        "sensitive",
+        ("a", "b"),
+    )
+    now = datetime.now(UTC)
+    assert found(path, text, now + timedelta(minutes=59))
+    assert not found(path, text, now + timedelta(minutes=61))
+    assert found(path, successor, now + timedelta(hours=23))
+    with pytest.raises(TokenRefused, match="already has 2 live tokens"):
+        rotate_token(path, new.id, lifetime=DAY, overlap=timedelta(hours=1))
+
+
+def test_rotation_never_lengthens_the_old_token(path: Path) -> None:
+    old, text = create_token(path, "reader", lifetime=timedelta(minutes=5))
+    rotate_token(path, old.id, lifetime=DAY, overlap=timedelta(hours=1))
+    assert not found(path, text, datetime.now(UTC) + timedelta(minutes=6))
+
+
+def test_a_token_ends_when_it_expires(path: Path) -> None:
+    token, text = create_token(path, "reader", lifetime=timedelta(hours=1))
+    assert found(path, text, token.expires_at - timedelta(seconds=1))
+    assert not found(path, text, token.expires_at)
+
+
+def test_what_cannot_be_made_is_refused_and_leaves_no_file(path: Path) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"agent": ""},
+        {"agent": "  "},
+        {"agent": "a\nb"},
+        {"agent": "a" * 129},
+        {"scopes": ("root",)},
+        {"clearance": "secret"},
+        {"projects": ("a", " ")},
+        {"lifetime": timedelta(0)},
+        {"lifetime": -DAY},
+    ]
+    for change in wrong:
+        with pytest.raises(TokenRefused):
+            create_token(path, **({"agent": "reader", "lifetime": DAY} | change))
+    for call in (revoke_token, lambda file, name: rotate_token(file, name, lifetime=DAY, overlap=DAY)):
+        with pytest.raises(TokenRefused, match="see: cstp token list"):
+            call(path, "nope")
+    assert not path.exists()
+
+
+def _create(path: str, name: str) -> None:
+    for number in range(5):
+        create_token(Path(path), f"{name}-{number}", lifetime=DAY)
+
+
+def test_creators_in_several_processes_lose_nothing(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_create, args=(str(path), f"agent-{n}")) for n in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    assert len({token.agent for token in read_tokens(path)}) == 20
+
+
+DAMAGE: list[tuple[str, Any]] = [
+    ("empty", lambda _: ""),
+    ("truncated", lambda text: text[: len(text) // 2]),
+    ("no object", lambda _: "[]"),
+    ("no tokens", lambda _: "{}"),
+    ("another member", lambda text: text.replace('"tokens"', '"more": 1, "tokens"')),
+    ("not text", lambda _: "\x00\udcff"),
+    ("too deep", lambda _: "[" * 100_000),
+    ("no expiry", lambda text: text.replace('"expires"', '"expiry"')),
+    ("expiry in words", lambda text: text.replace('"expires": "2', '"expires": "in the year 2')),
+    ("expiry null", lambda text: change(text, "expires", None)),
+    ("expiry without zone", lambda text: change(text, "expires", "2999-01-01T00:00:00")),
+    ("digest null", lambda text: change(text, "digest", None)),
+    ("digest short", lambda text: change(text, "digest", "00")),
+    ("scopes in a string", lambda text: change(text, "scopes", "read")),
+    ("unknown scope", lambda text: change(text, "scopes", ["root"])),
+    ("unknown clearance", lambda text: change(text, "clearance", "secret")),
+    ("projects in a string", lambda text: change(text, "projects", "a")),
+    ("revoked is no time", lambda text: change(text, "revoked", True)),
+    ("agent is a number", lambda text: change(text, "agent", 7)),
+]
+
+
+def change(text: str, member: str, value: object) -> str:
+    document = json.loads(text)
+    document["tokens"][0][member] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize("damage", [function for _, function in DAMAGE], ids=[name for name, _ in DAMAGE])
+def test_a_damaged_file_keeps_the_last_good_state_and_says_so(path: Path, damage: Any) -> None:
+    _, text = create_token(path, "reader", lifetime=DAY)
+    good = path.read_bytes()
+    book = TokenBook(path, 1)
+    book.refresh(0.0)
+    path.write_bytes(damage(good.decode()).encode(errors="surrogateescape"))
+    with pytest.raises(ConfigurationError, match=r"tokens\.json"):
+        read_tokens(path)
+    book.refresh(2.0)
+    assert book.problem is not None
+    assert book.find(text.encode(), datetime.now(UTC)) is not None
+    path.write_bytes(good)
+    book.refresh(4.0)
+    assert book.problem is None
+
+
+def test_a_file_that_cannot_be_read_keeps_the_last_good_state_and_one_that_is_gone_does_not(path: Path) -> None:
+    _, text = create_token(path, "reader", lifetime=DAY)
+    book = TokenBook(path, 1)
+    book.refresh(0.0)
+    moved = path.parent.rename(path.parent.with_name("moved"))
+    path.parent.touch()
+    book.refresh(2.0)
+    assert book.problem is not None
+    assert book.find(text.encode(), datetime.now(UTC)) is not None
+    path.parent.unlink()
+    moved.rename(path.parent)
+    path.unlink()
+    book.refresh(4.0)
+    assert book.problem is None
+    assert book.find(text.encode(), datetime.now(UTC)) is None
+
+
+def test_a_running_server_follows_the_file(live_server: Any, wait_until: Any) -> None:
+    server = live_server({"auth.reload_seconds": 0.2})
+    tokens = server.settings.tokens_path
+    first = server.token("reader")
+    wait_until(lambda: server.call("cstp.whoami", first).status == 200, 5)
+    old = read_tokens(tokens)[0]
+    _, second = rotate_token(tokens, old.id, lifetime=DAY, overlap=timedelta(hours=1))
+    wait_until(lambda: server.call("cstp.whoami", second).status == 200, 5)
+    assert server.call("cstp.whoami", first).status == 200
+    began = monotonic()
+    revoke_token(tokens, old.id)
+    wait_until(lambda: server.call("cstp.whoami", first).status == 401, 5)
+    assert monotonic() - began < 5
+    assert server.call("cstp.whoami", second).status == 200
