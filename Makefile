@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench check env lock clean FORCE
+.PHONY: help demo test lint types bench check docs env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -32,6 +32,9 @@ check: lint types test ## lint, types and test
 
 bench: .venv/.dev ## measure, with controls
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+docs: .venv/.server ## write the files that are generated from the code
+	@.venv/bin/python -m cstp_server.reference --write
 
 env: .venv/.dev ## make the development environment and stop there
 

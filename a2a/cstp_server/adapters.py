@@ -57,14 +57,17 @@ class Pool:
                 raise ComponentFailed(self.component, "every thread is past its deadline")
             self._waiting += 1
             if len(self._threads) < self._size and self._waiting + len(self._running) > len(self._threads):
-                worker = Thread(target=self._work, args=(len(self._threads),), daemon=True, name=f"{self.component}-pool")
+                number, name = len(self._threads), f"{self.component}-pool"
+                worker = Thread(target=self._work, args=(number,), daemon=True, name=name)
                 self._threads.append(worker)
                 worker.start()
         self._jobs.put(_Job(future, lambda: function(*args, **kwargs)))
         try:
-            async with asyncio.timeout(self._deadline):
+            async with asyncio.timeout(self._deadline) as deadline:
                 return await asyncio.wrap_future(future)
         except TimeoutError as error:
+            if not deadline.expired():
+                raise  # the function's own
             raise ComponentFailed(self.component, f"no answer within {self._deadline:g} s") from error
 
     def close(self) -> None:
@@ -85,7 +88,9 @@ class Pool:
                 if job.future.set_running_or_notify_cancel():
                     job.future.set_result(job.run())
             except BaseException as error:  # noqa: BLE001 - carried to the caller; a panic of a Rust extension is one
-                job.future.set_exception(error if isinstance(error, Exception) else self._panic(error))
+                # asyncio's futures take no StopIteration and would never finish
+                plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+                job.future.set_exception(error if plain else self._panic(error))
             finally:
                 with self._lock:
                     del self._running[worker]
@@ -176,15 +181,11 @@ class Decisions:
         limit = CANDIDATES if question.mode is Mode.HYBRID else question.limit
         return mask, keyword_leg(snapshot, mask, question.text, limit, self._indexes.keywords)
 
-    def _by_both(
-        self, snapshot: Snapshot, question: Question, mask: Bools, words: Ranked, vector: Floats
-    ) -> Ranked:
+    def _by_both(self, snapshot: Snapshot, question: Question, mask: Bools, words: Ranked, vector: Floats) -> Ranked:
         meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, self._indexes.vectors)
         return fuse(snapshot, meaning, words, question.text, vector, self._indexes.keywords, question.limit)
 
-    async def _matches(
-        self, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None
-    ) -> list[Match]:
+    async def _matches(self, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None) -> list[Match]:
         if not len(rows):
             return []
         keys: list[int] = snapshot.keys[rows].tolist()

@@ -110,8 +110,8 @@ class Dispatcher:
         return reply, outcome.error
 
     async def _dispatch(self, request: Request, call: Call, outcome: "_Outcome") -> Reply:
-        element = {"jsonrpc": "2.0", "method": request.method, "params": [request.params], "id": 0}
-        response = await dispatch_to_response(
+        element: Any = {"jsonrpc": "2.0", "method": request.method, "params": [request.params], "id": 0}
+        reply: Any = await dispatch_to_response(
             element,
             self._functions,
             context=(call, outcome),
@@ -119,12 +119,10 @@ class Dispatcher:
             validator=_as_is,
             post_process=_plain,
         )
-        reply: Reply = response
         if "error" in reply:
             outcome.error = outcome.error or MethodNotFound()
             return error_reply(outcome.error, request.id)
-        reply["id"] = request.id
-        return reply
+        return {**reply, "id": request.id}
 
 
 @dataclass(slots=True)
@@ -138,9 +136,8 @@ def _as_is(value: Any) -> Any:
     return value
 
 
-def _plain(response: Response) -> Reply:
-    plain: Reply = to_serializable_one(response)
-    return plain
+def _plain(response: Response) -> Any:
+    return to_serializable_one(response)
 
 
 def _as_jsonrpc(bound: AnyBound) -> Any:

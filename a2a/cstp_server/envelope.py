@@ -50,11 +50,7 @@ def _check_depth(document: object) -> None:
         containers = [value for value in level if type(value) is dict or type(value) is list]
         if not containers:
             return
-        level = [
-            inner
-            for value in containers
-            for inner in (value.values() if type(value) is dict else value)  # type: ignore[attr-defined]
-        ]
+        level = [inner for value in containers for inner in (value.values() if type(value) is dict else value)]
     raise ParseError
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
 from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
 from redis.asyncio import BlockingConnectionPool
@@ -83,6 +84,11 @@ def parse_windows(text: str, setting: str) -> tuple[Window, ...]:
     return windows
 
 
+def _wait(reset: float, window: Window) -> int:
+    """Whole seconds until `reset`, from 0 to the length of the window, whatever floats make of the difference."""
+    return min(window.seconds, max(0, math.ceil(reset - time())))
+
+
 def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
     """Checks the limits against each other. Raises ConfigurationError naming what cannot be."""
     if unknown := [name for name in settings.costs if name not in methods]:
@@ -125,7 +131,7 @@ def redis_storage(settings: LimitSettings) -> RedisStorage | None:
         wrap_exceptions=True,
         implementation="redispy",
         key_prefix="cstp",
-        connection_pool=pool,
+        connection_pool=pool,  # type: ignore[arg-type]
     )
 
 
@@ -151,8 +157,7 @@ class Limiter:
         for window in self._plan.windows(agent):
             if not await self._hit(window, agent, cost):
                 _, reset = await self._read(window, agent)
-                wait = max(1, math.ceil(reset - time()))
-                raise RateLimited(wait, window.limit, window.seconds, window.policy)
+                raise RateLimited(max(1, _wait(reset, window)), window.limit, window.seconds, window.policy)
             if seen := self._seen.get((agent, window.policy)):
                 seen.remaining = max(0, seen.remaining - cost)
 
@@ -161,12 +166,11 @@ class Limiter:
         found = []
         for window in self._plan.windows(agent):
             seen = self._seen.get((agent, window.policy))
-            now = time()
-            if seen is None or now - seen.read > REFRESH_SECONDS:
+            if seen is None or time() - seen.read > REFRESH_SECONDS:
                 remaining, reset = await self._read(window, agent)
             else:
                 remaining, reset = seen.remaining, seen.reset
-            found.append((window, remaining, max(0, math.ceil(reset - now))))
+            found.append((window, remaining, _wait(reset, window)))
         return found
 
     async def headers(self, agent: str) -> list[tuple[bytes, bytes]]:
@@ -181,14 +185,14 @@ class Limiter:
         if await self._local.hit(window.item, key):
             return None
         reset, _ = await self._local.get_window_stats(window.item, key)
-        wait = max(1, math.ceil(reset - time()))
-        return RateLimited(wait, window.limit, window.seconds, window.policy)
+        return RateLimited(max(1, _wait(reset, window)), window.limit, window.seconds, window.policy)
 
     async def close(self) -> None:
         if self._probe is not None:
             self._probe.cancel()
-        if isinstance(self._redis, RedisStorage):
-            await self._redis.bridge.get_connection().aclose()
+        if isinstance(self._redis, RedisStorage) and isinstance(self._redis.bridge, RedispyBridge):
+            # the pool is ours, so the client would leave its connections open
+            await self._redis.bridge.get_connection().aclose(close_connection_pool=True)  # type: ignore[attr-defined]
 
     async def _hit(self, window: Window, agent: str, cost: int) -> bool:
         if self._shared is not None and not self.degraded:

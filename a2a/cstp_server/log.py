@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
+from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -15,10 +16,16 @@ import structlog
 
 from cstp_server.settings import LogSettings
 
+MAX_LINE: Final = 4000  # bytes; what is longer is cut down to the members that find it again
 MAX_VALUE: Final = 256
+MAX_ITEMS: Final = 20
+MAX_LEVELS: Final = 3
 MAX_FRAMES: Final = 12
 _SECRET: Final = re.compile(r"(?i)bearer\s+\S+|cstp_[0-9a-z]+_[0-9a-z]+|://[^/\s:@]*:[^/\s@]*@")
-_SECRET_KEYS: Final = frozenset({"authorization", "token", "secret", "password", "api_key", "cookie", "query", "params"})
+_SECRET_KEYS: Final = frozenset(
+    {"authorization", "token", "secret", "password", "api_key", "cookie", "query", "params"}
+)
+_KEPT: Final = ("event", "level", "timestamp", "method", "code", "request_id", "error")
 Event = MutableMapping[str, Any]
 
 
@@ -31,7 +38,9 @@ def configure_logging(settings: LogSettings) -> None:
         _trace,
         _redact,
     ]
-    renderer: Any = structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer(serializer=_to_json)
+    renderer: Any = (
+        structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer(serializer=_to_json)
+    )
     level = getattr(logging, settings.level.upper())
     structlog.configure(
         processors=[*shared, renderer],
@@ -63,18 +72,31 @@ def _redact(_logger: object, _name: str, event: Event) -> Event:
     return {key: "[redacted]" if key.lower() in _SECRET_KEYS else _clean(value) for key, value in event.items()}
 
 
-def _clean(value: object) -> object:
+def _clean(value: object, level: int = 0) -> object:
     if isinstance(value, str):
         return _SECRET.sub("[redacted]", value)[:MAX_VALUE]
+    if isinstance(value, Mapping | list | tuple) and level == MAX_LEVELS:
+        return "[deep]"
     if isinstance(value, Mapping):
-        return {key: _clean(inner) for key, inner in value.items()}
+        return {
+            _clean(str(key)): "[redacted]" if str(key).lower() in _SECRET_KEYS else _clean(inner, level + 1)
+            for key, inner in islice(value.items(), MAX_ITEMS)
+        }
     if isinstance(value, list | tuple):
-        return [_clean(inner) for inner in value[:20]]
+        return [_clean(inner, level + 1) for inner in value[:MAX_ITEMS]]
     return value
 
 
 def _to_json(event: Event, **_options: object) -> str:
     try:
-        return orjson.dumps(event, default=str).decode()
+        line = orjson.dumps(event, default=_as_text)
+        if len(line) > MAX_LINE:
+            kept = {key: event[key] for key in _KEPT if key in event}
+            line = orjson.dumps({**kept, "cut": True}, default=_as_text)
+        return line.decode()
     except (TypeError, ValueError):
         return orjson.dumps({"event": "unloggable", "level": "error"}).decode()
+
+
+def _as_text(value: object) -> object:
+    return _clean(str(value))

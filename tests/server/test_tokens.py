@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_read_keeps_the_last_good_state_and_one_that_is_go
 
 
 def test_a_running_server_follows_the_file(live_server: Any, wait_until: Any) -> None:
-    server = live_server({"auth.reload_seconds": 0.2})
+    server = live_server({"auth.reload_seconds": 0.2, "limits.auth_failures": "10000/minute"})
     tokens = server.settings.tokens_path
     first = server.token("reader")
     wait_until(lambda: server.call("cstp.whoami", first).status == 200, 5)

@@ -1,31 +1,25 @@
 """`cstp demo`: the server with its own decisions in it, and two lines to paste."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
 from cognition_engines.ingest.run import Options, ingest
-from cognition_engines.records.store import open_records
-from cstp_server.cli.options import ConfigOption, Given, settings_for
+from cstp_server.cli.options import ConfigOption, command_family, opened_records, settings_for
+from cstp_server.cli.serve import HostOption, PortOption
 from cstp_server.knowledge import open_model
 from cstp_server.log import configure_logging
 from cstp_server.serve import bind, serve
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 
-app = typer.Typer()
+app = command_family()
 _QUERY: Final = "which database holds the records, and why"
-
-
-@app.callback()
-def _family() -> None:
-    """Keeps the command's name with a single command in the family."""
 
 
 class _Quiet:
@@ -47,15 +41,18 @@ def sample_folder() -> Path:
 @app.command("demo")
 def demo_command(
     ctx: typer.Context,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
-    port: Annotated[int | None, typer.Option(help="0 takes any free port.", show_default="8100")] = None,
+    host: HostOption = None,
+    port: PortOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve this project's own decisions from a temporary folder, with a fresh token."""
+    """Serve this project's own decisions, from a temporary folder, with a fresh token."""
     with TemporaryDirectory(prefix="cstp-demo-") as folder:
-        given = ctx.obj if isinstance(ctx.obj, Given) else Given(None, None)
-        ctx.obj = replace(given, data_dir=Path(folder))
-        settings = settings_for(ctx, None, config, server__host=host, server__port=port).settings
+        # whatever the environment names, a demo writes to its own folder alone
+        own = {
+            "store__url": f"sqlite:///{folder}/records.sqlite3",
+            "auth__tokens_file": f"{folder}/tokens.json",
+        }
+        settings = settings_for(ctx, Path(folder), config, server__host=host, server__port=port, **own).settings
         configure_logging(settings.log)
         with bind(settings) as listener:
             _load(settings)
@@ -65,15 +62,12 @@ def demo_command(
 
 
 def _load(settings: Settings) -> None:
-    records = open_records(settings.store_url)
-    try:
+    with opened_records(settings) as records:
         ingest([sample_folder()], Options(), records, open_model(settings), _Quiet(), settings.embedding.threads)
-    finally:
-        records.close()
 
 
 def _tell(token: str, host: str, port: int) -> None:
-    url = f"http://{host}:{port}/cstp"
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}/cstp"
     params = json.dumps({"query": _QUERY, "limit": 3})
     request = json.dumps(
         {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": _QUERY, "limit": 3}}

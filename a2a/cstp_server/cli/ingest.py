@@ -6,23 +6,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.ingest.schema import RULES
 from cognition_engines.models import SENSITIVITIES, Problem
-from cognition_engines.records.store import open_records
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    opened_records,
+    settings_for,
+)
 from cstp_server.knowledge import open_model
 
-app = typer.Typer()
-
-
-@app.callback()
-def _family() -> None:
-    """Keeps the command's name with a single command in the family."""
+app = command_family()
 
 
 class _Rate(TextColumn):
@@ -54,36 +55,45 @@ class _Bar:
 @app.command("ingest")
 def ingest_command(
     ctx: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders.")],
-    project: Annotated[str | None, typer.Option(help="For records that do not name their own.")] = None,
-    sensitivity: Annotated[str, typer.Option(help="normal, sensitive or highly_sensitive, likewise.")] = "normal",
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files or folders.")],
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The project of records that do not name their own.")
+    ] = None,
+    sensitivity: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Likewise: normal, sensitive or highly_sensitive.")
+    ] = "normal",
     prune: Annotated[bool, typer.Option("--prune", help="Delete what a folder no longer holds.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="All or nothing: one refusal and nothing is written.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change no record.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="All or nothing: one refusal, and no record changes.")
+    ] = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Read decisions from files: ADR folders, YAML, JSON, JSONL. Reading twice changes nothing."""
+    """Read decisions from files: ADR folders, YAML, JSON, JSONL. Reading twice changes nothing.
+
+    Exit code 1 when a record was rejected; the others are kept.
+    """
     if sensitivity not in SENSITIVITIES:
-        raise click.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
-    if project is not None and not (project.strip() and len(project) <= 200):
-        raise click.BadParameter("must be 1 to 200 characters, not blank", param_hint="--project")
+        raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
+    if project is not None and not RULES["project"].allows(project):
+        raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint="--project")
     if missing := [path for path in paths if not path.exists()]:
-        raise click.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
+        raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
     settings = settings_for(ctx, data_dir, config).settings
     options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict)
     console = Console(stderr=True)
-    records = open_records(settings.store_url)
-    try:
-        embedder = None if dry_run else open_model(settings)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-        with Progress(*columns, console=console, disable=as_json or not console.is_terminal, transient=True) as progress:
-            summary = ingest(paths, options, records, embedder, _Bar(progress), settings.embedding.threads)
-    finally:
-        records.close()
+    embedder = None if dry_run else open_model(settings)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    quiet = as_json or not console.is_terminal
+    with (
+        opened_records(settings) as records,
+        Progress(*columns, console=console, disable=quiet, transient=True) as progress,
+    ):
+        summary = ingest(paths, options, records, embedder, _Bar(progress), settings.embedding.threads)
     if as_json:
-        typer.echo(json.dumps(asdict(summary), ensure_ascii=False))
+        typer.echo(json.dumps(asdict(summary)))
     else:
         _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
     return 1 if summary.rejected else 0

@@ -3,11 +3,11 @@ not wait for the imports of a long one.
 """
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -18,6 +18,7 @@ from cstp_server.tokens import TokenRefused
 
 FAILED: Final = 1
 MISUSED: Final = 2
+STOPPED: Final = 130
 
 # command -> module that defines it as `app`
 _FAMILIES: Final[Mapping[str, str]] = {
@@ -36,22 +37,28 @@ _FAMILIES: Final[Mapping[str, str]] = {
 
 
 class _Commands(TyperGroup):
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    # the context's own class is private to typer
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(_FAMILIES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _FAMILIES:
             return None
         # the one place that imports by name: a table from command to module needs it
         module = importlib.import_module(f"cstp_server.cli.{_FAMILIES[cmd_name]}")
-        family = typer.main.get_command(module.app)
+        family: Any = typer.main.get_command(module.app)
         if cmd_name == "token":
             family.name = cmd_name
             return family
         return family.commands[cmd_name]
 
 
-app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+app = typer.Typer(
+    cls=_Commands,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -65,28 +72,45 @@ def root(
     ctx: typer.Context,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
-    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
 ) -> None:
     """CSTP: ask an agent what it decided, learned and remembers."""
     ctx.obj = Given(data_dir, config)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command; its exit code: 0, 1 when it failed, 2 when it was misused or misconfigured."""
+    """Runs one command; its exit code: 0, 1 when it failed, 2 when it was misused or misconfigured, 130 on Ctrl-C."""
+    command = typer.main.get_command(app)
     try:
-        result = app(list(arguments), standalone_mode=False, prog_name="cstp")
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("stopped\n")
-        return 130
+        result = command.main(list(arguments) or ["--help"], prog_name="cstp", standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        return _tell(_in_words(error), error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        return _tell("stopped", STOPPED)
     except (ConfigurationError, TokenRefused) as error:
-        sys.stderr.write(f"cstp: {error}\n")
-        return MISUSED
+        return _tell(str(error), MISUSED)
     except EngineError as error:
-        sys.stderr.write(f"cstp: {error}\n")
-        return FAILED
+        return _tell(str(error), FAILED)
     except BrokenPipeError:
+        # the reader has gone; the interpreter must not try to flush at exit what nobody reads
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:
+        return _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
     return result if isinstance(result, int) else 0
+
+
+def _tell(message: str, code: int) -> int:
+    sys.stderr.write(f"cstp: {message}\n")
+    return code
+
+
+def _in_words(error: typer.TyperException) -> str:
+    """What was wrong with the command line, and where its help is."""
+    message = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    path = "cstp" if context is None else context.command_path
+    return f"{message[:1].lower()}{message[1:]}; see: {path} --help"

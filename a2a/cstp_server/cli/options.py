@@ -1,18 +1,36 @@
-"""Options that several commands share, and the settings behind them."""
+"""Options that several commands share, the settings behind them, and the records they open."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
-from cstp_server.settings import Loaded, load_settings
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.records.store import Records, open_records
+from cstp_server.settings import Loaded, Settings, load_settings
 
 DataDirOption = Annotated[
-    Path | None, typer.Option("--data-dir", help="The folder that holds everything.", show_default="./data")
+    Path | None,
+    typer.Option("--data-dir", metavar="FOLDER", help="The folder that holds everything; ./data unless named."),
 ]
-ConfigOption = Annotated[Path | None, typer.Option("--config", help="A settings file in YAML.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line for machines.")]
+
+
+def command_family(help: str | None = None) -> typer.Typer:
+    """A set of commands, still empty, whose help is plain text."""
+    family = typer.Typer(rich_markup_mode=None, add_completion=False, help=help)
+
+    @family.callback()
+    def _keeps_the_names() -> None:
+        """Without a callback, a single command would lose its name."""
+
+    return family
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +41,40 @@ class Given:
     config: Path | None
 
 
-def settings_for(
-    ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object
-) -> Loaded:
+def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object) -> Loaded:
     """The settings in force; a flag after the command's name wins over one before it."""
     given = ctx.obj if isinstance(ctx.obj, Given) else Given(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
+
+
+def has_records(settings: Settings) -> bool:
+    """Whether there is a database to read: a folder that was never written to has none."""
+    return settings.store.url is not None or (settings.data_dir / "records.sqlite3").exists()
+
+
+@contextmanager
+def opened_records(settings: Settings) -> Iterator[Records]:
+    """The records, made if missing; closed in the end."""
+    records = open_records(settings.store_url)
+    try:
+        yield records
+    finally:
+        records.close()
+
+
+@contextmanager
+def existing_records(settings: Settings) -> Iterator[Records]:
+    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
+    if not has_records(settings):
+        raise ConfigurationError(
+            f"{settings.data_dir} holds no records yet: fill it with cstp ingest PATH, or name another --data-dir"
+        )
+    with opened_records(settings) as records:
+        yield records
+
+
+def print_table(table: Table) -> None:
+    """Prints a table; where nobody looks at it, every row is one line, however long."""
+    console = Console()
+    console.print(table, width=None if console.is_terminal else console.measure(table).maximum)

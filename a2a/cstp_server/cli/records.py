@@ -8,30 +8,37 @@ import typer
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.schema import decision_schema
 from cognition_engines.models import Decision
-from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Stored
 from cstp.fields import format_instant
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    existing_records,
+    settings_for,
+)
 
-app = typer.Typer()
-IdArgument = Annotated[str, typer.Argument(metavar="ID")]
+app = command_family()
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
 
 
 @app.command()
 def show(
-    ctx: typer.Context, id: IdArgument, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
+    ctx: typer.Context,
+    id: IdArgument,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
 ) -> int:
     """Print one record, whole."""
-    records = open_records(settings_for(ctx, data_dir, config).settings.store_url)
-    try:
+    with existing_records(settings_for(ctx, data_dir, config).settings) as records:
         stored = records.get(id, None)
-    finally:
-        records.close()
     if stored is None:
         typer.echo(f"no record has the id {id}", err=True)
         return 1
     if as_json:
-        typer.echo(json.dumps(_members(stored), ensure_ascii=False))
+        typer.echo(json.dumps(_members(stored)))
         return 0
     members = _members(stored)
     text = members.pop("text")
@@ -45,23 +52,20 @@ def show(
 @app.command()
 def delete(
     ctx: typer.Context,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="One id or several.")],
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second."""
-    records = open_records(settings_for(ctx, data_dir, config).settings.store_url)
-    try:
+    with existing_records(settings_for(ctx, data_dir, config).settings) as records:
         gone = records.delete(ids)
-    finally:
-        records.close()
-    for id in ids:
+    for id in dict.fromkeys(ids):
         typer.echo(f"deleted {id}" if id in gone else f"no record has the id {id}", err=id not in gone)
     return 0 if len(gone) == len(set(ids)) else 1
 
 
 @app.command()
-def schema(kind: Annotated[str, typer.Argument(help="decision")]) -> None:
+def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help="decision.")]) -> None:
     """Print the JSON Schema of a record in YAML, JSON or JSONL files."""
     if kind != "decision":
         raise ConfigurationError(f"there is no schema of {kind!r}; there is: decision")

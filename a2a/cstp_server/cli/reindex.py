@@ -11,16 +11,10 @@ from rich.progress import Progress
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import fill_vectors, open_indexes
 from cognition_engines.indexes.lock import FolderLock
-from cognition_engines.records.store import open_records
-from cstp_server.cli.options import ConfigOption, DataDirOption, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, existing_records, settings_for
 from cstp_server.knowledge import open_model
 
-app = typer.Typer()
-
-
-@app.callback()
-def _family() -> None:
-    """Keeps the command's name with a single command in the family."""
+app = command_family()
 
 
 @app.command("reindex")
@@ -30,24 +24,23 @@ def reindex_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Embed records that have no vectors of the configured model; rebuild the keyword and vector indexes."""
+    """Build the indexes anew. Records that have no vectors of the configured model are embedded first."""
     settings = settings_for(ctx, data_dir, config).settings
-    lock = FolderLock(settings.indexes_path)
-    try:
-        for name in ("keywords", "chroma"):
-            shutil.rmtree(settings.indexes_path / name, ignore_errors=True)
-    finally:
-        lock.close()
     embedder = open_model(settings)
-    records = open_records(settings.store_url)
     console = Console(stderr=True)
-    try:
+    with existing_records(settings) as records:
+        lock = FolderLock(settings.indexes_path)
+        try:
+            for name in ("keywords", "chroma"):
+                shutil.rmtree(settings.indexes_path / name, ignore_errors=True)
+        finally:
+            lock.close()
         with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
             total = records.count()
             task = progress.add_task("embedding", total=total)
             embedded = fill_vectors(records, embedder, Event(), on_page=lambda done: progress.advance(task, done))
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
-            task = progress.add_task("indexing", total=None)
+            progress.add_task("indexing", total=None)
             indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
             try:
                 indexes.start()
@@ -55,6 +48,4 @@ def reindex_command(
                     raise ComponentFailed("vectors", "the index could not be built; see the log above")
             finally:
                 indexes.close()
-    finally:
-        records.close()
     typer.echo(f"{total} decisions indexed, {embedded} embedded anew, {dropped} vectors of other models removed")

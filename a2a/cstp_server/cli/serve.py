@@ -6,29 +6,31 @@ from typing import Annotated
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.options import ConfigOption, DataDirOption, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.log import configure_logging
 from cstp_server.serve import bind, is_loopback, serve
 from cstp_server.settings import Settings
 from cstp_server.tokens import read_tokens
 
-app = typer.Typer()
+app = command_family()
 
-
-@app.callback()
-def _family() -> None:
-    """Keeps the command's name with a single command in the family."""
+HostOption = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 unless named.")
+]
+PortOption = Annotated[
+    int | None, typer.Option(metavar="PORT", help="8100 unless named; 0 takes any free port and prints it.")
+]
 
 
 @app.command("serve")
 def serve_command(
     ctx: typer.Context,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
-    port: Annotated[int | None, typer.Option(help="0 takes any free port.", show_default="8100")] = None,
+    host: HostOption = None,
+    port: PortOption = None,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Answer calls until stopped."""
+    """Answer calls until stopped. SIGTERM and Ctrl-C let running calls finish, then end it with exit code 0."""
     settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port).settings
     configure_logging(settings.log)
     live = _live_tokens(settings)

@@ -7,59 +7,67 @@ from typing import Final
 
 import httpx
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from cognition_engines.errors import FolderInUse
-from cognition_engines.indexes.lock import FolderLock
-from cognition_engines.records.store import open_records
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cognition_engines.indexes.lock import is_held
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    has_records,
+    opened_records,
+    print_table,
+    settings_for,
+)
 from cstp_server.settings import Settings
 from cstp_server.tokens import read_tokens
 
-app = typer.Typer()
-_PASSWORD: Final = re.compile(r"(?<=://)([^/@]*:)?[^/@]*(?=@)")
+app = command_family()
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
+# inside a URL's query: ?password=..., &sslpassword=...
+_SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secret|token|key))=)[^&]*")
 
 
 @app.command()
 def status(
     ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
 ) -> None:
-    """Tell what the data folder holds and whether a server answers."""
+    """Tell what the data folder holds and whether a server answers. Changes nothing."""
     settings = settings_for(ctx, data_dir, config).settings
-    records = open_records(settings.store_url)
-    try:
-        now = datetime.now(UTC)
-        found = {
-            "dataDir": str(settings.data_dir.absolute()),
-            "decisions": records.count(),
-            "vectors": records.models(),
-            "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
-            "indexes": "held by a server" if _held(settings) else "free",
-            "server": _health(settings),
-        }
-    finally:
-        records.close()
+    decisions, vectors = _stored(settings)
+    now = datetime.now(UTC)
+    found = {
+        "dataDir": str(settings.data_dir.absolute()),
+        "decisions": decisions,
+        "vectors": vectors,
+        "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
+        "indexes": "held by a server" if is_held(settings.indexes_path) else "free",
+        "server": _health(settings),
+    }
     if as_json:
         typer.echo(json.dumps(found))
         return
     for name, value in found.items():
-        typer.echo(f"{name}: {value if isinstance(value, str | int) else json.dumps(value)}")
+        shown = ", ".join(f"{count} of {model}" for model, count in value.items()) if isinstance(value, dict) else value
+        typer.echo(f"{name}: {shown if shown != '' else 'none'}")
 
 
-def _held(settings: Settings) -> bool:
-    try:
-        FolderLock(settings.indexes_path).close()
-    except FolderInUse:
-        return True
-    return False
+def _stored(settings: Settings) -> tuple[int, dict[str, int]]:
+    if not has_records(settings):
+        return 0, {}
+    with opened_records(settings) as records:
+        return records.count(), records.models()
 
 
 def _health(settings: Settings) -> str:
-    url = f"http://{settings.server.host}:{settings.server.port}"
+    host, port = settings.server.host, settings.server.port
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    url = f"http://{f'[{reachable}]' if ':' in reachable else reachable}:{port}"
     try:
         answer = httpx.get(f"{url}/healthz", timeout=2.0)
-    except httpx.HTTPError:
+    except (httpx.HTTPError, httpx.InvalidURL):
         return f"none on {url}"
     return f"alive on {url}" if answer.status_code == httpx.codes.OK else f"HTTP {answer.status_code} on {url}"
 
@@ -70,14 +78,14 @@ def show_config(
 ) -> None:
     """Show every setting, its value and where it came from. Passwords are left out."""
     loaded = settings_for(ctx, data_dir, config)
-    rows = [(name, _shown(value), loaded.origins.get(name, "default")) for name, value in _values(loaded.settings)]
+    rows = [(name, _shown(name, value), loaded.origins[name]) for name, value in _values(loaded.settings)]
     if as_json:
         typer.echo(json.dumps([{"name": name, "value": value, "from": origin} for name, value, origin in rows]))
         return
-    table = Table("setting", "value", "from")
+    table = Table("setting", "value", "from", box=None)
     for name, value, origin in rows:
-        table.add_row(name, json.dumps(value), origin)
-    Console().print(table)
+        table.add_row(*map(Text, (name, json.dumps(value, ensure_ascii=False), origin)))
+    print_table(table)
 
 
 def _values(settings: Settings) -> list[tuple[str, object]]:
@@ -90,5 +98,10 @@ def _values(settings: Settings) -> list[tuple[str, object]]:
     return found
 
 
-def _shown(value: object) -> object:
-    return _PASSWORD.sub("***", value) if isinstance(value, str) else value
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, str):
+        return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***", value))
+    if name == "embedding.settings" and isinstance(value, dict):
+        # what a model function takes may be a key of any name
+        return dict.fromkeys(value, "***")
+    return value

@@ -7,18 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.tokens import Token, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
 
-app = typer.Typer(no_args_is_help=True, help="Make, list, revoke and rotate bearer tokens.")
+app = command_family("Make, list, revoke and rotate bearer tokens.")
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LONGEST: Final = timedelta(days=3660)
 
-ExpiresOption = Annotated[str, typer.Option("--expires", help="Lifetime: 30m, 12h, 90d, 4w.")]
+ExpiresOption = Annotated[str, typer.Option("--expires", metavar="LIFETIME", help="30m, 12h, 90d, 4w.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The part between cstp_ and the next _.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the token alone.")]
 
 
@@ -33,11 +34,16 @@ def parse_lifetime(text: str, option: str) -> timedelta:
 @app.command()
 def create(
     ctx: typer.Context,
-    agent: Annotated[str, typer.Option("--agent", help="Whom the token speaks for.")],
-    scope: Annotated[list[str] | None, typer.Option("--scope", help="read, write or admin; repeatable.", show_default="read")] = None,
+    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="Whom the token speaks for.")],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", metavar="SCOPE", help="read (unless named), write or admin; repeatable."),
+    ] = None,
     expires: ExpiresOption = "90d",
-    clearance: Annotated[str, typer.Option(help="normal, sensitive or highly_sensitive.")] = "normal",
-    project: Annotated[list[str] | None, typer.Option(help="Sees only these projects; repeatable.", show_default="all")] = None,
+    clearance: Annotated[str, typer.Option(metavar="LEVEL", help="normal, sensitive or highly_sensitive.")] = "normal",
+    project: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Sees only these projects; repeatable. All unless named.")
+    ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
@@ -65,16 +71,21 @@ def list_tokens(
     if as_json:
         typer.echo(json.dumps([_public(token) for token in tokens]))
         return
-    table = Table("id", "agent", "scopes", "clearance", "projects", "expires", "state")
+    if not tokens:
+        typer.echo("no tokens yet; make one: cstp token create --agent NAME")
+        return
+    table = Table("id", "agent", "scopes", "clearance", "projects", "expires", "state", box=None)
     for token in tokens:
         projects = "all" if token.projects is None else ", ".join(token.projects)
-        table.add_row(token.id, token.agent, " ".join(token.scopes), token.clearance, projects, token.expires, _state(token))
-    Console().print(table if tokens else "no tokens yet; make one: cstp token create --agent NAME")
+        expires = token.expires.removesuffix("+00:00") + "Z"
+        cells = (token.id, token.agent, " ".join(token.scopes), token.clearance, projects, expires, _state(token))
+        table.add_row(*map(Text, cells))
+    print_table(table)
 
 
 @app.command()
 def revoke(
-    ctx: typer.Context, token_id: Annotated[str, typer.Argument(metavar="ID")], data_dir: DataDirOption = None, config: ConfigOption = None
+    ctx: typer.Context, token_id: IdArgument, data_dir: DataDirOption = None, config: ConfigOption = None
 ) -> None:
     """End a token now; running servers refuse it within five seconds."""
     token = revoke_token(settings_for(ctx, data_dir, config).settings.tokens_path, token_id)
@@ -84,9 +95,9 @@ def revoke(
 @app.command()
 def rotate(
     ctx: typer.Context,
-    token_id: Annotated[str, typer.Argument(metavar="ID")],
+    token_id: IdArgument,
     expires: ExpiresOption = "90d",
-    overlap: Annotated[str, typer.Option(help="How long the old token goes on.")] = "24h",
+    overlap: Annotated[str, typer.Option(metavar="LIFETIME", help="How long the old token goes on.")] = "24h",
     quiet: QuietOption = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,

@@ -10,12 +10,13 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 import chromadb
 import numpy as np
-from chromadb.api import ClientAPI
+from chromadb.api.client import Client
+from chromadb.api.collection_configuration import CreateCollectionConfiguration
 from chromadb.config import Settings
 
 from cognition_engines.embedding.windows import MAX_WINDOWS
@@ -26,8 +27,16 @@ from cognition_engines.records.values import Change, Upsert
 
 COMPONENT: Final = "vectors"
 PAGE: Final = 1000  # ids a call; Chroma fails with many more
-_SETTINGS: Final = {"anonymized_telemetry": False}
-_COSINE: Final = {"hnsw": {"space": "cosine"}}
+_COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where a Chroma server listens."""
+
+    host: str
+    port: int
+    ssl: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ def collection_name(kind: str, model: str, store_id: str) -> str:
 class ChromaIndex:
     """One open collection. `seq`: every change up to it is in. One thread applies; any may ask."""
 
-    def __init__(self, client: ClientAPI, name: str, seq: int, highest_key: int) -> None:
+    def __init__(self, client: Client, name: str, seq: int, highest_key: int) -> None:
         self._client = client
         self._name = name
         self._seq = seq
@@ -91,9 +100,7 @@ class ChromaIndex:
             for page in range(0, len(stale), PAGE):
                 self._collection.delete(ids=stale[page : page + PAGE])
             for page in range(0, len(ids), PAGE):
-                self._collection.upsert(
-                    ids=ids[page : page + PAGE], embeddings=np.stack(vectors[page : page + PAGE])
-                )
+                self._collection.upsert(ids=ids[page : page + PAGE], embeddings=np.stack(vectors[page : page + PAGE]))
         if changes:
             keys = [change.stored.key if isinstance(change, Upsert) else change.key for change in changes]
             self._highest_key = max(self._highest_key, *keys)
@@ -102,13 +109,14 @@ class ChromaIndex:
     def nearest(self, vector: Floats, limit: int) -> Ints:
         """The keys of the records that own the `limit` nearest windows, nearest first. Raises ComponentFailed."""
         with ForeignCalls(COMPONENT):
-            answer = self._collection.query(query_embeddings=[vector], n_results=limit, include=[])
+            answer = self._collection.query(query_embeddings=vector, n_results=limit, include=[])
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
     def note_seq(self) -> None:
         """Writes `seq` into the collection's metadata, for the next process that opens a shared server."""
         with ForeignCalls(COMPONENT):
-            self._collection.modify(metadata={"seq": self._seq, "highest": self._highest_key, "windows": self.windows()})
+            noted = {"seq": self._seq, "highest": self._highest_key, "windows": self.windows()}
+            self._collection.modify(metadata=noted)
 
     def heartbeat(self) -> None:
         """Raises ComponentFailed when the collection does not answer."""
@@ -123,7 +131,9 @@ class ChromaIndex:
 def open_folder(folder: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
     """The collection in `folder` if its last user closed it cleanly and nothing changed since; else a new, empty one.
 
-    One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. A folder that is not trusted is set aside as `<folder>.damaged` (one is kept).
+    One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. A folder that
+    is not trusted is set aside as `<folder>.damaged` (one is kept). Raises ComponentFailed, or OSError for a folder
+    that cannot be moved or made.
     """
     checkpoint = _read_checkpoint(folder)
     trusted = (
@@ -137,7 +147,8 @@ def open_folder(folder: Path, name: str, store_id: str, last_seq: int) -> Chroma
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     _mark(folder).unlink(missing_ok=True)
     with ForeignCalls(COMPONENT):
-        client = chromadb.PersistentClient(path=str(folder), settings=Settings(**_SETTINGS))
+        settings = Settings(anonymized_telemetry=False)
+        client = cast(Client, chromadb.PersistentClient(path=str(folder), settings=settings))
     if checkpoint is None or not trusted:
         return ChromaIndex(client, name, seq=0, highest_key=0)
     index = ChromaIndex(client, name, checkpoint.seq, checkpoint.highest_key)
@@ -168,17 +179,26 @@ def set_aside(folder: Path) -> None:
     folder.rename(aside)
 
 
-def open_server(url: str, name: str, last_seq: int) -> ChromaIndex:
+def server_address(url: str) -> ServerAddress:
+    """Reads `vectors.url`. Raises ConfigurationError for one that cannot be the address of a server."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.username:
+        raise ConfigurationError("vectors.url: must read like http://host:8000, without a path or a password")
+    ssl = parts.scheme == "https"
+    return ServerAddress(parts.hostname, port if port is not None else (443 if ssl else 8000), ssl)
+
+
+def open_server(address: ServerAddress, name: str, last_seq: int) -> ChromaIndex:
     """The collection `name` on a Chroma server. Raises ComponentFailed while it does not answer."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError("vectors.url: must read like http://host:8000")
     with ForeignCalls(COMPONENT):
-        client = chromadb.HttpClient(
-            host=parts.hostname,
-            port=parts.port or (443 if parts.scheme == "https" else 8000),
-            ssl=parts.scheme == "https",
-            settings=Settings(**_SETTINGS),
+        settings = Settings(anonymized_telemetry=False)
+        client = cast(
+            Client,
+            chromadb.HttpClient(host=address.host, port=address.port, ssl=address.ssl, settings=settings),
         )
         found = client.get_or_create_collection(name, embedding_function=None, configuration=_COSINE)
         noted: dict[str, Any] = dict(found.metadata or {})
@@ -201,6 +221,3 @@ def _read_checkpoint(folder: Path) -> Checkpoint | None:
 
 def _sizes(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-

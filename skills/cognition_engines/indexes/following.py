@@ -3,6 +3,7 @@
 import logging
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
 from typing import Final
@@ -72,8 +73,9 @@ class Indexes:
     def close(self, wait_seconds: float = 5.0) -> None:
         """Stops following and releases the folder. A part that does not end in time is left to the next start."""
         self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(wait_seconds)
+        for thread in (self._thread, self._filler):
+            if thread.ident is not None:
+                thread.join(wait_seconds)
         if self.vectors is not None:
             self.vectors.close(wait_seconds)
         if not self._thread.is_alive():
@@ -148,14 +150,19 @@ def open_indexes(folder: Path, records: Records, embedder: Embedder | None, vect
 
     Raises FolderInUse, ConfigurationError, ComponentFailed.
     """
-    lock = FolderLock(folder)
-    keywords = KeywordIndex.open(folder / "keywords", records.store_id)
-    if keywords.seq > records.last_seq():
-        # the records were replaced by older ones
-        keywords.close()
-        shutil.rmtree(folder / "keywords")
-        keywords = KeywordIndex.open(folder / "keywords", records.store_id)
-    if keywords.set_aside is not None:
-        _log.warning("the keyword index was set aside at %s and is rebuilt", keywords.set_aside.folder)
     side = VectorSide(records, embedder.model, folder, vectors_url) if embedder else None
+    with ExitStack() as undo:
+        lock = FolderLock(folder)
+        undo.callback(lock.close)
+        keywords = KeywordIndex.open(folder / "keywords", records.store_id)
+        undo.callback(keywords.close)
+        if keywords.seq > records.last_seq():
+            # the records were replaced by older ones
+            keywords.close()
+            shutil.rmtree(folder / "keywords")
+            keywords = KeywordIndex.open(folder / "keywords", records.store_id)
+            undo.callback(keywords.close)
+        if keywords.set_aside is not None:
+            _log.warning("the keyword index was set aside at %s and is rebuilt", keywords.set_aside.folder)
+        undo.pop_all()
     return Indexes(records, embedder, keywords, side, lock)

@@ -3,8 +3,11 @@
 import fcntl
 import os
 from pathlib import Path
+from typing import Final
 
 from cognition_engines.errors import FolderInUse
+
+_NAME: Final = "lock"
 
 
 class FolderLock:
@@ -13,7 +16,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         """Takes the lock of `folder`, made if missing. Raises FolderInUse when another process has it."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -24,3 +27,18 @@ class FolderLock:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether some process has the lock of `folder`, which need not exist; makes and keeps nothing."""
+    try:
+        file = os.open(folder / _NAME, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False

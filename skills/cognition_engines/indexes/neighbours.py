@@ -19,6 +19,7 @@ from cognition_engines.indexes.chroma import (
     collection_name,
     open_folder,
     open_server,
+    server_address,
     set_aside,
 )
 from cognition_engines.indexes.columns import Floats, Ints
@@ -27,21 +28,26 @@ from cognition_engines.records.store import Records
 PAGE: Final = 1000
 POLL_SECONDS: Final = 0.25
 HEARTBEAT_SECONDS: Final = 1.0
+LONGEST_PAUSE: Final = 30.0  # between two attempts to rebuild a folder
+HOPELESS: Final = 4  # failures in a row after which nobody should wait for the index
 _log = logging.getLogger(__name__)
 
 
 class VectorSide:
-    """Owns the Chroma index of one store and model. `url` None is a folder of our own under `folder`."""
+    """Owns the Chroma index of one store and model."""
 
     def __init__(self, records: Records, model: str, folder: Path, url: str | None) -> None:
+        """`url` None is a folder of our own under `folder`. Raises ConfigurationError for one that is no address."""
         self._records = records
         self._model = model
         self._folder = folder / "chroma"
-        self._url = url
+        self._server = None if url is None else server_address(url)
         self._name = collection_name("decisions", model, records.store_id)
         self._index: ChromaIndex | None = None
         self._failure: str | None = None
         self._damaged = False
+        self._failures = 0  # in a row
+        self._next_beat = 0.0
         self._stop = Event()
         self._thread = Thread(target=self._follow, name="vectors-follower", daemon=True)
 
@@ -51,16 +57,17 @@ class VectorSide:
     def close(self, wait_seconds: float) -> None:
         """Stops following and, for a folder, leaves the mark of a clean shutdown if that succeeds in time."""
         self._stop.set()
-        self._thread.join(wait_seconds)
+        if self._thread.ident is not None:
+            self._thread.join(wait_seconds)
         if self._thread.is_alive() or self._index is None:
             return
         try:
-            if self._url is None:
+            if self._server is None:
                 close_folder(self._index, self._folder, self._name, self._records.store_id)
             else:
                 self._index.note_seq()
                 self._index.close()
-        except ComponentFailed as error:
+        except (ComponentFailed, OSError) as error:
             _log.warning("the vector index did not close cleanly (%s); the next start rebuilds it", error)
 
     @property
@@ -74,7 +81,7 @@ class VectorSide:
     def wait_until_ready(self) -> bool:
         """Blocks until every record is covered; False when the index fails instead."""
         while (state := self.state) == "rebuilding":
-            if self._stop.wait(POLL_SECONDS):
+            if self._failures >= HOPELESS or self._stop.wait(POLL_SECONDS):
                 return False
         return state == "ready"
 
@@ -97,37 +104,40 @@ class VectorSide:
         try:
             return index.nearest(vector, limit)
         except ComponentFailed as error:
-            if self._url is not None:
+            if self._server is not None:
                 self._failure = str(error)
+                self._next_beat = 0.0  # it must answer again before it counts as up
                 raise
             self._damaged = True
             return None
 
     def _follow(self) -> None:
-        beat = monotonic()
         while not self._stop.is_set():
+            pause = POLL_SECONDS
             try:
                 if self._damaged:
                     self._give_up()
                 if self._index is None:
                     self._index = self._open()
                 behind = self._step(self._index)
-                if not behind and self._url is not None and monotonic() - beat > HEARTBEAT_SECONDS:
-                    beat = monotonic()
+                if not behind and self._server is not None and monotonic() >= self._next_beat:
                     self._index.heartbeat()
+                    self._next_beat = monotonic() + HEARTBEAT_SECONDS
                 if self._failure is not None:
                     _log.warning("the vector index answers again")
-                    self._failure = None
-            except ComponentFailed as error:
+                self._failure, self._failures = None, 0
+            except (ComponentFailed, OSError) as error:
                 behind = False
                 self._note_failure(error)
+                longest = LONGEST_PAUSE if self._server is None else HEARTBEAT_SECONDS
+                pause = min(longest, POLL_SECONDS * 2.0**self._failures)
             if not behind:
-                self._stop.wait(POLL_SECONDS)
+                self._stop.wait(pause)
 
     def _open(self) -> ChromaIndex:
         last = self._records.last_seq()
-        if self._url is not None:
-            return open_server(self._url, self._name, last)
+        if self._server is not None:
+            return open_server(self._server, self._name, last)
         return open_folder(self._folder, self._name, self._records.store_id, last)
 
     def _step(self, index: ChromaIndex) -> bool:
@@ -135,23 +145,25 @@ class VectorSide:
         changes = self._records.changes(index.seq, PAGE, self._model)
         if changes:
             index.apply(changes)
-            if self._url is not None:
+            if self._server is not None:
                 index.note_seq()
         return len(changes) == PAGE
 
-    def _note_failure(self, error: ComponentFailed) -> None:
-        if error.component != COMPONENT:
+    def _note_failure(self, error: ComponentFailed | OSError) -> None:
+        self._failures += 1
+        if isinstance(error, ComponentFailed) and error.component != COMPONENT:
             _log.warning("the vector index cannot follow: %s", error)
-        elif self._url is not None:
+        elif self._server is not None:
             if self._failure is None:
                 _log.warning("the vector index does not answer: %s", error)
             self._failure = str(error)
             self._index = None
         else:
+            _log.warning("the vector index in %s fails (%s); answers are exact meanwhile", self._folder, error)
             self._damaged = True
 
     def _give_up(self) -> None:
-        _log.warning("the vector index in %s is damaged; it is set aside and rebuilt", self._folder)
+        _log.warning("the vector index in %s is set aside and rebuilt", self._folder)
         index, self._index = self._index, None
         if index is not None:
             try:

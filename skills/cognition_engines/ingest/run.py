@@ -72,6 +72,15 @@ class _Candidate:
     id_given: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an id was first seen in this run, and the digest of what it was given to."""
+
+    source: str
+    line: int
+    content: str
+
+
 @dataclass(slots=True)
 class _Run:
     """What has happened so far."""
@@ -80,7 +89,7 @@ class _Run:
     read: int = 0
     rejected: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
-    places: dict[str, tuple[str, int]] = field(default_factory=dict)  # id -> file and line
+    places: dict[str, _Place] = field(default_factory=dict)  # by id
     files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
 
 
@@ -145,10 +154,7 @@ def _expand(paths: Iterable[Path]) -> Iterator[_File]:
 
 def _read(file: _File, options: Options, run: _Run) -> list[_Candidate]:
     source = str(file.path)
-    try:
-        reading = read_file(source, file.path.read_bytes(), explicit=file.explicit)
-    except OSError as error:
-        reading = Reading(rejected=(Problem(source, None, f"cannot be read: {error.strerror}"),))
+    reading = _reading(file)
     if not reading.recognised:
         problem = Problem(source, None, "holds no decision in a format that is known")
         (run.rejected if file.explicit else run.warnings).append(problem)
@@ -158,17 +164,43 @@ def _read(file: _File, options: Options, run: _Run) -> list[_Candidate]:
     run.rejected += reading.rejected
     run.warnings += reading.warnings
     run.files[source] = bool(reading.rejected)
+    if not reading.drafts:
+        return []
     checkout_path = _path_in_checkout(file.path)
-    candidates = []
-    for draft in reading.drafts:
-        candidate = _settle(draft, source, checkout_path, options)
-        place = run.places.setdefault(candidate.decision.id, (source, draft.line))
-        if place != (source, draft.line):
-            reason = f"id {candidate.decision.id} is already taken by {place[0]} line {place[1]}; give it another"
-            _reject(candidate, reason, run)
-        else:
-            candidates.append(candidate)
-    return candidates
+    settled = (_settle(draft, source, checkout_path, options) for draft in reading.drafts)
+    return [candidate for candidate in settled if _is_first(candidate, run)]
+
+
+def _reading(file: _File) -> Reading:
+    source = str(file.path)
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        legible = os.fsencode(source).decode(errors="replace")
+        return Reading(rejected=(Problem(legible, None, "the name of the file must be UTF-8; rename it"),))
+    try:
+        return read_file(source, file.path.read_bytes(), explicit=file.explicit)
+    except OSError as error:
+        return Reading(rejected=(Problem(source, None, f"cannot be read: {error.strerror}"),))
+
+
+def _is_first(candidate: _Candidate, run: _Run) -> bool:
+    """Whether this run saw the id for the first time; a second record under it is refused, a mere copy is counted."""
+    origin = candidate.origin
+    place = _Place(origin.source, candidate.line, _content(origin))
+    first = run.places.setdefault(candidate.decision.id, place)
+    if first is place:
+        return True
+    if first.source != place.source and first.content == place.content:
+        run.counts[Outcome.UNCHANGED] += 1
+    else:
+        _reject(candidate, _taken(candidate, f"{first.source}:{first.line}"), run)
+    return False
+
+
+def _taken(candidate: _Candidate, place: str) -> str:
+    remedy = "give one of them another id" if candidate.id_given else "name a --project for one of the two checkouts"
+    return f"id {candidate.decision.id} is already taken by {place}; {remedy}"
 
 
 def _reject(candidate: _Candidate, reason: str, run: _Run) -> None:
@@ -220,9 +252,7 @@ def _path_in_checkout(path: Path) -> str:
     return path.as_posix()
 
 
-def _store(
-    batch: Sequence[_Candidate], options: Options, run: _Run, records: Records, embed: "_Embedding"
-) -> None:
+def _store(batch: Sequence[_Candidate], options: Options, run: _Run, records: Records, embed: "_Embedding") -> None:
     _write(_compare(batch, run, records), options, run, records, embed)
 
 
@@ -243,10 +273,14 @@ def _compare(batch: Sequence[_Candidate], run: _Run, records: Records) -> list[t
     return fresh
 
 
+def _content(origin: Origin) -> str:
+    """The part of the digest that does not depend on the file."""
+    return origin.digest.partition(".")[0]
+
+
 def _same_elsewhere(candidate: _Candidate, stored: Stored) -> bool:
     """The same content in a second file: the first one keeps the record."""
-    same = stored.origin.digest.partition(".")[0] == candidate.origin.digest.partition(".")[0]
-    return same and Path(stored.origin.source).exists()
+    return _content(stored.origin) == _content(candidate.origin) and Path(stored.origin.source).exists()
 
 
 def _conflict(candidate: _Candidate, stored: Stored) -> str | None:
@@ -254,8 +288,7 @@ def _conflict(candidate: _Candidate, stored: Stored) -> str | None:
     other = stored.origin.source
     if other == candidate.origin.source or not Path(other).exists() or _same_elsewhere(candidate, stored):
         return None
-    remedy = "give one of them another id" if candidate.id_given else "name a --project for one of the two checkouts"
-    return f"id {candidate.decision.id} belongs to {other}; {remedy}"
+    return _taken(candidate, other)
 
 
 class _Embedding:

@@ -1,0 +1,1 @@
+"""Measures one call end to end, its parts and their controls; see `python -m benchmarks --help`."""

@@ -1,0 +1,164 @@
+"""`python -m benchmarks`: one run, written to docs/benchmarks.md."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Final
+
+from benchmarks.calls import Asked, measure_calls
+from benchmarks.controls import BruteForce, RawChroma
+from benchmarks.corpus import make_corpus
+from benchmarks.embedding import Embedded, embed_texts
+from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.results import Block, Results, RunFacts
+from benchmarks.searching import measure_costs, measure_search
+from benchmarks.serving import fill, served
+from benchmarks.table import render
+from benchmarks.texts import DECISION, Text, read_queries, read_texts
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.records.values import FloatArray
+from cstp_server.knowledge import open_model
+from cstp_server.settings import Settings
+
+TEXTS: Final = 2000
+QUERIES: Final = 2600
+KNOWN: Final = 200  # of the queries: those that are asked again and again
+_ROOT: Final = Path(__file__).parents[1]
+_SIZE: Final = re.compile(r"([0-9]+)(k?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure. `real` are the sizes to be measured with all windows of a text, `sizes` with one each."""
+
+    sizes: Sequence[int]
+    real: Sequence[int]
+    rounds: int
+    quick: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What every size is made from."""
+
+    embedder: Embedder
+    texts: Sequence[Text]
+    embedded: Embedded
+    asked: Asked
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    plan = Plan(options.sizes, options.real, 20 if options.quick else options.rounds, options.quick)
+    began = perf_counter()
+    material = _prepare(options.texts, plan)
+    blocks = [_measure(size, material, plan, real_windows=False) for size in plan.sizes]
+    blocks += [_measure(size, material, plan, real_windows=True) for size in plan.real]
+    facts = RunFacts(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions=describe_versions(),
+        command=" ".join(["python -m benchmarks", *sys.argv[1:]]),
+        minutes=(perf_counter() - began) / 60,
+        model=material.embedder.model,
+        texts=len(material.texts),
+        decisions=sum(text.topic == DECISION for text in material.texts),
+        windows=sum(map(len, material.embedded.vectors)),
+    )
+    results = Results(facts, material.embedded.rates, blocks)
+    options.output.write_text(render(results), encoding="utf-8")
+    _say(f"wrote {options.output}")
+    if options.json:
+        options.json.write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, with controls.")
+    parser.add_argument("--sizes", type=_sizes, default="1k,10k,100k", help="decisions with one window each")
+    parser.add_argument("--real", type=_sizes, default="", metavar="SIZES", help="decisions with all their windows")
+    parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
+    parser.add_argument("--quick", action="store_true", help="20 rounds; texts embedded by an earlier run are not again")
+    parser.add_argument("--texts", type=Path, default=_default_texts(), help="folder with decision records")
+    parser.add_argument("--output", type=Path, default=_ROOT / "docs" / "benchmarks.md", help="the table")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="all figures, for machines")
+    return parser
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    """`1k,10k` as numbers."""
+    found = [_SIZE.fullmatch(part) for part in text.split(",")] if text else []
+    sizes = tuple(int(match[1]) * (1000 if match[2] else 1) for match in found if match)
+    if len(sizes) < len(found) or any(size < 1000 for size in sizes):
+        raise argparse.ArgumentTypeError("must read like 1k,10k,100k, nothing below 1k")
+    return sizes
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("must be a number, at least 1")
+    return int(text)
+
+
+def _default_texts() -> Path:
+    """The real input beside the checkout where there is one, else the project's own decisions."""
+    shared = _ROOT.parent / "shared" / "data"
+    return shared if shared.is_dir() else _ROOT / "docs" / "decisions"
+
+
+def _prepare(folder: Path, plan: Plan) -> Material:
+    embedder = open_model(Settings())
+    assert embedder is not None  # the default settings name a model
+    texts = read_texts(folder, TEXTS)
+    queries = read_queries(texts, QUERIES)
+    _say(f"embedding {len(texts)} texts, with one thread and with two")
+    embedded = embed_texts(embedder, texts, cached=plan.quick)
+    known, fresh = queries[:KNOWN], queries[KNOWN:]
+    return Material(embedder, texts, embedded, Asked(known, [embedder.embed_query(query) for query in known], fresh))
+
+
+def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -> Block:
+    began = perf_counter()
+    corpus = make_corpus(material.texts, material.embedded.vectors, size, real_windows=real_windows)
+    _say(f"{size} decisions with {len(corpus.vectors)} windows: filling the store and its indexes")
+    with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
+        settings = Settings(data_dir=Path(folder) / "data")
+        filled = fill(settings, corpus, material.embedder.model)
+        _say(f"  {filled.records:.0f} s for the store, {filled.neighbours:.0f} s for the indexes; filling raw Chroma")
+        raw, brute = RawChroma(Path(folder) / "raw", corpus), BruteForce(corpus)
+        _say("  measuring the search")
+        asked = material.asked
+        queries, vectors = _repeated(asked, plan.rounds)
+        rows = measure_search(filled.knowledge, raw, brute, queries, vectors, plan.rounds)
+        costs = measure_costs(filled.knowledge, vectors, plan.rounds)
+        filled.knowledge.close()
+        _say("  measuring whole calls")
+        with served(settings) as caller:
+            calls, embedding = measure_calls(caller, raw, brute, material.embedder, asked, plan.rounds)
+    _say(f"  done after {perf_counter() - began:.0f} s")
+    return Block(
+        size, len(corpus.vectors), filled.records, filled.columns_and_keywords, filled.neighbours,
+        calls, embedding, rows, costs,
+    )
+
+
+def _repeated(asked: Asked, rounds: int) -> tuple[list[str], list[FloatArray]]:
+    """As many queries as rounds, from the start again where they run out."""
+    places = [number % len(asked.known) for number in range(rounds)]
+    return [asked.known[place] for place in places], [asked.vectors[place] for place in places]
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""What a run found, before it is written down."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.calls import CallRow
+from benchmarks.embedding import Rate
+from benchmarks.measure import Timing
+from benchmarks.searching import Costs, SearchRow
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """When, where, with what and from what."""
+
+    date: str
+    machine: str
+    versions: Mapping[str, str]
+    command: str
+    minutes: float
+    model: str
+    texts: int
+    decisions: int
+    windows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Everything about one size. The three durations are seconds, from the start of each step."""
+
+    size: int
+    windows: int
+    store_seconds: float
+    columns_and_keywords_seconds: float
+    indexes_seconds: float
+    calls: Sequence[CallRow]
+    embedding: Timing
+    searches: Sequence[SearchRow]
+    costs: Costs
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    facts: RunFacts
+    rates: Sequence[Rate]
+    blocks: Sequence[Block]

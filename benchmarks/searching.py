@@ -1,0 +1,164 @@
+"""The search without the call around it, in this process: every filter, every path it could take, and their costs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
+from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
+from benchmarks.measure import Measured, Timing, Variant, take_turns
+from cognition_engines.indexes.columns import Floats, Snapshot
+from cognition_engines.models import Filters, Viewer
+from cognition_engines.records.values import FloatArray
+from cognition_engines.search import CANDIDATES, Ranked, fuse, keyword_leg, semantic_leg
+from cstp_server.knowledge import Knowledge
+
+_NEIGHBOURS: Final = (10, 30, 100, 200, 400, 800)
+_GATHERED: Final = (1000, 2000, 5000, 10_000, 20_000)
+_WHERE_EVERY: Final = 10  # a `where` of Chroma takes hundreds of milliseconds: one round in so many asks for it
+_VIEWER: Final = Viewer()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRow:
+    """One filter. `semantic` and `hybrid` go from a query vector to LIMIT rows, the mask included."""
+
+    name: str
+    matches: int
+    semantic: Timing
+    hybrid: Timing
+    exact: Timing  # the semantic search without a neighbour index
+    chroma: Timing | None
+    brute_force: Timing
+    recall: float
+    chroma_recall: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Microseconds, as the constants of `cognition_engines.search` have them."""
+
+    gathered_vector: float
+    streamed_vector: float
+    neighbour_call: float
+    neighbour: float
+
+
+def measure_search(
+    knowledge: Knowledge,
+    raw: RawChroma,
+    brute: BruteForce,
+    queries: Sequence[str],
+    vectors: Sequence[FloatArray],
+    rounds: int,
+) -> list[SearchRow]:
+    """`vectors` are those of `queries`; round n asks for the nth."""
+    snapshot = knowledge.indexes.snapshot
+    questions = [*QUESTIONS, *map(share_question, SHARES)]
+    variants: list[Variant[list[int]]] = []
+    for question in questions:
+        variants += _ways(knowledge, snapshot, question, queries, vectors)
+        variants += _controls(raw, brute, question, vectors)
+    measured = take_turns(variants, rounds)
+    return [
+        _row(question, int(np.count_nonzero(snapshot.mask(question.filters, _VIEWER))), measured)
+        for question in questions
+    ]
+
+
+def _ways(
+    knowledge: Knowledge, snapshot: Snapshot, question: Question, queries: Sequence[str], vectors: Sequence[FloatArray]
+) -> list[Variant[list[int]]]:
+    neighbours, words = knowledge.indexes.vectors, knowledge.indexes.keywords
+
+    def semantic(number: int) -> list[int]:
+        mask = snapshot.mask(question.filters, _VIEWER)
+        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, neighbours))
+
+    def exact(number: int) -> list[int]:
+        mask = snapshot.mask(question.filters, _VIEWER)
+        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, None))
+
+    def hybrid(number: int) -> list[int]:
+        query, vector = queries[number], vectors[number]
+        mask = snapshot.mask(question.filters, _VIEWER)
+        by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words)
+        by_meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, neighbours)
+        return _places(snapshot, fuse(snapshot, by_meaning, by_words, query, vector, words, LIMIT))
+
+    ways = (("semantic", semantic), ("exact", exact), ("hybrid", hybrid))
+    return [Variant(f"{question.name}/{name}", run) for name, run in ways]
+
+
+def _controls(
+    raw: RawChroma, brute: BruteForce, question: Question, vectors: Sequence[FloatArray]
+) -> list[Variant[list[int]]]:
+    def by_chroma(number: int) -> list[int]:
+        return raw.nearest(vectors[number], question.filters)
+
+    def by_force(number: int) -> list[int]:
+        return brute.nearest(vectors[number], brute.mask(question.filters))
+
+    chroma_every = 1 if question.filters == Filters() else _WHERE_EVERY
+    controls = [Variant(f"{question.name}/brute", by_force)]
+    if question in QUESTIONS:
+        controls.append(Variant(f"{question.name}/chroma", by_chroma, chroma_every))
+    return controls
+
+
+def _row(question: Question, matches: int, measured: dict[str, Measured[list[int]]]) -> SearchRow:
+    def of(name: str) -> Measured[list[int]]:
+        return measured[f"{question.name}/{name}"]
+
+    wanted = of("brute").results
+    chroma = of("chroma") if f"{question.name}/chroma" in measured else None
+    return SearchRow(
+        name=question.name,
+        matches=matches,
+        semantic=of("semantic").timing,
+        hybrid=of("hybrid").timing,
+        exact=of("exact").timing,
+        chroma=None if chroma is None else chroma.timing,
+        brute_force=of("brute").timing,
+        recall=recall(of("semantic").results, wanted),
+        chroma_recall=None if chroma is None else recall(chroma.results, [wanted[n] for n in chroma.rounds]),
+    )
+
+
+def _places(snapshot: Snapshot, ranked: Ranked) -> list[int]:
+    return [int(snapshot.ids[row].removeprefix("dec_")) for row in ranked.rows]
+
+
+def measure_costs(knowledge: Knowledge, vectors: Sequence[FloatArray], rounds: int) -> Costs:
+    """What the cost model of the search should believe on this machine, at this size."""
+    snapshot, neighbours = knowledge.indexes.snapshot, knowledge.indexes.vectors
+    assert neighbours is not None  # the benchmark embeds
+    total = len(snapshot.vectors)
+    chosen = {
+        count: np.sort(np.random.default_rng(count).choice(total, count, replace=False))
+        for count in _GATHERED
+        if count <= total // 2
+    }
+    variants: list[Variant[object]] = [Variant("streamed", lambda number: snapshot.vectors @ vectors[number])]
+    variants += [Variant(f"gathered/{count}", _gather(snapshot, chosen[count], vectors)) for count in chosen]
+    variants += [Variant(f"nearest/{count}", _nearest(knowledge, count, vectors)) for count in _NEIGHBOURS]
+    measured = take_turns(variants, rounds)
+
+    def microseconds(name: str) -> float:
+        return measured[name].timing.p50 * 1000
+
+    gathered = np.median([microseconds(f"gathered/{count}") / count for count in chosen]) if chosen else np.nan
+    slope, start = np.polyfit(_NEIGHBOURS, [microseconds(f"nearest/{count}") for count in _NEIGHBOURS], 1)
+    return Costs(float(gathered), microseconds("streamed") / total, float(start), float(slope))
+
+
+def _gather(snapshot: Snapshot, rows: np.ndarray, vectors: Sequence[FloatArray]) -> Callable[[int], Floats]:
+    return lambda number: snapshot.vectors[rows] @ vectors[number]
+
+
+def _nearest(knowledge: Knowledge, count: int, vectors: Sequence[FloatArray]) -> Callable[[int], object]:
+    neighbours = knowledge.indexes.vectors
+    assert neighbours is not None
+    return lambda number: neighbours.nearest(vectors[number], count)

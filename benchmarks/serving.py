@@ -1,0 +1,133 @@
+"""The real server in a process of its own, filled beforehand, and a client that keeps its connection."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from http.client import HTTPConnection
+from itertools import islice
+from pathlib import Path
+from time import monotonic, perf_counter, sleep
+from typing import Final
+
+import orjson
+
+from benchmarks.corpus import Corpus
+from cognition_engines.models import Filters, Mode
+from cognition_engines.records.store import open_records
+from cstp_server.knowledge import Knowledge, open_knowledge
+from cstp_server.settings import Settings
+from cstp_server.tokens import create_token
+
+_BATCH: Final = 1000
+_DEADLINE: Final = 120.0  # seconds for the server to come up
+_ADDRESS: Final = re.compile(rb"http://([0-9.]+):([0-9]+)/cstp")
+_WIRE_NAMES: Final = {
+    "min_confidence": "minConfidence",
+    "max_confidence": "maxConfidence",
+    "date_after": "dateAfter",
+    "date_before": "dateBefore",
+}
+_UNLIMITED: Final = "1000000/second"  # a short window, so that the limiter has little to remember
+
+
+class NotServing(Exception):
+    """The server did not come up, or answered a call with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What was opened over the filled store, and how long each part took, in seconds."""
+
+    knowledge: Knowledge
+    records: float
+    columns_and_keywords: float
+    neighbours: float
+
+
+def fill(settings: Settings, corpus: Corpus, model: str) -> Filled:
+    """Writes the corpus to the store and brings every index up to date."""
+    began = perf_counter()
+    records = open_records(settings.store_url)
+    entries = corpus.entries()
+    while batch := list(islice(entries, _BATCH)):
+        records.put(batch, model)
+    records.close()
+    stored = perf_counter()
+    knowledge = open_knowledge(settings)
+    opened = perf_counter()
+    if knowledge.indexes.vectors is None or not knowledge.indexes.vectors.wait_until_ready():
+        raise NotServing("the vector index did not become ready")
+    return Filled(knowledge, stored - began, opened - stored, perf_counter() - stored)
+
+
+class Caller:
+    """Calls cstp.queryDecisions over one connection."""
+
+    def __init__(self, host: str, port: int, token: str) -> None:
+        self._connection = HTTPConnection(host, port, timeout=_DEADLINE)
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def ask(self, query: str, filters: Filters, mode: Mode, limit: int) -> bytes:
+        """The body of the answer, not yet read."""
+        params = {"query": query, "filters": wire_filters(filters), "mode": mode.value, "limit": limit}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": params}
+        self._connection.request("POST", "/cstp", orjson.dumps(request), self._headers)
+        return self._connection.getresponse().read()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def found_places(body: bytes) -> list[int]:
+    """The places in the corpus of the decisions in an answer. Raises NotServing for an error."""
+    reply = orjson.loads(body)
+    if "result" not in reply:
+        raise NotServing(f"a call was answered with {reply.get('error')}")
+    return [int(decision["id"].removeprefix("dec_")) for decision in reply["result"]["decisions"]]
+
+
+def wire_filters(filters: Filters) -> dict[str, object]:
+    """The filters as a request has them."""
+    given = {_WIRE_NAMES.get(name, name): value for name, value in asdict(filters).items() if value is not None}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in given.items()}
+
+
+@contextmanager
+def served(settings: Settings) -> Iterator[Caller]:
+    """`cstp serve` over the filled folder, its log in a file, until the block ends.
+
+    Raises NotServing when it does not come up.
+    """
+    _, token = create_token(settings.tokens_path, "benchmark", lifetime=timedelta(days=1))
+    log_path = settings.data_dir / "server.log"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    environment["CSTP_LIMITS__DEFAULT"] = _UNLIMITED
+    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "serve"]
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--port", "0", "--data-dir", str(settings.data_dir)], stderr=log, env=environment
+        )
+    try:
+        caller = Caller(*_address(process, settings, log_path), token)
+        yield caller
+        caller.close()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _address(process: "subprocess.Popen[bytes]", settings: Settings, log_path: Path) -> tuple[str, int]:
+    """Where the server listens, once its indexes are open: it removes Chroma's mark of a clean shutdown then."""
+    deadline = monotonic() + _DEADLINE
+    mark = settings.indexes_path / "chroma.clean.json"
+    while process.poll() is None and monotonic() < deadline:
+        address = _ADDRESS.search(log_path.read_bytes())
+        if address and not mark.exists():
+            return address[1].decode(), int(address[2])
+        sleep(0.05)
+    raise NotServing(f"the server did not come up; its log: {log_path.read_text(errors='replace')}")

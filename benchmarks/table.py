@@ -1,0 +1,206 @@
+"""The page of figures, written by the run that measured them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from benchmarks.calls import CallRow
+from benchmarks.corpus import ALL_SIX, NONE
+from benchmarks.measure import Timing
+from benchmarks.results import Block, Results
+from benchmarks.searching import SearchRow
+
+FILTER_BOUND: Final = 1.5  # a filtered search costs at most so many times an unfiltered one
+CHROMA_BOUND: Final = 50.0  # and at least so many times less than Chroma's `where`
+
+_READING: Final = """\
+How to read it:
+
+- A time is `p50 / p95` in milliseconds. All variants of a table took turns in one run, in another order each round, so
+  that whatever else the machine did met all of them alike; compare medians within a table, not across runs.
+- *(×)* after a time is its ratio to the same column's row "no filter". Other ratios say what they compare.
+- *Whole call*: `cstp.queryDecisions` with limit 10 over HTTP on loopback, one connection, the real server in a process of
+  its own. Where the query text is *known*, the server has its vector in its cache; *new* texts are embedded in the call.
+- *Search alone*: from a query vector to ten rows, mask included, in this process; no HTTP, no embedding, no records.
+- *Exact*: the same search without a neighbour index. *Raw Chroma*: an embedded collection of the same vectors with the same
+  conditions as `where`, ten neighbours, one round in ten. *Brute force*: numpy, every vector times the query, masked.
+- *Recall* is recall@10 against brute force, of the semantic mode.
+- "at random" filters match records regardless of what they say. "another topic" matches abstracts of papers while every query is
+  about software: the worst case for an index that is asked without the filter.
+- The vectors are those of real texts, extended by copies with seeded noise (cosine about 0.89 to their original) and
+  shuffled words; all fields that are filtered are drawn at random, from a fixed seed.
+"""
+
+
+def render(results: Results) -> str:
+    """The whole page, in Markdown."""
+    parts = [
+        "# Benchmarks",
+        "Written by `make bench`; do not edit.",
+        _facts(results),
+        _READING.rstrip(),
+        *_promises(results.blocks),
+        *_embedding(results),
+    ]
+    for block in results.blocks:
+        parts += _block(block)
+    parts += _costs(results.blocks)
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(results: Results) -> str:
+    facts = results.facts
+    versions = ", ".join(f"{name} {version}" for name, version in facts.versions.items())
+    return "\n".join(
+        [
+            f"- Date: {facts.date}; the run took {facts.minutes:.0f} minutes",
+            f"- Machine: {facts.machine}",
+            f"- Versions: {versions}",
+            f"- Command: `{facts.command}`",
+            f"- Texts: {facts.texts} real ones ({facts.decisions} decision records, the rest abstracts of papers), "
+            f"{facts.windows} windows, embedded with `{facts.model}`",
+        ]
+    )
+
+
+def _promises(blocks: Sequence[Block]) -> Iterable[str]:
+    """The two sentences that this project has to keep, at the largest size, each with its figure."""
+    largest = max(blocks, key=lambda block: block.size)
+    calls = {
+        "whole call, hybrid, known text": [(row.name, row.hybrid) for row in largest.calls],
+        "whole call, hybrid, new text": [(row.name, row.fresh) for row in largest.calls],
+        "whole call, semantic, known text": [(row.name, row.semantic) for row in largest.calls],
+        "whole call, keyword, known text": [(row.name, row.keyword) for row in largest.calls],
+        "search alone, semantic": [(row.name, row.semantic) for row in largest.searches],
+        "search alone, hybrid": [(row.name, row.hybrid) for row in largest.searches],
+    }
+    dearest = []
+    for what, column in calls.items():
+        free = dict(column)[NONE.name].p50
+        name, timing = max(column, key=lambda cell: cell[1].p50)
+        dearest.append([what, f"{free:.2f}", f"{timing.p50:.2f} ({name})", *_kept(timing.p50 / free, FILTER_BOUND)])
+    chroma = _chroma_rows(largest)
+    yield f"## What is promised, at {largest.size:,} decisions"
+    yield f"A filtered search costs at most {FILTER_BOUND:g} times an unfiltered one, whatever the filter:"
+    yield _table(["what", "no filter, ms", "dearest filter, ms", "ratio", "kept"], dearest)
+    yield f"All six conditions cost at least {CHROMA_BOUND:g} times less than Chroma's `where`:"
+    yield _table(["what", "ms", "Chroma's `where`, ms", "times less", "kept"], chroma)
+
+
+def _kept(ratio: float, bound: float) -> list[str]:
+    return [f"{ratio:.2f}", "yes" if ratio <= bound else "**no**"]
+
+
+def _chroma_rows(block: Block) -> list[list[str]]:
+    call = next(row for row in block.calls if row.name == ALL_SIX.name)
+    search = next(row for row in block.searches if row.name == ALL_SIX.name)
+    assert search.chroma is not None  # it is one of the questions that raw Chroma is asked
+    pairs = (
+        ("search alone, semantic", search.semantic, search.chroma),
+        ("search alone, hybrid", search.hybrid, search.chroma),
+        ("whole call, semantic, known text", call.semantic, call.chroma),
+        ("whole call, hybrid, known text", call.hybrid, call.chroma),
+        ("whole call, hybrid, new text", call.fresh, call.chroma),
+    )
+    rows = []
+    for what, ours, theirs in pairs:
+        ratio = theirs.p50 / ours.p50
+        kept = "yes" if ratio >= CHROMA_BOUND else "no"
+        rows.append([what, f"{ours.p50:.2f}", f"{theirs.p50:.1f}", f"{ratio:.0f}", kept])
+    return rows
+
+
+def _embedding(results: Results) -> Iterable[str]:
+    yield "## Embedding"
+    if results.rates:
+        rows = [
+            [str(rate.threads), str(rate.texts), f"{rate.texts / rate.seconds:.1f}", f"{rate.windows / rate.seconds:.1f}"]
+            for rate in results.rates
+        ]
+        yield _table(["threads", "texts embedded", "texts/s", "windows/s"], rows)
+    else:
+        yield "The vectors of an earlier run were used; nothing was measured."
+    queries = [[f"{block.size:,}", _time(block.embedding)] for block in results.blocks]
+    yield _table(["measured beside the calls at", "one query, ms"], queries)
+
+
+def _block(block: Block) -> Iterable[str]:
+    per_record = f"{block.windows / block.size:.1f} windows each" if block.windows > block.size else "one window each"
+    yield f"## {block.size:,} decisions, {per_record}"
+    yield (
+        f"Filled in {block.store_seconds:.1f} s (store), {block.columns_and_keywords_seconds:.1f} s (columns and keywords), "
+        f"{block.indexes_seconds:.1f} s until Chroma had followed too."
+    )
+    yield "Whole call:"
+    yield _calls(block.calls)
+    yield "Search alone:"
+    yield _searches(block.searches)
+
+
+def _calls(rows: Sequence[CallRow]) -> str:
+    free = rows[0]
+    heads = ["filter", "matches", "hybrid", "semantic", "keyword", "hybrid, new text", "raw Chroma", "brute force"]
+    cells = [
+        [
+            row.name,
+            f"{row.matches:,}",
+            _against(row.hybrid, free.hybrid),
+            _against(row.semantic, free.semantic),
+            _against(row.keyword, free.keyword),
+            _against(row.fresh, free.fresh),
+            f"{_time(row.chroma)} (semantic: {row.chroma.p50 / row.semantic.p50:.1f} times less)",
+            f"{_time(row.brute_force)} (semantic: {row.brute_force.p50 / row.semantic.p50:.1f} times less)",
+            f"{row.recall:.3f}",
+        ]
+        for row in rows
+    ]
+    return _table([*heads, "recall"], cells)
+
+
+def _searches(rows: Sequence[SearchRow]) -> str:
+    free = rows[0]
+    heads = ["filter", "matches", "semantic", "hybrid", "exact", "raw Chroma", "brute force", "recall", "Chroma's recall"]
+    cells = [
+        [
+            row.name,
+            f"{row.matches:,}",
+            _against(row.semantic, free.semantic),
+            _against(row.hybrid, free.hybrid),
+            _time(row.exact),
+            "" if row.chroma is None else f"{_time(row.chroma)} (semantic: {row.chroma.p50 / row.semantic.p50:.1f} times less)",
+            f"{_time(row.brute_force)} (semantic: {row.brute_force.p50 / row.semantic.p50:.1f} times less)",
+            f"{row.recall:.3f}",
+            "" if row.chroma_recall is None else f"{row.chroma_recall:.3f}",
+        ]
+        for row in rows
+    ]
+    return _table(heads, cells)
+
+
+def _costs(blocks: Sequence[Block]) -> Iterable[str]:
+    yield "## Constants of the cost model"
+    yield "Microseconds, as `cognition_engines.search` has them."
+    rows = [
+        [
+            f"{block.size:,}",
+            f"{block.windows:,}",
+            f"{block.costs.gathered_vector:.3f}",
+            f"{block.costs.streamed_vector:.3f}",
+            f"{block.costs.neighbour_call:.0f}",
+            f"{block.costs.neighbour:.2f}",
+        ]
+        for block in blocks
+    ]
+    yield _table(["decisions", "windows", "GATHERED_VECTOR", "STREAMED_VECTOR", "NEIGHBOUR_CALL", "NEIGHBOUR"], rows)
+
+
+def _against(timing: Timing, control: Timing) -> str:
+    return _time(timing) if timing is control else f"{_time(timing)} (×{timing.p50 / control.p50:.2f})"
+
+
+def _time(timing: Timing) -> str:
+    return f"{timing.p50:.2f} / {timing.p95:.2f}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

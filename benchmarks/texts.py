@@ -1,0 +1,64 @@
+"""The real texts that are embedded, and the queries that are asked of them."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from cognition_engines.ingest.discover import files_under
+from cognition_engines.ingest.reading import read_file
+
+DECISION: Final = "software"
+ABSTRACT: Final = "science"
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z'-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A title, a text, and which world it comes from."""
+
+    title: str
+    body: str
+    topic: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.title}\n{self.body}"
+
+
+def read_texts(folder: Path, count: int) -> list[Text]:
+    """Every decision record under `folder`, then abstracts (`scifact/corpus.jsonl`) up to `count`, shuffled alike always.
+
+    Raises FileNotFoundError when `folder` holds no decision record at all.
+    """
+    chosen = list(_decisions(folder))[:count]
+    if not chosen:
+        raise FileNotFoundError(f"{folder} holds no decision record to measure with")
+    abstracts = folder / "scifact" / "corpus.jsonl"
+    if abstracts.is_file():
+        found = [json.loads(line) for line in abstracts.read_text(encoding="utf-8").splitlines()]
+        picked = Random(1).sample(found, min(len(found), count - len(chosen)))
+        chosen += [Text(entry["title"], entry["text"], ABSTRACT) for entry in picked]
+    Random(2).shuffle(chosen)
+    return chosen
+
+
+def read_queries(texts: Sequence[Text], count: int) -> list[str]:
+    """Different queries of 4 to 20 words: titles of decisions first, then sentences out of them."""
+    decisions = [text for text in texts if text.topic == DECISION]
+    sentences = [sentence for text in decisions for sentence in _SENTENCE.split(text.body)]
+    Random(3).shuffle(sentences)
+    candidates = [text.title for text in decisions] + sentences
+    cleaned = (" ".join(_WORD.findall(candidate)) for candidate in candidates)
+    return list(dict.fromkeys(query for query in cleaned if 4 <= len(query.split()) <= 20))[:count]
+
+
+def _decisions(folder: Path) -> Iterator[Text]:
+    for path in files_under(folder):
+        if path.suffix == ".md":
+            for draft in read_file(str(path), path.read_bytes()).drafts:
+                yield Text(draft.title, draft.text, DECISION)

@@ -1,0 +1,53 @@
+"""The generated files are what the code generates now, and say what is true."""
+
+from pathlib import Path
+
+import pytest
+
+from cstp.errors import ERRORS
+from cstp_server.reference import EXAMPLES, PAGES, ROOT, configuration_page, main
+from cstp_server.settings import Section, Settings, load_settings
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_generated_file_is_up_to_date(path: str) -> None:
+    assert (ROOT / path).read_text(encoding="utf-8") == PAGES[path](), "run: make docs"
+
+
+def test_files_that_are_up_to_date_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: (ROOT / path).stat().st_mtime_ns for path in PAGES}
+    assert main(["--write"]) == 0
+    assert capsys.readouterr().out == ""
+    assert {path: (ROOT / path).stat().st_mtime_ns for path in PAGES} == before
+
+
+def test_the_shipped_settings_file_states_every_default() -> None:
+    loaded = load_settings({}, ROOT / "config" / "server.yaml")
+    assert loaded.settings == Settings()
+    assert set(loaded.origins.values()) == {str(ROOT / "config" / "server.yaml")}
+
+
+def test_the_settings_file_is_read_from_any_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings({}).settings == Settings()
+
+
+def test_every_setting_has_a_reason_and_every_section_a_summary() -> None:
+    page = configuration_page()
+    for name, field in Settings.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            assert kind.__doc__, name
+            inner = {f"{name}.{key}": value for key, value in kind.model_fields.items()}
+        else:
+            inner = {name: field}
+        for setting, value in inner.items():
+            assert value.description, setting
+            assert value.description.endswith("."), setting
+            assert f"| `{setting}` |" in page
+
+
+def test_every_error_is_explained_once_in_the_order_of_the_tree() -> None:
+    assert [type(error) for error, _ in EXAMPLES] == list(ERRORS)
+    assert all(error.meaning for error in ERRORS)
+    assert len({error.code for error in ERRORS}) == len(ERRORS)

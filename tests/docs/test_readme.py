@@ -1,0 +1,207 @@
+"""What the documents name exists: links, commands, options, targets, settings, methods; and their examples work."""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import cstp
+from cognition_engines.ingest.reading import read_file
+from cognition_engines.ingest.schema import RULES
+from cstp.methods.decisions import QueryDecisionsParams, QueryFilters
+from cstp.methods.registry import METHODS
+from cstp.validation import parse_params
+from cstp_server.cli.main import app
+from cstp_server.settings import load_settings
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+_LINK = re.compile(r"\[[^\]\n]*\]\(([^()\s]+)\)")
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`([^`\n]+)`")
+_EXPORT = re.compile(r"\$\((cstp [^)]*)\)")
+_VARIABLE = re.compile(r"\bCSTP_([A-Z]+)__([A-Z_]+)\b")
+
+
+def prose(page: Path) -> str:
+    """The page without its code blocks."""
+    return _FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def shell_lines(page: Path) -> Iterator[str]:
+    """Every command that the page shows, in blocks or between backticks; continued lines are joined."""
+    text = page.read_text(encoding="utf-8")
+    for language, block in _FENCE.findall(text):
+        if language == "sh":
+            yield from commands(block.replace("\\\n", " "))
+            yield from _EXPORT.findall(block)
+    yield from _INLINE.findall(prose(page))
+
+
+def commands(block: str) -> Iterator[str]:
+    """The commands of a block; one whose quotes are still open goes on in the next line."""
+    held = ""
+    for line in block.splitlines():
+        held = f"{held}\n{line}" if held else line
+        if held.count("'") % 2 == 0:
+            yield held
+            held = ""
+
+
+def words_after(line: str, program: str) -> list[str] | None:
+    """The arguments that the line gives to `program`; None when it does not begin with it."""
+    words = shlex.split(line.replace("...", ""), comments=True)
+    while words and "=" in words[0] and not words[0].startswith("-"):
+        words.pop(0)
+    return words[1:] if words[:1] == [program] else None
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_link_inside_the_project_resolves(page: Path) -> None:
+    for link in _LINK.findall(prose(page)):
+        if link.startswith("https://"):
+            continue
+        target, _, anchor = link.partition("#")
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), link
+        assert not anchor or anchor in anchors(file), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_command_and_option_that_is_shown_exists(page: Path) -> None:
+    root: Any = typer.main.get_command(app)
+    for line in shell_lines(page):
+        words = words_after(line, "cstp") if "cstp" in line else None
+        if words is None:
+            continue
+        command = root
+        while words and hasattr(command, "get_command") and not words[0].startswith("-"):
+            found = command.get_command(None, words.pop(0))
+            assert found is not None, line
+            command = found
+        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        for word in words:
+            assert not word.startswith("--") or word.partition("=")[0] in known, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_make_target_that_is_shown_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for line in shell_lines(page):
+        words = words_after(line, "make") or []
+        assert {word for word in words if "=" not in word} <= targets, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_environment_variable_that_is_named_is_a_setting(page: Path) -> None:
+    settings = load_settings({}).origins
+    for section, name in _VARIABLE.findall(page.read_text(encoding="utf-8")):
+        assert f"{section.lower()}.{name.lower()}" in settings
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_method_that_is_named_exists(page: Path) -> None:
+    modules = {path.stem for path in (ROOT / "a2a" / "cstp").iterdir()}
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"\bcstp\.([A-Za-z]+)\b", text)) - set(re.findall(r'name="cstp\.(\w+)"', text))
+    assert named <= modules | {method.name.removeprefix("cstp.") for method in METHODS} | {"__version__"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    for path in re.findall(
+        r"`((?:a2a|skills|tests|docs|config|requirements)/[\w./-]+)`", page.read_text(encoding="utf-8")
+    ):
+        if page.name not in ("getting-started.md", "decision-files.md"):  # there, docs/adr is the reader's own
+            assert (ROOT / path).exists(), path
+
+
+def test_the_calls_that_are_shown_have_valid_parameters() -> None:
+    shown = 0
+    for page in PAGES:
+        for line in shell_lines(page):
+            if line.startswith("cstp call cstp.queryDecisions "):
+                pairs = [word.partition("=") for word in shlex.split(line)[3:]]
+                sent = {key.rstrip(":"): json.loads(v) if key.endswith(":") else v for key, _, v in pairs}
+            elif line.startswith("curl"):
+                sent = json.loads(shlex.split(line)[shlex.split(line).index("-d") + 1])["params"]
+            elif line.startswith("http POST"):
+                sent = json.loads(shlex.split(line)[-1].removeprefix("params:="))
+            else:
+                continue
+            assert parse_params(QueryDecisionsParams, sent).query
+            shown += 1
+    assert shown >= 5
+
+
+def test_every_parameter_of_a_query_is_described() -> None:
+    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    names = [field.alias for name, field in QueryDecisionsParams.model_fields.items() if name != "filters"]
+    names += [f"filters.{field.alias}" for field in QueryFilters.model_fields.values()]
+    for name in names:
+        assert f"`{name}`" in page
+
+
+def test_every_field_of_a_decision_is_described() -> None:
+    page = (ROOT / "docs" / "decision-files.md").read_text(encoding="utf-8")
+    for name in RULES:
+        assert f"`{name}`" in page or name == "superseded_by"
+
+
+def test_the_example_files_are_read_without_a_warning() -> None:
+    page = (ROOT / "docs" / "decision-files.md").read_text(encoding="utf-8")
+    endings = {"markdown": "md", "yaml": "yaml", "jsonl": "jsonl"}
+    examples = [(language, text) for language, text in _FENCE.findall(page) if language in endings]
+    assert [language for language, _ in examples] == ["markdown", "markdown", "markdown", "yaml", "jsonl"]
+    for language, text in examples:
+        reading = read_file(f"example.{endings[language]}", text.encode(), explicit=True)
+        assert reading.recognised
+        assert (reading.rejected, reading.warnings) == ((), ())
+        assert all(draft.status for draft in reading.drafts)
+
+
+@pytest.mark.parametrize("file", DECISIONS, ids=[file.name for file in DECISIONS])
+def test_our_own_decisions_are_read_whole(file: Path) -> None:
+    reading = read_file(str(file), file.read_bytes())
+    assert (len(reading.drafts), reading.rejected, reading.warnings) == (1, (), ())
+    draft = reading.drafts[0]
+    assert draft.status == "accepted"
+    assert draft.date is not None
+    assert draft.category
+    assert draft.tags
+    assert draft.reasons
+    assert draft.stakes in ("low", "medium", "high")
+    headings = re.findall(r"^##+ (.*)$", draft.text, re.MULTILINE)
+    assert headings == [
+        "Context and Problem Statement",
+        "Decision Drivers",
+        "Considered Options",
+        "Decision Outcome",
+        "Consequences",
+        "Confirmation",
+    ]
+
+
+def test_our_decisions_are_numbered_without_a_gap() -> None:
+    assert [int(file.name[:4]) for file in DECISIONS] == list(range(1, len(DECISIONS) + 1))
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[([^\]]+)\]", changelog, re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == project["version"] == cstp.__version__

@@ -1,0 +1,141 @@
+"""What a token may not see does not exist for it: random records, random tokens, every mode, every kind of filter."""
+
+from collections.abc import Callable
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cognition_engines.models import SENSITIVITIES, Decision, Filters, Sensitivity, Viewer
+
+MODES = ("hybrid", "semantic", "keyword")
+SECRET = "quokka"  # a word of hidden records only
+RIGHTS = [
+    {"clearance": clearance, "projects": projects}
+    for clearance in SENSITIVITIES
+    for projects in (None, ("alpha",), ("alpha", "beta"), ("Alpha",), ("unknown",))
+]
+
+
+@pytest.fixture(scope="module")
+def world(kit: ModuleType, asking: Callable[..., Any]) -> Any:
+    """A server over 400 random records, and the same records for the reference."""
+    random = Random(77)
+    known = [kit.Known(kit.random_decision(random, n), kit.random_vectors(random)) for n in range(400)]
+    known = [kit.Known(one.decision, kit.unit([1] * 8) if one.vectors is None else one.vectors) for one in known]
+    return asking(kit.SeededEmbedder(), known), kit.Reference({one.decision.id: one for one in known})
+
+
+def viewer(rights: dict[str, Any]) -> Viewer:
+    projects = rights["projects"]
+    return Viewer(SENSITIVITIES[rights["clearance"]], None if projects is None else frozenset(projects))
+
+
+def on_the_wire(filters: Filters) -> dict[str, Any]:
+    given = {
+        "category": filters.category,
+        "minConfidence": filters.min_confidence,
+        "maxConfidence": filters.max_confidence,
+        "dateAfter": filters.date_after and filters.date_after.isoformat(),
+        "dateBefore": filters.date_before and filters.date_before.isoformat(),
+        "stakes": filters.stakes and list(filters.stakes),
+        "status": filters.status and list(filters.status),
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@pytest.mark.parametrize("rights", RIGHTS, ids=lambda rights: f"{rights['clearance']}-{rights['projects']}")
+def test_no_answer_shows_or_counts_what_its_token_may_not_see(
+    kit: ModuleType, world: tuple[Any, Any], rights: dict[str, Any]
+) -> None:
+    server, reference = world
+    token, sees = server.token(**rights), viewer(rights)
+    random = Random(repr(rights))
+    for round in range(12):
+        filters = kit.random_filters(random) if round else Filters()
+        query = " ".join(random.choices(kit.WORDS, k=random.choice([1, 3])))
+        vector = kit.SeededEmbedder().embed_query(query)
+        limit = random.choice([1, 10, 50])
+        visible = reference.matching(filters, sees)
+        for mode in MODES:
+            result = server.ask(token, query, mode=mode, limit=limit, filters=on_the_wire(filters), includeReasons=True)
+            found = [one["id"] for one in result["decisions"]]
+            assert result["total"] == len(found) == len(set(found))
+            assert set(found) <= {one.decision.id for one in visible}
+            if mode == "semantic":
+                assert found == [id for id, _ in reference.semantic(filters, sees, vector, limit)]
+            else:
+                words = set(query.split())
+                worded = [o for o in visible if words & set(f"{o.decision.title} {o.decision.text}".split())]
+                assert len(found) == min(limit, len(visible if mode == "hybrid" else worded))
+            for one in result["decisions"]:
+                assert one["distance"] == pytest.approx(reference.distance(one["id"], vector), abs=2e-6)
+
+
+@pytest.mark.parametrize("rights", RIGHTS[:5], ids=lambda rights: str(rights["projects"]))
+def test_hidden_records_leave_no_trace_in_what_is_visible(
+    kit: ModuleType, asking: Callable[..., Any], rights: dict[str, Any]
+) -> None:
+    random = Random(5)
+    known = [kit.Known(kit.random_decision(random, n), kit.unit([1] * 8)) for n in range(120)]
+    sees = viewer(rights)
+    visible = [one for one in known if kit.may_see(one.decision, sees)]
+    hidden = [one for one in known if not kit.may_see(one.decision, sees)]
+    assert hidden
+    whole, part = asking(kit.SeededEmbedder(), known), asking(kit.SeededEmbedder(), visible)
+    one, other = whole.token(**rights), part.token(**rights)
+    for mode in ("semantic", "hybrid"):
+        for query in ("nowhere", "zzz yyy"):
+            for filters in ({}, {"category": "team"}, {"minConfidence": 0.5}, {"status": ["accepted"]}):
+                first = whole.ask(one, query, mode=mode, limit=50, filters=filters)
+                second = part.ask(other, query, mode=mode, limit=50, filters=filters)
+                assert {**first, "queryTimeMs": 0} == {**second, "queryTimeMs": 0}
+
+
+def test_a_word_category_or_status_of_hidden_records_only_is_as_unknown_as_any_other(
+    kit: ModuleType, asking: Callable[..., Any]
+) -> None:
+    hidden = {"project": "alpha", "sensitivity": Sensitivity.SENSITIVE}
+    secret = Decision("s", SECRET, SECRET, category=SECRET, stakes=SECRET, status="other", status_text=SECRET, **hidden)
+    plain = Decision("p", "database", "database", category="team", project="alpha")
+    server = asking(kit.SeededEmbedder(), [kit.Known(one, kit.unit([1] * 8)) for one in (secret, plain)])
+    token = server.token(projects=["alpha"])
+
+    def shown(reply: dict[str, Any], word: str) -> str:
+        reply["result"]["queryTimeMs"] = 0
+        return repr(reply).replace(word, "WORD")
+
+    for mode in MODES:
+        for params in (
+            lambda word: {"query": word},
+            lambda word: {"query": "database", "filters": {"category": word}},
+            lambda word: {"query": "database", "filters": {"stakes": [word]}},
+            lambda word: {"query": "database", "filters": {"status": [word]}},
+        ):
+            for one, other in ((SECRET, "wombat"),):
+                replies = [server.send(token, {"mode": mode, **params(word)}) for word in (one, other)]
+                for reply in replies:
+                    # the vectors of two query texts differ, and with them the distances of what is visible
+                    for found in reply["result"]["decisions"]:
+                        found["distance"] = 0
+                assert shown(replies[0], one) == shown(replies[1], other)
+    assert server.ask(server.token(clearance="sensitive"), SECRET, mode="keyword")["total"] == 1
+
+
+def test_a_record_that_becomes_hidden_or_goes_is_gone_at_once_even_before_the_indexes_follow(
+    kit: ModuleType, asking: Callable[..., Any], wait_until: Callable[..., None]
+) -> None:
+    vector = kit.unit([1] * 8)
+    server = asking(
+        kit.SeededEmbedder(), [kit.Known(Decision(id, "database", project="alpha"), vector) for id in ("a", "b", "c")]
+    )
+    token = server.token(projects=["alpha"])
+    server.caught_up(wait_until)
+    server.indexes._stop.set()  # the followers stand still, as between two of their looks
+    kit.put(server.records, [kit.Known(Decision("a", "database", project="beta"), vector)])
+    server.records.delete(["b"])
+    for mode in MODES:
+        result = server.ask(token, "database", mode=mode)
+        assert [one["id"] for one in result["decisions"]] == ["c"]
+        assert result["total"] == 1

@@ -1,0 +1,378 @@
+"""cstp.queryDecisions over a socket: parameters, filters, result members, errors."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.models import Decision, Filters, Reason, Viewer
+
+MODES = ("hybrid", "semantic", "keyword")
+SUMMARY = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance"}
+QUERY = "which database"
+
+
+@pytest.fixture(scope="module")
+def crowd(kit: ModuleType, asking: Callable[..., Any]) -> Any:
+    """200 records near the query in category near, 7 opposite to it in category far, and the fields that vary."""
+    embedder = kit.SeededEmbedder()
+    vector = embedder.embed_query(QUERY)
+    known = [
+        kit.Known(Decision(f"near-{n:03}", "database", "database", category="near", confidence=0.9), vector[None])
+        for n in range(200)
+    ]
+    known += [
+        kit.Known(
+            Decision(
+                f"far-{n}",
+                "notes",
+                "one database among a great many other words that have nothing to do with it " * 4,
+                category="far",
+                confidence=n / 10,
+                stakes="High" if n % 2 else "low",
+                status="accepted" if n < 4 else "other",
+                status_text="Accepted" if n < 4 else "Approved by all",
+                outcome="success",
+                date=datetime(2024, 3, n + 1, 12, 30, tzinfo=UTC),
+                reasons=(Reason("pattern", "seen before"), Reason("analysis")),
+            ),
+            -vector[None],
+        )
+        for n in range(7)
+    ]
+    known.append(kit.Known(Decision("bare", "database", category="bare"), vector[None]))
+    return asking(embedder, known)
+
+
+@pytest.fixture(scope="module")
+def token(crowd: Any) -> str:
+    text: str = crowd.token()
+    return text
+
+
+@pytest.fixture(scope="module")
+def ids(crowd: Any, token: str) -> Callable[..., list[str]]:
+    """`ids(mode, category="far")`: the ids found with these filters, and that each mode of asking agrees."""
+
+    def found(mode: str, limit: int = 50, **filters: Any) -> list[str]:
+        result = crowd.ask(token, QUERY, mode=mode, limit=limit, filters=filters)
+        assert result["total"] == len(result["decisions"]) <= limit
+        return [one["id"] for one in result["decisions"]]
+
+    return found
+
+
+FAR = [f"far-{n}" for n in range(7)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"category": "far"}, FAR),
+        ({"category": "FAR"}, FAR),
+        ({"category": "fa"}, []),
+        ({"category": "far "}, []),
+        ({"minConfidence": 0.4, "maxConfidence": 0.6}, FAR[4:]),
+        ({"maxConfidence": 0.0}, FAR[:1]),
+        ({"minConfidence": 0.0, "maxConfidence": 0.1}, FAR[:2]),
+        ({"category": "bare", "minConfidence": 0.0}, []),
+        ({"category": "bare", "maxConfidence": 1.0}, []),
+        ({"category": "bare", "dateAfter": "0001-01-01"}, []),
+        ({"category": "bare", "dateBefore": "9999-12-31"}, []),
+        ({"dateAfter": "2024-03-06T12:30:00Z"}, FAR[5:]),
+        ({"dateAfter": "2024-03-06T12:30:00.000001Z"}, FAR[6:]),
+        ({"dateBefore": "2024-03-02T12:30:00Z"}, FAR[:2]),
+        ({"dateBefore": "2024-03-02T12:29:59.999999Z"}, FAR[:1]),
+        ({"dateAfter": "2024-03-06T12:30:00"}, FAR[5:]),
+        ({"dateAfter": "2024-03-06T14:30:00+02:00"}, FAR[5:]),
+        ({"dateAfter": "2024-03-06T12:31:00+00:00"}, FAR[6:]),
+        ({"dateAfter": "2024-03-06", "dateBefore": "2024-03-06"}, FAR[5:6]),
+        ({"dateAfter": "2024-03-07"}, FAR[6:]),
+        ({"dateBefore": "2024-03-01"}, FAR[:1]),
+        ({"stakes": ["HIGH"]}, FAR[1::2]),
+        ({"stakes": ["high", "LOW"]}, FAR),
+        ({"stakes": ["hi"]}, []),
+        ({"status": ["ACCEPTED"]}, FAR[:4]),
+        ({"status": ["approved by all"]}, FAR[4:]),
+        ({"status": ["other", "accepted"]}, FAR),
+        ({"status": ["approved"]}, []),
+        (
+            {
+                "category": "far",
+                "minConfidence": 0.1,
+                "maxConfidence": 0.5,
+                "dateAfter": "2024-03-03",
+                "dateBefore": "2024-03-05T12:30:00Z",
+                "stakes": ["low"],
+                "status": ["accepted", "other"],
+            },
+            [FAR[2], FAR[4]],
+        ),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_filter_leaves_exactly_what_meets_it(
+    ids: Callable[..., list[str]], mode: str, filters: dict[str, Any], expected: list[str]
+) -> None:
+    assert ids(mode, **filters) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_filters_apply_before_the_limit_however_far_below_the_matches_rank(
+    ids: Callable[..., list[str]], mode: str
+) -> None:
+    assert ids(mode, 3, category="far") == FAR[:3]
+    assert ids(mode, 7, stakes=["low", "high"]) == FAR
+    assert not set(ids(mode, 50)) & set(FAR)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_filter_alone_and_together_equals_the_reference(
+    kit: ModuleType, varied: tuple[Any, Any, str], mode: str
+) -> None:
+    crowd, reference, token = varied
+    random = Random(mode)
+    for _ in range(40):
+        filters = kit.random_filters(random)
+        limit = random.choice([1, 5, 50])
+        query = " ".join(random.choices(kit.WORDS, k=2))
+        vector = kit.SeededEmbedder().embed_query(query)
+        result = crowd.ask(token, query, mode=mode, limit=limit, filters=wire(filters))
+        found = [one["id"] for one in result["decisions"]]
+        allowed = {one.decision.id for one in reference.matching(filters, Viewer())}
+        assert set(found) <= allowed
+        if mode == "semantic":
+            assert found == [id for id, _ in reference.semantic(filters, Viewer(), vector, limit)]
+        else:
+            worded = {
+                id
+                for id in allowed
+                if set(query.split()) & set(f"{(d := reference.known[id].decision).title} {d.text}".split())
+            }
+            vectored = {id for id in allowed if reference.known[id].vectors is not None}
+            full = worded if mode == "keyword" else worded | vectored
+            assert len(found) == min(limit, len(full))
+            assert set(found) <= full
+        for one in result["decisions"]:
+            assert one["distance"] == pytest.approx(reference.distance(one["id"], vector), abs=2e-6)
+
+
+@pytest.fixture(scope="module")
+def varied(kit: ModuleType, asking: Callable[..., Any]) -> tuple[Any, Any, str]:
+    """300 random records, their reference and a token of clearance normal."""
+    random = Random(21)
+    known = [kit.Known(kit.random_decision(random, n), kit.random_vectors(random)) for n in range(300)]
+    # a server embeds what has no vectors, so all here have some
+    known = [kit.Known(one.decision, kit.unit([1] * 8) if one.vectors is None else one.vectors) for one in known]
+    crowd = asking(kit.SeededEmbedder(), known)
+    return crowd, kit.Reference({one.decision.id: one for one in known}), crowd.token()
+
+
+def wire(filters: Filters) -> dict[str, Any]:
+    given = {
+        "category": filters.category,
+        "minConfidence": filters.min_confidence,
+        "maxConfidence": filters.max_confidence,
+        "dateAfter": None if filters.date_after is None else filters.date_after.isoformat(),
+        "dateBefore": None if filters.date_before is None else filters.date_before.isoformat(),
+        "stakes": None if filters.stakes is None else list(filters.stakes),
+        "status": None if filters.status is None else list(filters.status),
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_distance_of_a_record_is_the_same_in_every_mode_and_within_0_and_2(
+    crowd: Any, token: str, mode: str
+) -> None:
+    for category, distance in (("far", 2.0), ("near", 0.0)):
+        result = crowd.ask(token, QUERY, mode=mode, filters={"category": category})
+        assert {one["distance"] for one in result["decisions"]} == {distance}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_ties_are_ordered_by_id(ids: Callable[..., list[str]], mode: str) -> None:
+    assert ids(mode, 9, category="near") == [f"near-{n:03}" for n in range(9)]
+
+
+def test_the_result_has_the_members_of_the_seed_and_no_others(crowd: Any, token: str) -> None:
+    result = crowd.ask(token, QUERY, limit=1, filters={"category": "far"})
+    assert set(result) == {"decisions", "total", "query", "queryTimeMs", "agent"}
+    assert (result["total"], result["query"], result["agent"]) == (1, QUERY, "tester")
+    assert type(result["queryTimeMs"]) is int
+    assert 0 <= result["queryTimeMs"] < 20_000
+    assert result["decisions"] == [
+        {
+            "id": "far-0",
+            "title": "notes",
+            "category": "far",
+            "confidence": 0.0,
+            "stakes": "low",
+            "status": "accepted",
+            "outcome": "success",
+            "date": "2024-03-01T12:30:00Z",
+            "distance": 2.0,
+        }
+    ]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_record_does_not_say_is_null_and_present(crowd: Any, token: str, mode: str) -> None:
+    (one,) = crowd.ask(token, QUERY, mode=mode, filters={"category": "bare"})["decisions"]
+    assert set(one) == SUMMARY
+    assert {name for name, value in one.items() if value is None} == SUMMARY - {"id", "title", "category", "distance"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_reasons_are_there_exactly_when_asked_for(crowd: Any, token: str, mode: str) -> None:
+    for category, reasons in (("far", ["pattern", "analysis"]), ("bare", [])):
+        filters = {"category": category}
+        for asked in (crowd.ask(token, QUERY, mode=mode, includeReasons=True, filters=filters)["decisions"],):
+            assert all(set(one) == SUMMARY | {"reasons"} and one["reasons"] == reasons for one in asked)
+            assert asked
+        for params in ({}, {"includeReasons": False}):
+            assert all(set(one) == SUMMARY for one in crowd.ask(token, QUERY, **params)["decisions"])
+
+
+def test_no_filters_and_a_filter_of_null_leave_everything(crowd: Any, token: str) -> None:
+    nulls = dict.fromkeys(("category", "minConfidence", "maxConfidence", "dateAfter", "dateBefore", "stakes", "status"))
+    everything = crowd.ask(token, QUERY)
+    for params in ({"filters": None}, {"filters": {}}, {"filters": nulls}, {"limit": 10}, {"limit": 10.0}):
+        again = crowd.ask(token, QUERY, **params)
+        assert again["decisions"] == everything["decisions"]
+    assert everything["total"] == 10
+
+
+def test_hybrid_is_the_default_mode(crowd: Any, token: str) -> None:
+    assert crowd.ask(token, "notes")["decisions"] == crowd.ask(token, "notes", mode="hybrid")["decisions"]
+    assert crowd.ask(token, "notes", mode="keyword")["total"] == 7
+
+
+def test_snake_case_names_are_understood(crowd: Any, token: str) -> None:
+    camel = {"minConfidence": 0.2, "maxConfidence": 0.5, "dateAfter": "2024-03-01", "dateBefore": "2024-03-05"}
+    snake = {"min_confidence": 0.2, "max_confidence": 0.5, "date_after": "2024-03-01", "date_before": "2024-03-05"}
+    first = crowd.ask(token, QUERY, includeReasons=True, filters=camel)["decisions"]
+    second = crowd.ask(token, QUERY, include_reasons=True, filters=snake)["decisions"]
+    assert [one["id"] for one in first] == FAR[2:5]
+    assert first == second
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "query", ["AND OR NOT", 'title:"x" +a -b ~2 ^3 (', "*", "日本語 écoles", "x" * 8192, "\x00"], ids=range(6)
+)
+def test_any_text_is_a_query(crowd: Any, token: str, mode: str, query: str) -> None:
+    assert crowd.ask(token, query, mode=mode)["query"] == query
+
+
+@pytest.mark.parametrize(
+    ("params", "fields"),
+    [
+        ({}, ["query"]),
+        ({"query": ""}, ["query"]),
+        ({"query": " \t\n"}, ["query"]),
+        ({"query": "x" * 8193}, ["query"]),
+        ({"query": None}, ["query"]),
+        ({"query": 5}, ["query"]),
+        ({"query": ["x"]}, ["query"]),
+        ({"query": "x", "limit": 0}, ["limit"]),
+        ({"query": "x", "limit": 51}, ["limit"]),
+        ({"query": "x", "limit": -1}, ["limit"]),
+        ({"query": "x", "limit": 10.5}, ["limit"]),
+        ({"query": "x", "limit": "10"}, ["limit"]),
+        ({"query": "x", "limit": True}, ["limit"]),
+        ({"query": "x", "limit": None}, ["limit"]),
+        ({"query": "x", "includeReasons": "yes"}, ["includeReasons"]),
+        ({"query": "x", "includeReasons": 1}, ["includeReasons"]),
+        ({"query": "x", "includeReasons": None}, ["includeReasons"]),
+        ({"query": "x", "mode": "fuzzy"}, ["mode"]),
+        ({"query": "x", "mode": "Hybrid"}, ["mode"]),
+        ({"query": "x", "mode": None}, ["mode"]),
+        ({"query": "x", "mode": ["hybrid"]}, ["mode"]),
+        ({"query": "x", "topic": "y"}, ["topic"]),
+        ({"query": "x", "filters": []}, ["filters"]),
+        ({"query": "x", "filters": "far"}, ["filters"]),
+        ({"query": "x", "filters": {"colour": "red"}}, ["filters.colour"]),
+        ({"query": "x", "filters": {"no word": "red"}}, ["filters"]),
+        ({"query": "x", "filters": {"category": ""}}, ["filters.category"]),
+        ({"query": "x", "filters": {"category": "  "}}, ["filters.category"]),
+        ({"query": "x", "filters": {"category": ["far"]}}, ["filters.category"]),
+        ({"query": "x", "filters": {"minConfidence": -0.01}}, ["filters.minConfidence"]),
+        ({"query": "x", "filters": {"minConfidence": 1.01}}, ["filters.minConfidence"]),
+        ({"query": "x", "filters": {"maxConfidence": "1"}}, ["filters.maxConfidence"]),
+        ({"query": "x", "filters": {"maxConfidence": True}}, ["filters.maxConfidence"]),
+        (
+            {"query": "x", "filters": {"minConfidence": 0.6, "maxConfidence": 0.5}},
+            ["filters.minConfidence", "filters.maxConfidence"],
+        ),
+        (
+            {"query": "x", "filters": {"dateAfter": "2024-01-02", "dateBefore": "2024-01-01"}},
+            ["filters.dateAfter", "filters.dateBefore"],
+        ),
+        ({"query": "x", "filters": {"dateAfter": 1704067200}}, ["filters.dateAfter"]),
+        ({"query": "x", "filters": {"dateAfter": "yesterday"}}, ["filters.dateAfter"]),
+        ({"query": "x", "filters": {"dateAfter": "2024-02-30"}}, ["filters.dateAfter"]),
+        ({"query": "x", "filters": {"dateBefore": "2024-01-01T25:00:00Z"}}, ["filters.dateBefore"]),
+        ({"query": "x", "filters": {"dateBefore": "2024-01"}}, ["filters.dateBefore"]),
+        ({"query": "x", "filters": {"dateBefore": ""}}, ["filters.dateBefore"]),
+        ({"query": "x", "filters": {"stakes": []}}, ["filters.stakes"]),
+        ({"query": "x", "filters": {"stakes": "high"}}, ["filters.stakes"]),
+        ({"query": "x", "filters": {"stakes": [1]}}, ["filters.stakes[0]"]),
+        ({"query": "x", "filters": {"stakes": ["high", ""]}}, ["filters.stakes[1]"]),
+        ({"query": "x", "filters": {"status": []}}, ["filters.status"]),
+        ({"query": "x", "filters": {"status": ["a", None, " "]}}, ["filters.status[1]", "filters.status[2]"]),
+        (
+            {"query": "x", "filters": {"minConfidence": 0.1, "min_confidence": 0.1}},
+            ["filters.minConfidence"],
+        ),
+        ({"query": "x", "includeReasons": True, "include_reasons": True}, ["includeReasons"]),
+        ({"limit": 0, "filters": {"stakes": []}, "more": 1}, ["query", "filters.stakes", "limit", "more"]),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_wrong_parameter_is_refused_by_name(
+    crowd: Any, token: str, params: dict[str, Any], fields: list[str]
+) -> None:
+    error = crowd.send(token, params)["error"]
+    assert (error["code"], error["message"]) == (-32602, "Invalid params")
+    assert set(error["data"]) == {"violations"}
+    violations = error["data"]["violations"]
+    assert all(set(one) == {"field", "message"} and one["message"] for one in violations)
+    assert sorted(one["field"] for one in violations) == sorted(fields)
+
+
+def test_without_a_model_keyword_is_the_default_and_semantic_is_refused(
+    kit: ModuleType, asking: Callable[..., Any]
+) -> None:
+    plain = asking(None, [kit.Known(Decision("a", "one database"), None), kit.Known(Decision("b", "else"), None)])
+    token = plain.token()
+    for params in ({}, {"mode": "keyword"}):
+        result = plain.ask(token, "database", **params)
+        assert [(one["id"], one["distance"]) for one in result["decisions"]] == [("a", None)]
+    for mode in ("semantic", "hybrid"):
+        error = plain.send(token, {"query": "database", "mode": mode})["error"]
+        assert error["code"] == -32602
+        assert [one["field"] for one in error["data"]["violations"]] == ["mode"]
+
+
+def test_when_the_model_fails_keyword_goes_on_and_the_others_say_so(
+    kit: ModuleType, asking: Callable[..., Any]
+) -> None:
+    class Failing(kit.SeededEmbedder):  # type: ignore[misc, name-defined]
+        def embed_query(self, text: str) -> Any:
+            raise ComponentFailed("embedder", "out of order")
+
+    server = asking(Failing(), [kit.Known(Decision("a", "one database"), kit.unit([1] * 8))])
+    token = server.token()
+    for mode in ("semantic", "hybrid"):
+        error = server.send(token, {"query": "database", "mode": mode})["error"]
+        assert (error["code"], error["message"]) == (-32003, "Query failed")
+        assert set(error["data"]) == {"component", "requestId"}
+        assert error["data"]["component"] == "embedder"
+    found = server.ask(token, "database", mode="keyword")["decisions"]
+    assert [(one["id"], one["distance"]) for one in found] == [("a", None)]

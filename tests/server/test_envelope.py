@@ -1,0 +1,173 @@
+"""The envelope: whatever bytes come, the answer is strict JSON-RPC and never a 5xx."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cstp.errors import ERRORS, ParseError
+from cstp_server.envelope import MAX_DEPTH, parse_body
+
+CODES = {error.code for error in ERRORS} | {0}
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=10)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=10,
+)
+REQUESTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | JSON,
+        "method": st.sampled_from(["cstp.whoami", "cstp.queryDecisions", "cstp.unknown"]) | JSON,
+        "params": st.just({}) | JSON,
+        "id": SCALARS | JSON,
+        "extra": JSON,
+    },
+)
+BODIES = REQUESTS | st.lists(REQUESTS | JSON, max_size=6) | JSON
+
+
+@pytest.fixture(scope="module")
+def open_server(common_server: Any) -> tuple[Any, str]:
+    server = common_server({"limits.default": "1000000/minute"})
+    return server, server.token()
+
+
+def strict(body: bytes) -> Any:
+    def refuse(text: str) -> Any:
+        raise AssertionError(f"{text} is not JSON")
+
+    def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        assert len(dict(members)) == len(members)
+        return dict(members)
+
+    return json.loads(body.decode("utf-8"), parse_constant=refuse, object_pairs_hook=once)
+
+
+def check_one(answer: Any) -> None:
+    assert isinstance(answer, dict)
+    assert answer["jsonrpc"] == "2.0"
+    assert set(answer) in ({"jsonrpc", "result", "id"}, {"jsonrpc", "error", "id"})
+    assert isinstance(answer["id"], str | int | float | None)
+    assert not isinstance(answer["id"], bool)
+    if "error" in answer:
+        error = answer["error"]
+        assert set(error) in ({"code", "message"}, {"code", "message", "data"})
+        assert error["code"] in CODES
+        assert error["code"] != -32603
+        assert {kind.code: kind.message for kind in ERRORS}[error["code"]] == error["message"]
+
+
+def check_answer(reply: Any) -> None:
+    assert reply.status in (200, 204)
+    if reply.status == 204:
+        assert reply.body == b""
+        return
+    document = strict(reply.body)
+    assert document != []
+    for answer in document if isinstance(document, list) else [document]:
+        check_one(answer)
+
+
+@given(body=BODIES)
+@example(body={"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1e308})
+def test_any_json_is_answered_as_the_protocol_says(open_server: Any, body: Any) -> None:
+    server, token = open_server
+    data = json.dumps(body, ensure_ascii=False).encode(errors="surrogatepass")
+    reply = server.post(data, token)
+    check_answer(reply)
+    if reply.status == 200 and isinstance(body, list) and body:
+        calls = [one for one in body if not (isinstance(one, dict) and is_notification(one))]
+        assert len(reply.json) == len(calls)
+
+
+def is_notification(element: dict[str, Any]) -> bool:
+    return (
+        "id" not in element
+        and element.get("jsonrpc") == "2.0"
+        and isinstance(element.get("method"), str)
+        and isinstance(element.get("params", {}), dict | list)
+    )
+
+
+@given(data=st.binary(max_size=200) | st.text(max_size=100).map(lambda text: text.encode(errors="surrogatepass")))
+@example(data=b"\xef\xbb\xbf{}")
+@example(data=b"\x00")
+@example(data=b'{"jsonrpc":"2.0","method":"cstp.whoami","id":-0}')
+def test_any_bytes_are_answered_as_the_protocol_says(open_server: Any, data: bytes) -> None:
+    server, token = open_server
+    check_answer(server.post(data, token))
+
+
+@given(
+    identifier=st.integers(-(2**66), 2**66) | st.floats(allow_nan=False, allow_infinity=False) | st.text() | st.none()
+)
+def test_an_id_comes_back_as_it_was_sent_or_is_refused(open_server: Any, identifier: Any) -> None:
+    server, token = open_server
+    sent = json.dumps(identifier)
+    reply = server.post(b'{"jsonrpc":"2.0","method":"cstp.unknown","id":%s}' % sent.encode(), token)
+    if isinstance(identifier, int) and not -(2**63) <= identifier <= 2**64 - 1:
+        assert (reply.code, reply.json["id"]) == (-32600, None)
+    elif isinstance(identifier, str | None):
+        assert (reply.code, reply.json["id"]) == (-32601, identifier)
+    else:
+        assert reply.code == -32601
+        assert reply.body.endswith(b'"id":%s}' % sent.encode())
+
+
+@given(data=st.binary(max_size=60) | st.text('[]{}":,0 \\', max_size=40).map(str.encode))
+def test_a_body_is_read_exactly_when_it_is_strict_json(data: bytes) -> None:
+    try:
+        expected = strict_reading(data)
+    except (ValueError, RecursionError):
+        with pytest.raises(ParseError):
+            parse_body(data)
+    else:
+        assert parse_body(data) == expected
+
+
+def strict_reading(data: bytes) -> Any:
+    def refuse(text: str) -> Any:
+        raise ValueError(text)
+
+    document = json.loads(data.decode("utf-8"), parse_constant=refuse)
+    json.dumps(document, ensure_ascii=False).encode("utf-8")
+    return document
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_depth_is_counted_for_lists_and_objects_alike(opening: str, closing: str) -> None:
+    levels = opening.count("[") + opening.count("{")
+    times = MAX_DEPTH // levels
+    good = opening * times + "0" + closing * times
+    parse_body(good.encode())
+    with pytest.raises(ParseError):
+        parse_body(f"[{good}]".encode())
+    parse_body(json.dumps(["[" * 1000, "{" * 1000]).encode())
+    parse_body(b"[" + b"[]," * 5000 + b"[]]")
+
+
+def test_elements_of_a_batch_run_at_the_same_time_and_answer_in_order(live_server: Any) -> None:
+    server = live_server({"server.batch_concurrency": 3})
+    batch = [
+        {
+            "jsonrpc": "2.0",
+            "method": "cstp.queryDecisions" if n % 3 else "cstp.whoami",
+            "id": n,
+            "params": {"query": "x"} if n % 3 else {},
+        }
+        for n in range(60)
+    ]
+    reply = server.post(batch, server.token())
+    assert [one["id"] for one in reply.json] == list(range(60))
+    assert all("result" in one for one in reply.json)

@@ -1,0 +1,316 @@
+"""What agents may spend: in memory and on a real Redis, and what happens when that one goes away."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ConfigurationError
+from cstp.methods.registry import METHODS
+from cstp_server.http import Gate
+from cstp_server.limits import make_plan, parse_windows
+from cstp_server.settings import LimitSettings
+
+CALL = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
+NOTE = {"jsonrpc": "2.0", "method": "cstp.whoami"}
+
+
+@pytest.fixture(params=["memory", "redis"])
+def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """Settings for each place where limits are kept; the Redis is emptied before each test."""
+    if request.param == "memory":
+        yield {}
+        return
+    redis = request.getfixturevalue("shared_redis")
+    redis.command("FLUSHALL")
+    # a busy machine must not look like an outage here
+    yield {"limits.redis_url": redis.url, "limits.redis_timeout_seconds": 5}
+
+
+def structured(text: str) -> dict[str, dict[str, int]]:
+    """A structured-field list of strings with integer parameters, read by hand; anything else fails."""
+    found = {}
+    for item in text.split(", "):
+        whole = re.fullmatch(r'"([ !#-\[\]-~]*)"((?:;[a-z*][a-z0-9_.*-]*=(?:0|[1-9]\d{0,14}))+)', item)
+        assert whole, f"{item!r} is no structured field"
+        assert whole[1] not in found
+        found[whole[1]] = {name: int(value) for name, _, value in (p.partition("=") for p in whole[2][1:].split(";"))}
+    return found
+
+
+def left(reply: Any) -> dict[str, int]:
+    return {policy: state["r"] for policy, state in structured(reply.header("ratelimit")).items()}
+
+
+def spend(server: Any, token: str, times: int) -> list[int]:
+    return [server.post(CALL, token).status for _ in range(times)]
+
+
+def test_the_shortest_window_comes_first_and_a_call_it_denies_burns_nothing_elsewhere(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "10/minute; 3/hour"})
+    token = server.token()
+    assert list(structured(server.post(CALL, token).header("ratelimit-policy"))) == ["minute", "hour"]
+
+    server = live_server(backend | {"limits.default": "100/day; 2/hour"})
+    token = server.token("frugal")
+    assert spend(server, token, 6) == [200, 200, 429, 429, 429, 429]
+    reply = server.post(CALL, token)
+    assert reply.json["error"]["data"]["policy"] == "hour"
+    assert reply.json["error"]["data"]["window"] == 3600
+    assert left(reply) == {"hour": 0, "day": 98}
+
+
+def test_a_window_that_has_passed_lets_calls_through_again_when_it_said_so(
+    live_server: Any, backend: dict[str, Any], wait_until: Any
+) -> None:
+    server = live_server(backend | {"limits.default": "2/second; 100/minute"})
+    token = server.token()
+    replies = [server.post(CALL, token) for _ in range(3)]
+    denied = next(reply for reply in [*replies, *(server.post(CALL, token) for _ in range(5))] if reply.status == 429)
+    assert denied.header("retry-after") == "1"
+    began = monotonic()
+    wait_until(lambda: server.post(CALL, token).status == 200, 3)
+    assert monotonic() - began < 1.5
+
+
+def test_methods_cost_what_the_settings_say_and_unknown_or_mistaken_calls_cost_as_well(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "20/minute", "limits.costs": {"cstp.whoami": 3}})
+    token = server.token(scopes=("write",))
+    steps = [
+        (CALL, 17),
+        (CALL | {"params": {"wrong": 1}}, 14),
+        (CALL | {"method": "cstp.unknown"}, 13),
+        (CALL | {"method": "cstp.queryDecisions", "params": {"query": "x"}}, 11),  # forbidden, costs 2
+        (NOTE, 8),
+        ([CALL, NOTE], 2),
+        ({}, 2),
+        (b"not json", 2),
+        ([], 2),
+        ([1, 2], 2),
+    ]
+    for body, remaining in steps:
+        assert left(server.post(body, token)) == {"minute": remaining}
+    assert server.post(CALL, token).status == 429
+    assert server.post(CALL | {"method": "cstp.unknown"}, token).code == -32601
+    assert left(server.post(CALL, token)) == {"minute": 1}
+
+
+def test_elements_of_a_batch_are_charged_one_by_one(live_server: Any, backend: dict[str, Any]) -> None:
+    server = live_server(backend | {"limits.default": "50/minute", "server.batch_concurrency": 8})
+    token = server.token()
+    reply = server.post([CALL | {"id": n} for n in range(60)], token)
+    assert reply.status == 200
+    assert [one["id"] for one in reply.json] == list(range(60))
+    codes = [one.get("error", {}).get("code", 0) for one in reply.json]
+    assert (codes.count(0), codes.count(-32002)) == (50, 10)
+    assert reply.header("retry-after") is None
+    assert all(one["error"]["data"]["policy"] == "minute" for one in reply.json if "error" in one)
+
+
+def test_calls_at_the_same_time_never_get_more_than_the_limit(live_server: Any, backend: dict[str, Any]) -> None:
+    server = live_server(backend | {"limits.default": "30/minute"})
+    token = server.token()
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(lambda _: server.post(CALL, token).status, range(60)))
+    assert (statuses.count(200), statuses.count(429)) == (30, 30)
+
+
+def test_each_agent_has_a_bucket_of_its_own_shared_by_its_tokens(live_server: Any, backend: dict[str, Any]) -> None:
+    server = live_server(backend | {"limits.default": "3/minute", "limits.agents": {"big": "5/minute; 4/second"}})
+    one, other, big = server.token("a"), server.token("a"), server.token("big")
+    assert spend(server, one, 2) + spend(server, other, 2) == [200, 200, 200, 429]
+    assert server.post(CALL, server.token("b")).status == 200
+    reply = server.post(CALL, big)
+    assert structured(reply.header("ratelimit-policy")) == {"second": {"q": 4, "w": 1}, "minute": {"q": 5, "w": 60}}
+    assert [limit["policy"] for limit in reply.json["result"]["limits"]] == ["second", "minute"]
+
+
+def test_every_authenticated_answer_carries_well_formed_headers(live_server: Any, backend: dict[str, Any]) -> None:
+    names = {"limits.default": "8/minute; 2000/2hour", "server.max_body_bytes": 200}
+    server = live_server(backend | names)
+    token = server.token(scopes=("write",))
+    full = live_server(backend | names, gate=Gate(0, 0))
+    cases = [
+        (200, server.post(CALL, token)),
+        (204, server.post(NOTE, token)),
+        (413, server.post(b" " * 201, token)),
+        (415, server.post(CALL, token, headers={"Content-Type": "text/plain"})),
+        (403, server.call("cstp.queryDecisions", token, {"query": "x"})),
+        (200, server.post(b"not json", token)),
+        (200, server.post([CALL], token)),
+        (200, server.post(CALL | {"method": "cstp.unknown"}, token)),
+        (503, full.post(CALL, full.token())),
+    ]
+    cases += [(status, server.post(CALL, token)) for status in (200, 200, 429)]
+    for status, reply in cases:
+        assert reply.status == status
+        policy, state = structured(reply.header("ratelimit-policy")), structured(reply.header("ratelimit"))
+        assert policy == {"minute": {"q": 8, "w": 60}, "2hour": {"q": 2000, "w": 7200}}
+        assert list(state) == list(policy)
+        for name, window in policy.items():
+            assert 0 <= state[name]["r"] <= window["q"]
+            assert 0 <= state[name]["t"] <= window["w"]
+    denied = cases[-1][1]
+    assert int(denied.header("retry-after")) >= structured(denied.header("ratelimit"))["minute"]["t"]
+
+
+def test_whoami_and_the_headers_agree(live_server: Any, backend: dict[str, Any]) -> None:
+    server = live_server(backend | {"limits.default": "30/minute"})
+    token = server.token()
+    for spent in range(1, 6):
+        reply = server.post(CALL, token)
+        assert reply.json["result"]["limits"][0]["remaining"] == left(reply)["minute"] == 30 - spent
+
+
+def test_limits_that_contradict_each_other_are_refused_at_start() -> None:
+    methods = {method.name: method for method in METHODS}
+    wrong = {
+        "limits.costs: a call of cstp.whoami costs 7, more than limits.default ever allows": {
+            "default": "6/minute; 100/hour",
+            "costs": {"cstp.whoami": 7},
+        },
+        "more than limits.agents.small ever allows": {"agents": {"small": "1/second"}},
+        "limits.costs: cstp.nope is not a method": {"costs": {"cstp.nope": 1}},
+        "limits.default: must read like": {"default": "often"},
+        "limits.default: names the same window twice": {"default": "60/minute; 10/60 seconds"},
+        "limits.default: a limit must be at least 1": {"default": "0/minute"},
+        "limits.agents.x: must read like": {"agents": {"x": ""}},
+    }
+    for reason, values in wrong.items():
+        with pytest.raises(ConfigurationError, match=re.escape(reason)):
+            make_plan(LimitSettings.model_validate(values), methods)
+
+
+def test_windows_are_read_shortest_first_and_named_for_the_headers() -> None:
+    windows = parse_windows("100/day; 40 per second, 600/minute | 5/10 minute", "limits.default")
+    assert [(w.policy, w.limit, w.seconds) for w in windows] == [
+        ("second", 40, 1),
+        ("minute", 600, 60),
+        ("10minute", 5, 600),
+        ("day", 100, 86400),
+    ]
+
+
+def test_two_servers_share_one_bucket(live_server: Any, shared_redis: Any) -> None:
+    shared_redis.command("FLUSHALL")
+    names = {"limits.redis_url": shared_redis.url, "limits.default": "6/minute", "limits.redis_timeout_seconds": 5}
+    first, second = live_server(names), live_server(names)
+    one, two = first.token("shared"), second.token("shared")
+    statuses = [server.post(CALL, token).status for _ in range(4) for server, token in ((first, one), (second, two))]
+    assert statuses == [200] * 6 + [429] * 2
+
+
+def commands(redis: Any) -> int:
+    """How often Redis has been asked anything, without the commands that scripts run inside it."""
+    stats = redis.command("INFO", "commandstats")
+    counts = dict(re.findall(r"cmdstat_(\w+):calls=(\d+)", stats))
+    asked = {name: int(count) for name, count in counts.items() if name in ("eval", "evalsha", "get", "set", "ping")}
+    return sum(asked.values())
+
+
+def test_a_call_asks_redis_once(live_server: Any, shared_redis: Any) -> None:
+    shared_redis.command("FLUSHALL")
+    names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
+    server = live_server(names)
+    token = server.token()
+    server.post(CALL, token)
+    before, began = commands(shared_redis), monotonic()
+    assert spend(server, token, 100) == [200] * 100
+    refreshes = monotonic() - began + 1
+    assert 100 <= commands(shared_redis) - before <= 100 + refreshes
+
+
+def calls_never_fail(server: Any, token: str, times: int = 20) -> list[float]:
+    """How long each of `times` calls takes, in seconds; all of them succeed."""
+    seconds = []
+    for _ in range(times):
+        began = monotonic()
+        assert server.post(CALL, token).status == 200
+        seconds.append(monotonic() - began)
+    return seconds
+
+
+@pytest.mark.parametrize("outage", ["freeze", "kill"])
+def test_when_redis_goes_away_no_call_fails_and_it_comes_back_by_itself(
+    live_server: Any, redis_server: Any, log_output: Any, wait_until: Any, outage: str
+) -> None:
+    redis = redis_server()
+    log = log_output("info")
+    server = live_server({"limits.redis_url": redis.url})
+    token = server.token()
+    calls_never_fail(server, token, 3)
+    getattr(redis, outage)()
+    with ThreadPoolExecutor(6) as pool:
+        waits = [max(seconds) for seconds in pool.map(lambda _: calls_never_fail(server, token, 10), range(6))]
+    # a timeout of 100 ms to connect, one to read, one for a place in the pool, and the machine's own noise
+    assert max(waits) < 1
+    # from then on nothing waits: if it did, these would take two seconds
+    assert sum(calls_never_fail(server, token)) < 1.5
+    assert log.getvalue().count('"event":"limits_local"') == 1
+    began = monotonic()
+    redis.thaw() if outage == "freeze" else redis.start()
+    wait_until(lambda: '"event":"limits_shared"' in log.getvalue(), 6)
+    assert monotonic() - began < 6
+    before = commands(redis)
+    calls_never_fail(server, token, 10)
+    assert commands(redis) - before >= 10
+    assert log.getvalue().count('"event":"limits_local"') == 1
+
+
+@pytest.mark.parametrize("trouble", ["wrong password", "nobody there", "not Redis"])
+def test_a_redis_that_cannot_be_used_means_the_same_limits_in_memory(
+    live_server: Any, redis_server: Any, common_server: Any, log_output: Any, trouble: str
+) -> None:
+    log = log_output("info")
+    if trouble == "wrong password":
+        redis = redis_server("right-password")
+        url = redis.url.replace("right-password", "wrong-password")
+    else:
+        port = common_server().port if trouble == "not Redis" else 1
+        url = f"redis://:canary-password@127.0.0.1:{port}/0"
+    server = live_server({"limits.redis_url": url, "limits.default": "5/minute"})
+    token = server.token()
+    assert spend(server, token, 7) == [200] * 5 + [429] * 2
+    assert log.getvalue().count('"event":"limits_local"') == 1
+    assert "password@" not in log.getvalue()
+    assert "canary" not in log.getvalue()
+
+
+def test_a_full_redis_means_the_same_limits_in_memory(live_server: Any, redis_server: Any) -> None:
+    redis = redis_server()
+    assert redis.command("CONFIG", "SET", "maxmemory", "1") == "+OK"
+    server = live_server({"limits.redis_url": redis.url, "limits.default": "5/minute"})
+    assert spend(server, server.token(), 7) == [200] * 5 + [429] * 2
+
+
+def test_a_redis_that_forgets_its_scripts_is_taught_them_again(live_server: Any, shared_redis: Any) -> None:
+    server = live_server({"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5})
+    token = server.token()
+    calls_never_fail(server, token, 2)
+    shared_redis.command("SCRIPT", "FLUSH")
+    calls_never_fail(server, token, 2)
+
+
+def test_a_request_beyond_the_places_is_refused_at_once_while_others_run(
+    live_server: Any, redis_server: Any, wait_until: Any
+) -> None:
+    redis = redis_server()
+    names = {"limits.redis_url": redis.url, "limits.redis_timeout_seconds": 3}
+    server = live_server(names | {"server.max_in_flight": 1, "server.max_queue": 1})
+    token = server.token()
+    assert server.post(CALL, token).status == 200
+    redis.freeze()
+    with ThreadPoolExecutor(3) as pool:
+        running = [pool.submit(server.post, CALL, token) for _ in range(3)]
+        wait_until(lambda: any(one.done() for one in running), 2)
+        first = next(one for one in running if one.done()).result()
+        assert first.status == 503
+        redis.thaw()
+        assert sorted(one.result().status for one in running) == [200, 200, 503]

@@ -1,0 +1,145 @@
+"""The log: one short JSON line per call, and nothing in it that a caller sent or that is secret."""
+
+import json
+import logging
+from collections import Counter
+from io import StringIO
+from typing import Any
+
+import pytest
+import structlog
+
+TOKEN_CANARY = "cstp_0badcafe0bad_" + "c0ffee" * 10
+QUERY_CANARY = "canary-of-the-query"
+
+
+def lines(log: StringIO) -> list[dict[str, Any]]:
+    text = log.getvalue()
+    assert all(len(line.encode()) < 4096 for line in text.splitlines())
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def provoke(server: Any, token: str) -> None:
+    """Every kind of answer, with canaries in all places where a caller can put text."""
+    query = {"jsonrpc": "2.0", "method": "cstp.queryDecisions", "id": QUERY_CANARY}
+    server.post(query | {"params": {"query": QUERY_CANARY, "filters": {"category": QUERY_CANARY}}}, token)
+    server.post(query | {"params": {"query": QUERY_CANARY, QUERY_CANARY: 1}}, token)
+    server.post(query | {"method": QUERY_CANARY}, token)
+    server.post(query | {"jsonrpc": QUERY_CANARY}, token)
+    server.post([query, query | {"method": QUERY_CANARY}, QUERY_CANARY], token)
+    server.post(QUERY_CANARY.encode() * 100, token)
+    server.post(query, token, headers={"Content-Type": QUERY_CANARY})
+    server.post(query, TOKEN_CANARY)
+    server.post(query, headers={"Authorization": f"Basic {TOKEN_CANARY}"})
+    server.post(query, token, headers={"X-Request-ID": f"Bearer {TOKEN_CANARY}"})
+    server.post(query, TOKEN_CANARY, headers={"X-Forwarded-For": QUERY_CANARY, "Cookie": TOKEN_CANARY})
+    with server.connect() as connection:
+        connection.send(
+            f"POST /cstp?access_token={TOKEN_CANARY}&q={QUERY_CANARY} HTTP/1.1\r\nContent-Length: 0\r\n\r\n".encode()
+        )
+        connection.read()
+    with server.connect() as connection:
+        connection.send(f"{QUERY_CANARY} {TOKEN_CANARY}\r\n\r\n".encode())
+        connection.read()
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_neither_tokens_nor_what_is_asked_ever_get_into_the_log(live_server: Any, log_output: Any, level: str) -> None:
+    log = log_output(level)
+    server = live_server()
+    token = server.token()
+    provoke(server, token)
+    text = log.getvalue()
+    assert QUERY_CANARY not in text
+    for secret in (TOKEN_CANARY, token, token.rpartition("_")[2], TOKEN_CANARY.rpartition("_")[2]):
+        assert secret not in text
+    written = lines(log)
+    assert (level in ("debug", "info")) == any(line["event"] == "call" for line in written)
+
+
+def test_each_call_is_one_line_that_says_who_what_and_how(live_server: Any, log_output: Any) -> None:
+    log = log_output("info")
+    server = live_server({"limits.default": "8/minute"})
+    token = server.token("reader", scopes=("write",))
+    call = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
+    cases: list[tuple[object, list[tuple[str | None, int]]]] = [
+        (call, [("cstp.whoami", 0)]),
+        (call | {"params": [1]}, [("cstp.whoami", -32602)]),
+        (call | {"method": "x"}, [(None, -32601)]),
+        ({}, [(None, -32600)]),
+        (b"x", [(None, -32700)]),
+        (call | {"method": "cstp.queryDecisions"}, [("cstp.queryDecisions", -32009)]),
+        ({"jsonrpc": "2.0", "method": "cstp.whoami"}, [("cstp.whoami", 0)]),
+        ([call, 1, call], [("cstp.whoami", 0), (None, -32600), ("cstp.whoami", 0)]),
+        (call, [("cstp.whoami", -32002)]),
+    ]
+    for number, (body, expected) in enumerate(cases):
+        log.seek(0)
+        log.truncate()
+        reply = server.post(body, token, headers={"X-Request-ID": f"request-{number}"})
+        calls = [line for line in lines(log) if line["event"] == "call"]
+        # elements of a batch run at the same time and may end in any order
+        assert Counter((line["method"], line["code"]) for line in calls) == Counter(expected)
+        for line in calls:
+            assert line["agent"] == "reader"
+            assert line["request_id"] == reply.header("x-request-id") == f"request-{number}"
+            assert 0 <= line["ms"] < 10_000
+            assert line["level"] == "info"
+            assert line["timestamp"].endswith("Z")
+
+
+def test_a_request_id_cannot_start_a_line_of_its_own(live_server: Any, log_output: Any) -> None:
+    log = log_output("info")
+    server = live_server()
+    server.call("cstp.whoami", server.token(), headers={"X-Request-ID": '"} {"event": "forged"} \\n'})
+    assert {line["event"] for line in lines(log)} == {"call"}
+
+
+def fail(depth: int, text: str) -> None:
+    if depth:
+        fail(depth - 1, text)
+    raise ValueError(text)
+
+
+def test_an_exception_is_told_by_its_type_and_place_never_by_its_words(log_output: Any) -> None:
+    log = log_output("debug")
+    secret = f"{TOKEN_CANARY} and {QUERY_CANARY}" * 100
+    try:
+        try:
+            fail(200, secret)
+        except ValueError as error:
+            raise KeyError(secret) from error
+    except KeyError as error:
+        structlog.get_logger("test").error("bug", exc_info=error, query=QUERY_CANARY, nested={"Token": TOKEN_CANARY})
+        logging.getLogger("uvicorn.error").error("Exception in ASGI application\n", exc_info=error)
+    written = lines(log)
+    assert [line["error"] for line in written] == ["KeyError", "KeyError"]
+    assert written[0]["cause"] == "ValueError"
+    assert "test_log.py" in written[0]["trace"][0]
+    assert QUERY_CANARY not in log.getvalue()
+    assert "c0ffee" not in log.getvalue()
+
+
+def test_what_cannot_be_logged_is_still_a_line(log_output: Any) -> None:
+    class Awkward:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    log = log_output("debug")
+    logger = structlog.get_logger("test")
+    logger.info("surrogate", text="\ud800")
+    logger.info("huge", number=10**100)
+    logger.info("awkward", value=Awkward())
+    logger.info("long", text="a" * 100_000, many=["b" * 1000] * 1000, wide={str(n): "c" * 1000 for n in range(1000)})
+    logger.info("deep", value=[[[[[["d" * 1000] * 20] * 20] * 20] * 20]])
+    assert len(lines(log)) == 5
+
+
+def test_secrets_are_cut_out_of_what_libraries_log(log_output: Any) -> None:
+    log = log_output("debug")
+    logging.getLogger("somewhere").warning(
+        "GET %s with %s", "redis://user:hunter2@host/0", {"Authorization": f"Bearer {TOKEN_CANARY}"}
+    )
+    assert "hunter2" not in log.getvalue()
+    assert "c0ffee" not in log.getvalue()
+    assert len(lines(log)) == 1

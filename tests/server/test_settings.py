@@ -1,0 +1,181 @@
+"""Settings: which place wins, and what is said about a value that is wrong."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ConfigurationError
+from cstp_server.settings import Settings, load_settings, shipped_file
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder and no CSTP_* variables."""
+    for name in list(os.environ):
+        if name.upper().startswith("CSTP_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def refused(flags: dict[str, Any] | None = None, config: Path | None = None) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(flags or {}, config)
+    return str(caught.value)
+
+
+def test_each_place_wins_over_the_next_one_and_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def port() -> tuple[int, str]:
+        loaded = load_settings({})
+        return loaded.settings.server.port, loaded.origins["server.port"]
+
+    shipped = load_settings({})
+    assert shipped.settings == Settings()
+    assert shipped.origins["server.port"] in (str(shipped_file()), "default")
+
+    write(folder / "config" / "server.yaml", "server:\n  port: 1001\n")
+    assert port() == (1001, "config/server.yaml")
+
+    given = write(folder / "mine.yaml", "server:\n  port: 1002\n")
+    loaded = load_settings({}, given)
+    assert (loaded.settings.server.port, loaded.origins["server.port"]) == (1002, str(given))
+
+    monkeypatch.setenv("CSTP_SERVER__PORT", "1003")
+    loaded = load_settings({}, given)
+    assert loaded.settings.server.port == 1003
+    assert loaded.origins["server.port"] == "environment CSTP_SERVER__PORT"
+
+    loaded = load_settings({"server.port": 1004, "server.host": None}, given)
+    assert (loaded.settings.server.port, loaded.origins["server.port"]) == (1004, "flag")
+    assert loaded.settings.server.host == "127.0.0.1"
+
+
+def test_every_setting_has_an_origin() -> None:
+    origins = load_settings({"limits.default": "5/minute"}).origins
+    for section, model in Settings().model_dump().items():
+        names = [f"{section}.{name}" for name in model] if isinstance(model, dict) else [section]
+        assert set(names) <= set(origins)
+    assert origins["limits.default"] == "flag"
+
+
+def test_layers_mix_within_a_section(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder / "config" / "server.yaml", "limits:\n  default: 7/minute\n  agents:\n    a.b: 9/minute\n")
+    monkeypatch.setenv("CSTP_LIMITS__AUTH_FAILURES", "3/minute")
+    settings = load_settings({"limits.redis_url": "redis://x"}).settings
+    assert (settings.limits.default, settings.limits.auth_failures) == ("7/minute", "3/minute")
+    assert settings.limits.agents == {"a.b": "9/minute"}
+    assert settings.limits.redis_url == "redis://x"
+
+
+def test_the_environment_may_hold_json_where_a_setting_is_a_list_or_a_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_SERVER__TRUSTED_PROXIES", '["10.0.0.0/8"]')
+    monkeypatch.setenv("CSTP_LIMITS__COSTS", '{"cstp.whoami": 3}')
+    monkeypatch.setenv("CSTP_DATA_DIR", "/somewhere")
+    settings = load_settings({}).settings
+    assert settings.server.trusted_proxies == ("10.0.0.0/8",)
+    assert settings.limits.costs == {"cstp.whoami": 3}
+    assert settings.data_dir == Path("/somewhere")
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_SERVER__PORT", "")
+    monkeypatch.setenv("CSTP_NOWHERE__PORT", "")
+    loaded = load_settings({})
+    assert loaded.settings.server.port == Settings().server.port
+    assert not loaded.origins["server.port"].startswith("environment")
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "server:\n", "server:\n  # port: 1\nlimits:\n", "server: {}\n"])
+def test_a_file_whose_entries_are_all_commented_out_says_nothing(folder: Path, text: str) -> None:
+    path = write(folder / "mine.yaml", text)
+    assert load_settings({}, path).settings == Settings()
+    assert load_settings({"server.port": 1}, path).settings.server.port == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("server:\n  prot: 1\n", "server.prot"),
+        ("sevrer:\n  port: 1\n", "sevrer"),
+        ("sevrer:\n", "sevrer"),
+        ("port: 1\n", "port"),
+        ("server:\n  port: many\n", "server.port"),
+        ("server:\n  port: 70000\n", "server.port"),
+        ("server: 5\n", "server"),
+        ("server: [1]\n", "server"),
+        ("limits:\n  costs:\n    cstp.whoami: 0\n", "limits.costs.cstp.whoami"),
+        ("limits:\n  agents: 5\n", "limits.agents"),
+        ("server:\n  trusted_proxies: 10.0.0.0/8\n", "server.trusted_proxies"),
+        ("auth:\n  reload_seconds: 6\n", "auth.reload_seconds"),
+        ("server:\n  grace_seconds: .nan\n", "server.grace_seconds"),
+        ("log:\n  level: loud\n", "log.level"),
+        ("data_dir: [1]\n", "data_dir"),
+        ("data_dir:\n", "data_dir"),
+        ("1: 2\n", "1"),
+    ],
+)
+def test_a_wrong_entry_of_a_file_is_named_with_the_file(folder: Path, text: str, words: str) -> None:
+    path = write(folder / "mine.yaml", text)
+    for flags in ({}, {"server.max_batch": 5}):
+        reason = refused(flags, path)
+        assert reason.startswith(f"{words}: ") or f"\n{words}: " in reason
+        assert f"(from {path})" in reason
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("CSTP_SERVER__PORT", "many", "server.port"),
+        ("CSTP_SERVER__PROT", "1", "server.prot"),
+        ("CSTP_SEVRER__PORT", "1", "CSTP_SEVRER__PORT"),
+        ("CSTP_LIMITS__COSTS", '{"cstp.whoami": 0}', "limits.costs.cstp.whoami"),
+        ("CSTP_LIMITS__COSTS", "not json", "CSTP_"),
+        ("CSTP_LIMITS", "not json", "CSTP_"),
+        ("CSTP_SERVER__TRUSTED_PROXIES", "10.0.0.0/8", "CSTP_"),
+        ("CSTP_LOG__LEVEL", "loud", "log.level"),
+    ],
+)
+def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str) -> None:
+    monkeypatch.setenv(variable, value)
+    reason = refused()
+    assert words in reason
+    assert "CSTP_" in reason
+
+
+def test_a_wrong_flag_is_named_and_all_that_is_wrong_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_LOG__LEVEL", "loud")
+    path = write(folder / "mine.yaml", "server:\n  max_batch: 0\n")
+    reason = refused({"server.port": -1, "server.nope": 1}, path)
+    assert len(reason.splitlines()) == 4
+    for line, place in (
+        ("server.port", "flag"),
+        ("server.nope", "flag"),
+        ("server.max_batch", str(path)),
+        ("log.level", "environment CSTP_LOG__LEVEL"),
+    ):
+        assert any(text.startswith(f"{line}: ") and text.endswith(f"(from {place})") for text in reason.splitlines())
+
+
+def test_no_value_is_repeated_in_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_LIMITS__REDIS_TIMEOUT_SECONDS", "canary")
+    monkeypatch.setenv("CSTP_STORE__THREADS", "canary")
+    assert "canary" not in refused()
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a: [", b"- 1\n", b"text", b"a: !!python/object:os.system {}\n"])
+def test_a_file_that_is_no_settings_file_is_refused_by_name(folder: Path, content: bytes) -> None:
+    path = folder / "mine.yaml"
+    path.write_bytes(content)
+    assert str(path) in refused(config=path)
+
+
+def test_a_file_that_is_asked_for_must_exist(folder: Path) -> None:
+    assert refused(config=folder / "nope.yaml") == f"{folder / 'nope.yaml'}: no such settings file"

@@ -1,0 +1,127 @@
+"""The house rules that can be checked: directions of imports, sizes, docstrings, catch-alls, conversations."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cstp.methods.registry import METHODS
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    "cstp": ROOT / "a2a" / "cstp",
+    "cstp_server": ROOT / "a2a" / "cstp_server",
+    "cognition_engines": ROOT / "skills" / "cognition_engines",
+}
+MODULES = {
+    str(path.relative_to(package.parent)): ast.parse(path.read_text(encoding="utf-8"))
+    for package in PACKAGES.values()
+    for path in sorted(package.rglob("*.py"))
+}
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 50
+ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
+SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
+CATCH_ALLS = ["cstp_server/adapters.py", "cstp_server/dispatch.py"]
+IMPORTS_CHROMADB = {"cognition_engines/indexes/chroma.py", "cognition_engines/embedding/registry.py"}
+BANNED_WORDS = re.compile(r"(?:^|_|(?<=[a-z]))(services?|managers?|utils?|helpers?)(?:$|_|(?=[A-Z]))", re.IGNORECASE)
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The top-level name of everything that a module imports; relative imports as a dot."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." if node.level else str(node.module).partition(".")[0]
+
+
+def of(package: str) -> dict[str, ast.Module]:
+    return {name: tree for name, tree in MODULES.items() if name.startswith(f"{package}/")}
+
+
+def test_the_protocol_imports_nothing_of_ours_and_only_what_the_base_install_has() -> None:
+    found = {(name, root) for name, tree in of("cstp").items() for root in imported(tree)}
+    assert {each for each in found if each[1] not in ALLOWED_OF_CSTP | sys.stdlib_module_names} == set()
+
+
+def test_the_skills_import_nothing_of_ours_and_nothing_of_the_server() -> None:
+    banned = {"cstp", "cstp_server", "."} | SERVER_ONLY
+    found = {(name, root) for name, tree in of("cognition_engines").items() for root in imported(tree)}
+    assert {each for each in found if each[1] in banned} == set()
+
+
+def test_only_the_index_and_the_registry_import_chromadb() -> None:
+    assert {name for name, tree in MODULES.items() if "chromadb" in imported(tree)} == IMPORTS_CHROMADB
+
+
+def test_the_source_folders_are_no_packages() -> None:
+    assert [folder for folder in ("a2a", "skills") if (ROOT / folder / "__init__.py").exists()] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_is_short_and_says_what_it_is(name: str) -> None:
+    tree = MODULES[name]
+    source = next(package for package in PACKAGES.values() if package.name == name.partition("/")[0]).parent / name
+    assert len(source.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+    assert ast.get_docstring(tree)
+
+
+def _own_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The lines of a function without those of the functions and classes inside it."""
+    inner = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node is not function
+    ]
+    held = {line for node in inner for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    return len(set(range(function.lineno, (function.end_lineno or 0) + 1)) - held)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_function_is_short_and_imports_nothing(name: str) -> None:
+    for node in ast.walk(MODULES[name]):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert _own_lines(node) <= LONGEST_FUNCTION, node.name
+            inner = [each for each in ast.walk(node) if isinstance(each, ast.Import | ast.ImportFrom)]
+            assert inner == [], node.name
+
+
+def _catches_all(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler takes any exception and does not pass it on."""
+    if isinstance(handler.body[-1], ast.Raise) and handler.body[-1].exc is None:
+        return False
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(each is None or (isinstance(each, ast.Name) and each.id.endswith("Exception")) for each in caught)
+
+
+def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
+    found = [
+        name
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and _catches_all(node)
+    ]
+    assert sorted(found) == CATCH_ALLS
+
+
+def test_nothing_is_called_a_service_a_manager_or_a_helper() -> None:
+    names = {part for name in MODULES for part in Path(name).with_suffix("").parts}
+    names |= {node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    assert {name for name in names if BANNED_WORDS.search(name)} == set()
+
+
+def test_every_method_is_named_once() -> None:
+    names = [method.name for method in METHODS]
+    assert len(set(names)) == len(names)
+    assert all(method.summary and method.params.__doc__ and method.result.__doc__ for method in METHODS)
+
+
+@pytest.mark.parametrize("name", [method.name for method in METHODS])
+def test_every_method_has_a_conversation(name: str) -> None:
+    sent = re.compile(rf'^-->.*"method": *"{re.escape(name)}"', re.MULTILINE)
+    folder = ROOT / "tests" / "wire"
+    assert any(sent.search(file.read_text(encoding="utf-8")) for file in folder.glob("*.txt"))
