@@ -85,7 +85,10 @@ def make_corpus(texts: Sequence[Text], vectors: Sequence[FloatArray], size: int,
     """
     random = np.random.default_rng(7)
     texts_of, windows_of = _bases(vectors, size, random, real_windows)
-    taken = [vectors[text] if window is None else vectors[text][window : window + 1] for text, window in zip(texts_of, windows_of, strict=True)]
+    taken = [
+        vectors[text] if window is None else vectors[text][window : window + 1]
+        for text, window in zip(texts_of, windows_of, strict=True)
+    ]
     counts = np.array([len(part) for part in taken], np.int64)
     stacked = np.concatenate(taken)
     copied = int(counts[: len(texts)].sum())
@@ -97,9 +100,7 @@ def make_corpus(texts: Sequence[Text], vectors: Sequence[FloatArray], size: int,
     for place, (text, window) in enumerate(zip(texts_of, windows_of, strict=True)):
         body = texts[text].body if window is None else _window_words(texts[text].body, window)
         if place >= len(texts):
-            words = body.split()
-            random.shuffle(words)
-            body = " ".join(words)
+            body = _reworded(body, texts[int(random.integers(len(texts)))].body, random)
         decisions.append(fields.decision(place, texts[text], body))
     return Corpus(decisions, stacked, counts)
 
@@ -124,6 +125,14 @@ def _window_words(body: str, window: int) -> str:
     words = body.split()
     start = min(window * WORDS, max(0, len(words) - WORDS))
     return " ".join(words[start : start + WORDS])
+
+
+def _reworded(body: str, other: str, random: np.random.Generator) -> str:
+    """Half to all of the words of `body` and a few of `other`, in any order: copies must not all score the same."""
+    words, strange = body.split(), other.split()
+    kept = random.permutation(len(words))[: int(len(words) * random.uniform(0.5, 1.0))]
+    added = random.permutation(len(strange))[: len(words) // 6]
+    return " ".join([*(words[place] for place in kept.tolist()), *(strange[place] for place in added.tolist())])
 
 
 class _Fields:

@@ -17,7 +17,7 @@ import numpy as np
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.columns import Bools, Floats, Ints, Snapshot
+from cognition_engines.indexes.columns import Floats, Ints, Snapshot
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.models import Filters, Match, Mode, Viewer
 from cognition_engines.records.store import Records
@@ -143,19 +143,20 @@ class Decisions:
     async def query(self, question: Question) -> list[Match]:
         """The best decisions, in order. Raises ComponentFailed naming the part that did not answer."""
         snapshot = self._indexes.snapshot
-        embedding = asyncio.ensure_future(self._embed(question))
-        try:
-            if question.mode is Mode.SEMANTIC:
-                vector = await embedding
-                ranked = await self._pools.vectors.run(self._by_meaning, snapshot, question, vector)
-            else:
-                mask, words = await self._pools.keywords.run(self._by_words, snapshot, question)
-                vector = await embedding
-                ranked = Ranked(words.rows[: question.limit], words.scores[: question.limit])
-                if question.mode is Mode.HYBRID and vector is not None:
-                    ranked = await self._pools.vectors.run(self._by_both, snapshot, question, mask, words, vector)
-        finally:
-            embedding.cancel()
+        vector: Floats | None
+        if question.mode is Mode.SEMANTIC:
+            ranked, vector = await self._by_meaning(snapshot, question, question.limit)
+        elif question.mode is Mode.KEYWORD:
+            ranked, vector = await asyncio.gather(
+                self._by_words(snapshot, question, question.limit), self._embed(question)
+            )
+        else:
+            words, (meaning, vector) = await asyncio.gather(
+                self._by_words(snapshot, question, CANDIDATES), self._by_meaning(snapshot, question, CANDIDATES)
+            )
+            ranked = await self._pools.vectors.run(
+                fuse, snapshot, meaning, words, question.text, vector, self._indexes.keywords, question.limit
+            )
         return await self._matches(snapshot, question, ranked.rows, vector)
 
     async def _embed(self, question: Question) -> Floats | None:
@@ -171,19 +172,23 @@ class Decisions:
                 raise
             return None
 
-    def _by_meaning(self, snapshot: Snapshot, question: Question, vector: Floats | None) -> Ranked:
-        assert vector is not None  # the handler offers no semantic mode without a model
-        mask = snapshot.mask(question.filters, question.viewer)
-        return semantic_leg(snapshot, mask, vector, question.limit, self._indexes.vectors)
+    async def _by_meaning(self, snapshot: Snapshot, question: Question, limit: int) -> tuple[Ranked, Floats]:
+        """The semantic leg, and the query's vector."""
+        vector = await self._embed(question)
+        assert vector is not None  # the handler offers no such mode without a model
 
-    def _by_words(self, snapshot: Snapshot, question: Question) -> tuple[Bools, Ranked]:
-        mask = snapshot.mask(question.filters, question.viewer)
-        limit = CANDIDATES if question.mode is Mode.HYBRID else question.limit
-        return mask, keyword_leg(snapshot, mask, question.text, limit, self._indexes.keywords)
+        def leg(vector: Floats) -> Ranked:
+            mask = snapshot.mask(question.filters, question.viewer)
+            return semantic_leg(snapshot, mask, vector, limit, self._indexes.vectors)
 
-    def _by_both(self, snapshot: Snapshot, question: Question, mask: Bools, words: Ranked, vector: Floats) -> Ranked:
-        meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, self._indexes.vectors)
-        return fuse(snapshot, meaning, words, question.text, vector, self._indexes.keywords, question.limit)
+        return await self._pools.vectors.run(leg, vector), vector
+
+    async def _by_words(self, snapshot: Snapshot, question: Question, limit: int) -> Ranked:
+        def leg() -> Ranked:
+            mask = snapshot.mask(question.filters, question.viewer)
+            return keyword_leg(snapshot, mask, question.text, limit, self._indexes.keywords)
+
+        return await self._pools.keywords.run(leg)
 
     async def _matches(self, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None) -> list[Match]:
         if not len(rows):

@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
 from cstp_server.adapters import Decisions, Pool, Pools
 from cstp_server.auth import parse_networks
@@ -46,14 +47,16 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     name.
     """
     plan = make_plan(settings.limits, {method.name: method for method in METHODS})
-    failures = parse_windows(settings.limits.auth_failures, "limits.auth_failures")[0]
+    failures, *others = parse_windows(settings.limits.auth_failures, "limits.auth_failures")
+    if others:
+        raise ConfigurationError("limits.auth_failures: must be one window")
     proxies = parse_networks(settings.server.trusted_proxies)
     redis = redis_storage(settings.limits)
     server = settings.server
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
-        opened = knowledge or await asyncio.to_thread(open_knowledge, settings)
+        opened = await asyncio.to_thread(open_knowledge, settings) if knowledge is None else knowledge
         limiter = Limiter(plan, redis)
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())

@@ -17,6 +17,7 @@ from jsonrpcserver.async_main import dispatch_to_response
 from jsonrpcserver.response import Response, to_serializable_one
 
 from cognition_engines.errors import ComponentFailed
+from cstp.contract import Wire
 from cstp.errors import (
     CstpError,
     Forbidden,
@@ -25,7 +26,6 @@ from cstp.errors import (
     MethodNotFound,
     ParseError,
     QueryFailed,
-    RateLimited,
 )
 from cstp.validation import parse_params
 from cstp_server.call import AnyBound, Call
@@ -57,7 +57,6 @@ class Dispatcher:
 
     def __init__(self, methods: Sequence[AnyBound], limiter: Limiter, *, max_batch: int, concurrency: int) -> None:
         self._bound: Final[Mapping[str, AnyBound]] = {bound.method.name: bound for bound in methods}
-        self._functions = {name: _as_jsonrpc(bound) for name, bound in self._bound.items()}
         self._limiter = limiter
         self._max_batch = max_batch
         self._concurrency = concurrency
@@ -95,34 +94,63 @@ class Dispatcher:
         if isinstance(request, Malformed):
             _log_call("", call, request.error.code, began)
             return error_reply(request.error, request.id), request.error
-        name = request.method if request.method in self._bound else ""
+        bound = self._bound.get(request.method)
+        name = "" if bound is None else bound.method.name
         outcome = _Outcome()
-        try:
-            await self._limiter.charge(call.token.agent, name)
-            reply = await self._dispatch(request, call, outcome)
-        except RateLimited as error:
-            outcome.error = error
-            reply = error_reply(error, request.id)
-        code = 0 if outcome.error is None else outcome.error.code
-        _log_call(name, call, code, began)
+        reply = await self._dispatch(request, call, bound, outcome)
+        _log_call(name, call, 0 if outcome.error is None else outcome.error.code, began)
         if request.notification:
             return None, None
         return reply, outcome.error
 
-    async def _dispatch(self, request: Request, call: Call, outcome: "_Outcome") -> Reply:
+    async def _dispatch(self, request: Request, call: Call, bound: AnyBound | None, outcome: "_Outcome") -> Reply:
         element: Any = {"jsonrpc": "2.0", "method": request.method, "params": [request.params], "id": 0}
         reply: Any = await dispatch_to_response(
             element,
-            self._functions,
+            {request.method: self._guarded(bound)},
             context=(call, outcome),
             deserializer=_as_is,
             validator=_as_is,
             post_process=_plain,
         )
-        if "error" in reply:
-            outcome.error = outcome.error or MethodNotFound()
+        if outcome.error is not None:
             return error_reply(outcome.error, request.id)
         return {**reply, "id": request.id}
+
+    def _guarded(self, bound: AnyBound | None) -> Any:
+        """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception.
+
+        None stands for every name that is not served: it is charged like a call, too.
+        """
+        name = "" if bound is None else bound.method.name
+
+        async def run(context: tuple[Call, _Outcome], sent: object, /) -> Result:
+            call, outcome = context
+            try:
+                await self._limiter.charge(call.token.agent, name)
+                result = await _run(bound, sent, call)
+                return Success(orjson.Fragment(result.model_dump_json()))
+            except CstpError as error:
+                outcome.error = error
+            except ComponentFailed as error:
+                _log.error("component_failed", component=error.component, request_id=call.request_id, exc_info=error)
+                outcome.error = QueryFailed(error.component, call.request_id)
+            except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
+                _log.error("bug", method=name, request_id=call.request_id, exc_info=error)
+                outcome.error = InternalError(call.request_id)
+            return Error(outcome.error.code, outcome.error.message)
+
+        return run
+
+
+async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
+    if bound is None:
+        raise MethodNotFound
+    scope = bound.method.scope
+    if scope is not None and scope not in call.token.scopes:
+        raise Forbidden(scope)
+    result: Wire = await bound.handle(parse_params(bound.method.params, sent), call)
+    return result
 
 
 @dataclass(slots=True)
@@ -138,31 +166,6 @@ def _as_is(value: Any) -> Any:
 
 def _plain(response: Response) -> Any:
     return to_serializable_one(response)
-
-
-def _as_jsonrpc(bound: AnyBound) -> Any:
-    """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception."""
-
-    async def run(context: tuple[Call, _Outcome], sent: object, /) -> Result:
-        call, outcome = context
-        try:
-            scope = bound.method.scope
-            if scope is not None and scope not in call.token.scopes:
-                raise Forbidden(scope)
-            params = parse_params(bound.method.params, sent)
-            result = await bound.handle(params, call)
-            return Success(orjson.Fragment(result.model_dump_json()))
-        except CstpError as error:
-            outcome.error = error
-        except ComponentFailed as error:
-            _log.error("component_failed", component=error.component, request_id=call.request_id, exc_info=error)
-            outcome.error = QueryFailed(error.component, call.request_id)
-        except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
-            _log.error("bug", method=bound.method.name, request_id=call.request_id, exc_info=error)
-            outcome.error = InternalError(call.request_id)
-        return Error(outcome.error.code, outcome.error.message)
-
-    return run
 
 
 def _log_call(method: str, call: Call, code: int, began: float) -> None:

@@ -121,12 +121,12 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, request_id: str)
 
 async def _authenticated(receive: Receive, headers: list[Header], parts: Parts, call: Call) -> _Reply:
     if not _is_json(headers):
-        return _refuse(415, InvalidRequest())
+        return _refuse_call(415, InvalidRequest(), call)
     body = await _read_body(receive, headers, parts.max_body_bytes)
     if body is None:
-        return _refuse(413, InvalidRequest())
+        return _refuse_call(413, InvalidRequest(), call)
     if not await parts.gate.enter():
-        return _refuse(503, Overloaded(_RETRY_SECONDS))
+        return _refuse_call(503, Overloaded(_RETRY_SECONDS), call)
     try:
         answer = await parts.dispatcher.handle(body, call)
     finally:
@@ -149,6 +149,11 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
 def _refuse(status: int, error: CstpError) -> _Reply:
     headers = [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, Overloaded | RateLimited) else []
     return _Reply(status, orjson.dumps(error_reply(error)), headers)
+
+
+def _refuse_call(status: int, error: CstpError, call: Call) -> _Reply:
+    _log.warning("refused", status=status, agent=call.token.agent, request_id=call.request_id)
+    return _refuse(status, error)
 
 
 async def _unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request_id: str) -> _Reply:

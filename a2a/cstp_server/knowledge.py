@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
@@ -9,6 +10,8 @@ from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.records.store import Records, open_records
 from cstp_server.settings import Settings
+
+_LOCAL_MODELS: Final = ("minilm", "onnx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ def open_knowledge(settings: Settings) -> Knowledge:
     Raises ConfigurationError, FolderInUse or ComponentFailed, with nothing left open.
     """
     embedder = open_model(settings)
+    if embedder is not None and settings.embedding.model in _LOCAL_MODELS:
+        embedder.embed_query("warm")  # the first run of a local model allocates, and tells whether it works
     with ExitStack() as undo:
         records = open_records(settings.store_url)
         undo.callback(records.close)

@@ -19,12 +19,16 @@ CANDIDATES: Final = 100  # of each leg, for fusion
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
 DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
+BLOCK: Final = 2048  # vectors gathered at a time
 
-# Costs in microseconds, measured by benchmarks/query.py on two cores; only their proportions matter.
-GATHERED_VECTOR: Final = 0.18
-STREAMED_VECTOR: Final = 0.045
+# Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
+GATHERED_VECTOR: Final = 0.11
+STREAMED_VECTOR: Final = 0.047
 NEIGHBOUR_CALL: Final = 900.0
-NEIGHBOUR: Final = 7.5
+NEIGHBOUR: Final = 3.7
+PROBE: Final = 0.6  # of what exact ranking costs may be spent on neighbours, of which too few may match
+NAMING: Final = 1600  # to name rows to the keyword index costs as much as so many hits and one for each row
+BOLDEST: Final = 8  # the number of hits asked for grows at most so many times
 
 Doubles = NDArray[np.float64]
 
@@ -62,15 +66,29 @@ def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Floats:
     """Each row's best window against `vector`, in single precision; every row must have a window."""
     counts = snapshot.counts[rows]
     total = int(counts.sum())
+    single = total == len(rows)
     if total * GATHERED_VECTOR < len(snapshot.vectors) * STREAMED_VECTOR:
-        similarities = snapshot.vectors[window_indices(snapshot.starts[rows], counts)] @ vector
-        first = np.cumsum(counts) - counts
-    else:
-        owned = snapshot.counts > 0
-        similarities = snapshot.vectors @ vector
-        best = np.maximum.reduceat(similarities, snapshot.starts[owned])
-        return best[(np.cumsum(owned) - 1)[rows]]
-    return similarities if total == len(rows) else np.maximum.reduceat(similarities, first)
+        windows = snapshot.starts[rows] if single else window_indices(snapshot.starts[rows], counts)
+        gathered = _gathered_products(snapshot.vectors, windows, vector)
+        return gathered if single else np.maximum.reduceat(gathered, np.cumsum(counts) - counts)
+    # vecdot and not a matrix product: as fast on one core, and it leaves the others to other calls
+    similarities: Floats = np.vecdot(snapshot.vectors, vector)
+    if single:
+        return similarities[snapshot.starts[rows]]
+    owned = snapshot.counts > 0
+    best = np.maximum.reduceat(similarities, snapshot.starts[owned])
+    return best[(np.cumsum(owned) - 1)[rows]]
+
+
+def _gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
+    """`vectors[places] @ vector`, block by block: a copy of all of them would not fit the processor's cache."""
+    products = np.empty(len(places), np.float32)
+    block = np.empty((min(BLOCK, len(places)), vectors.shape[1]), np.float32)
+    for start in range(0, len(places), BLOCK):
+        part = places[start : start + BLOCK]
+        gathered = np.take(vectors, part, axis=0, out=block[: len(part)], mode="clip")
+        np.vecdot(gathered, vector, out=products[start : start + BLOCK])
+    return products
 
 
 def cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Doubles:
@@ -95,7 +113,8 @@ def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         near = scores >= threshold
         rows, scores = rows[near], scores[near]
-    order = sorted(range(len(rows)), key=lambda place: (-scores[place], snapshot.ids[rows[place]]))[:limit]
+    ids = [snapshot.ids[row] for row in rows.tolist()]
+    order = sorted(range(len(rows)), key=lambda place: (-scores[place], ids[place]))[:limit]
     return Ranked(rows[order], scores[order])
 
 
@@ -122,7 +141,7 @@ def semantic_leg(
     if neighbours is not None and len(rows) > limit:
         windows = int(snapshot.counts[rows].sum())
         exact = min(windows * GATHERED_VECTOR, len(snapshot.vectors) * STREAMED_VECTOR)
-        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=exact)
+        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=exact * PROBE)
         if found is not None:
             return found
     return _best_cosines(snapshot, rows, vector, limit)
@@ -131,7 +150,7 @@ def semantic_leg(
 def _approximate(
     snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, limit: int, neighbours: Neighbours, budget: float
 ) -> Ranked | None:
-    """Over-fetches by the share of rows that match, doubling while it stays cheaper than `budget` microseconds."""
+    """Over-fetches by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
     fresh = snapshot.newer_than(neighbours.seq)
     budget -= int(snapshot.counts[fresh].sum()) * GATHERED_VECTOR
     per_record = len(snapshot.vectors) / max(1, len(snapshot.keys))
@@ -144,27 +163,28 @@ def _approximate(
         candidates = candidates[mask[candidates]]
         if len(candidates) >= limit:
             return _best_cosines(snapshot, candidates, vector, limit)
+        if not len(candidates):
+            return None
         budget -= NEIGHBOUR_CALL + wanted * NEIGHBOUR
-        wanted *= 2
+        wanted = max(2 * wanted, int(wanted * limit / len(candidates) * 1.5))
     return None
 
 
 def keyword_leg(snapshot: Snapshot, mask: Bools, query: str, limit: int, words: Words) -> Ranked:
     """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query."""
     rows = np.flatnonzero(mask)
-    if len(rows) <= FEW_ROWS:
-        if not len(rows):
-            return EMPTY
-        return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[rows].tolist()), limit)
+    if not len(rows):
+        return EMPTY
     wanted = int(limit / (len(rows) / len(snapshot.keys)) * 1.5) + 1
-    while True:
+    while len(rows) > FEW_ROWS and wanted <= len(rows) + NAMING:
         keys, scores = words.search(query, wanted)
         found = _ranked_hits(snapshot, mask, (keys, scores), limit)
         exhausted = len(keys) < wanted
         # the last hit must score below the last one taken, or an equal one with a smaller id may still be missing
         if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
             return found
-        wanted *= 2
+        wanted *= min(BOLDEST, max(2, limit * 3 // (2 * max(1, len(found.rows)))))
+    return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[rows].tolist()), limit)
 
 
 def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Floats], limit: int) -> Ranked:

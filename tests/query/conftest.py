@@ -226,6 +226,7 @@ class Asking:
     settings: Settings
     records: Records
     indexes: Indexes
+    client: httpx.Client
 
     def token(self, **rights: Any) -> str:
         agent = f"agent-{time.monotonic_ns()}"
@@ -236,7 +237,7 @@ class Asking:
         """The whole JSON-RPC answer."""
         request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": params}
         fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        answer = httpx.post(self.url, content=json.dumps(request), headers=fields, timeout=20)
+        answer = self.client.post(self.url, content=json.dumps(request), headers=fields)
         assert answer.status_code == 200, answer.text
         reply: dict[str, Any] = answer.json()
         return reply
@@ -277,14 +278,17 @@ def start_asking(
     thread.start()
     wait_until(lambda: server.started)
 
+    client = httpx.Client(timeout=20, trust_env=False)
+
     def stop() -> None:
+        client.close()
         server.should_exit = True
         thread.join(15)
         listener.close()
         assert not thread.is_alive()
 
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/cstp"
-    return Running(Asking(url, settings, records, indexes), stop)
+    return Running(Asking(url, settings, records, indexes, client), stop)
 
 
 @pytest.fixture(scope="module")

@@ -132,9 +132,9 @@ def test_a_record_that_becomes_hidden_or_goes_is_gone_at_once_even_before_the_in
     )
     token = server.token(projects=["alpha"])
     server.caught_up(wait_until)
-    server.indexes._stop.set()  # the followers stand still, as between two of their looks
-    kit.put(server.records, [kit.Known(Decision("a", "database", project="beta"), vector)])
+    assert server.ask(token, "database")["total"] == 3
     server.records.delete(["b"])
+    kit.put(server.records, [kit.Known(Decision("a", "database", project="beta"), vector)])
     for mode in MODES:
         result = server.ask(token, "database", mode=mode)
         assert [one["id"] for one in result["decisions"]] == ["c"]

@@ -4,6 +4,7 @@ A conversation reads aloud:
 
     # a remark
     # server: limits.default=3/minute        the settings it needs, by dotted name; more lines, more settings
+    # records: decisions.jsonl               a file of this folder, ingested before the server starts
     # gate: full                             or draining: how much the server still lets in
     # token: agent=reader scopes=read,write clearance=sensitive projects=a,b
     --> POST /cstp                           the request line; this one when left out
@@ -14,7 +15,7 @@ A conversation reads aloud:
     <-- Retry-After: <number>                headers that must be there; with a dash, that must not
     <-- {"jsonrpc": "2.0", "id": 1, ...}     the whole body; none means an empty one
 
-In requests `<token>` is the token, `<a x 3>` is `aaa`, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
+`<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
 body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<number>`, `<text>`, `<time>` and
 `<request id>` (that of the header) stand for what varies. Everything else is compared exactly: members, types, and
 the digits of numbers.
@@ -28,6 +29,7 @@ from typing import Any
 
 import pytest
 
+from cstp_server.cli.main import run
 from cstp_server.http import Gate
 
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
@@ -51,6 +53,7 @@ class Conversation:
     chunk: int
     gate: Gate | None
     exchanges: list[Exchange]
+    records: Path | None = None
 
 
 class Number(str):
@@ -66,13 +69,15 @@ def read(path: Path) -> Conversation:
             found.exchanges[-1].request.append(line[4:])
         elif line.startswith("<--"):
             found.exchanges[-1].answer.append(line[4:])
-        elif directive := re.fullmatch(r"# (server|token|chunk|gate): (.*)", line):
+        elif directive := re.fullmatch(r"# (server|token|chunk|gate|records): (.*)", line):
             kind, text = directive.groups()
             if kind == "server":
                 name, _, value = text.partition("=")
                 found.settings[name] = value
             elif kind == "token":
                 found.token |= dict(word.split("=", 1) for word in text.split())
+            elif kind == "records":
+                found.records = path.with_name(text)
             elif kind == "gate":
                 found.gate = Gate(0, 0) if text == "full" else Gate(1, 1)
                 found.gate.draining = text == "draining"
@@ -96,12 +101,12 @@ def split(lines: list[str]) -> tuple[list[tuple[str, str]], str]:
 
 def encode(text: str, token: str) -> bytes:
     data = b""
-    for part in re.split(r"(<token>|<hex [0-9a-f ]+>|<.{1,64}? x \d+>)", text, flags=re.DOTALL):
+    for part in re.split(r"(<token>|<hex [0-9a-f ]+>|<[^<>]{1,64} x \d+>)", text):
         if part == "<token>":
             data += token.encode()
         elif part.startswith("<hex ") and part.endswith(">"):
             data += bytes.fromhex(part[5:-1])
-        elif repeated := re.fullmatch(r"<(.{1,64}?) x (\d+)>", part, re.DOTALL):
+        elif repeated := re.fullmatch(r"<([^<>]{1,64}) x (\d+)>", part):
             data += repeated[1].encode() * int(repeated[2])
         else:
             data += part.encode()
@@ -203,6 +208,7 @@ def check(exchange: Exchange, reply: Any) -> None:
         status, lines = int(lines[0]), lines[1:]
     assert reply.status == status, reply
     headers, text = split(lines)
+    text = encode(text, "").decode()
     for name, value in headers:
         got = reply.header(name.lower())
         if value == "-":
@@ -219,9 +225,14 @@ def check(exchange: Exchange, reply: Any) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_conversation_goes_as_written(path: Path, common_server: Any, live_server: Any, request_bytes: Any) -> None:
+def test_a_conversation_goes_as_written(
+    path: Path, common_server: Any, live_server: Any, request_bytes: Any, tmp_path: Path
+) -> None:
     conversation = read(path)
-    if conversation.gate is None:
+    if conversation.records is not None:
+        assert run(["ingest", str(conversation.records), "--data-dir", str(tmp_path)]) == 0
+        server = live_server(conversation.settings, data_dir=tmp_path)
+    elif conversation.gate is None:
         server = common_server(conversation.settings)
     else:
         server = live_server(conversation.settings, gate=conversation.gate)

@@ -2,7 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, ValidationInfo, field_validator, model_serializer
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire

@@ -5,6 +5,8 @@ from typing import Literal
 from cstp.contract import Method, Wire
 from cstp.fields import InstantOut
 
+Clearance = Literal["normal", "sensitive", "highly_sensitive"]
+
 
 class WhoamiParams(Wire):
     """`cstp.whoami` takes no parameters."""
@@ -31,7 +33,7 @@ class WhoamiResult(Wire):
 
     agent: str
     scopes: list[str]
-    clearance: Literal["normal", "sensitive", "highly_sensitive"]
+    clearance: Clearance
     projects: list[str] | None
     limits: list[LimitState]
     expires_at: InstantOut

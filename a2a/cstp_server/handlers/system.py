@@ -1,7 +1,9 @@
 """Answers the methods about the connection itself."""
 
+from typing import cast
+
 import cstp
-from cstp.methods.system import WHOAMI, LimitState, ServerInfo, WhoamiParams, WhoamiResult
+from cstp.methods.system import WHOAMI, Clearance, LimitState, ServerInfo, WhoamiParams, WhoamiResult
 from cstp_server.call import AnyBound, Bound, Call
 from cstp_server.limits import Limiter
 
@@ -15,7 +17,7 @@ def system_methods(limiter: Limiter, agent_id: str) -> tuple[AnyBound, ...]:
         return WhoamiResult.model_construct(
             agent=token.agent,
             scopes=list(token.scopes),
-            clearance=token.clearance,
+            clearance=cast(Clearance, token.clearance),
             projects=None if token.projects is None else list(token.projects),
             limits=[
                 LimitState(policy=window.policy, limit=window.limit, window=window.seconds, remaining=remaining)

@@ -202,7 +202,8 @@ def open_server(address: ServerAddress, name: str, last_seq: int) -> ChromaIndex
         )
         found = client.get_or_create_collection(name, embedding_function=None, configuration=_COSINE)
         noted: dict[str, Any] = dict(found.metadata or {})
-        if noted and found.count() == noted.get("windows") and int(noted["seq"]) <= last_seq:
+        # more than was noted is what came after the note, and is applied again; less was lost
+        if noted and found.count() >= int(noted["windows"]) and int(noted["seq"]) <= last_seq:
             return ChromaIndex(client, name, int(noted["seq"]), int(noted["highest"]))
         client.delete_collection(name)
     return ChromaIndex(client, name, seq=0, highest_key=0)

@@ -26,6 +26,7 @@ ABSENT: Final = -1  # the code of a label that a record does not have
 NO_DATE: Final = np.iinfo(np.int64).min
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LABELS: Final = ("category", "stakes", "status", "status_text", "project")
+_COMPARED: Final = 8  # up to so many codes of a label, comparing with each is faster than a table of all
 _COMPACT_SHARE: Final = 0.25  # more dead rows than this share are dropped at the next change
 
 
@@ -92,9 +93,16 @@ class Snapshot:
     def _has(self, label: str, texts: Iterable[str], *, fold: bool = True) -> Bools:
         known = self.codes[label]
         column = self.labels[label]
-        wanted = [known[name] for text in texts if (name := text.casefold() if fold else text) in known]
-        found: Bools = column == wanted[0] if len(wanted) == 1 else np.isin(column, np.array(wanted, dtype=np.int32))
-        return found
+        wanted = {known[name] for text in texts if (name := text.casefold() if fold else text) in known}
+        mask = np.zeros(len(column), np.bool_)
+        if len(wanted) <= _COMPARED:
+            for code in wanted:
+                mask |= column == code
+            return mask
+        accepted = np.zeros(max(wanted) + 2, np.bool_)
+        accepted[list(wanted)] = True
+        # a snapshot's dictionary may have grown since; ABSENT, -1, reads the last place, which no code has
+        return accepted[np.minimum(column, len(accepted) - 1)]
 
 
 class _Growing(Generic[S]):

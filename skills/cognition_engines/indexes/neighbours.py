@@ -105,7 +105,7 @@ class VectorSide:
             return index.nearest(vector, limit)
         except ComponentFailed as error:
             if self._server is not None:
-                self._failure = str(error)
+                self._failure = str(error).removeprefix(f"{COMPONENT}: ")
                 self._next_beat = 0.0  # it must answer again before it counts as up
                 raise
             self._damaged = True
@@ -156,7 +156,7 @@ class VectorSide:
         elif self._server is not None:
             if self._failure is None:
                 _log.warning("the vector index does not answer: %s", error)
-            self._failure = str(error)
+            self._failure = str(error).removeprefix(f"{COMPONENT}: ")
             self._index = None
         else:
             _log.warning("the vector index in %s fails (%s); answers are exact meanwhile", self._folder, error)

@@ -1,4 +1,4 @@
-"""Dates as people write them, read only where there is one way to read them."""
+"""Dates as people write them. Between slashes the day comes first, unless only the month can."""
 
 import re
 from collections.abc import Iterator

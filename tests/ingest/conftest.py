@@ -1,0 +1,98 @@
+"""A store, folders that look like checkouts, and an embedding model that needs no time."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.records.store import Records, open_records
+
+
+@dataclass
+class CountingEmbedder:
+    """Seeded vectors; notes every text, and fails for those that hold `fails_at`."""
+
+    model: str = "counting-4"
+    dim: int = 4
+    fails_at: str | None = None
+    texts: list[str] = field(default_factory=list)
+
+    def embed_query(self, text: str) -> Any:
+        seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
+        vector = np.random.default_rng(seed).normal(size=self.dim)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+    def embed_text(self, text: str) -> Any:
+        if self.fails_at is not None and self.fails_at in text:
+            raise ComponentFailed("embedder", "cannot")
+        self.texts.append(text)
+        return self.embed_query(text)[None]
+
+
+@dataclass
+class Silent:
+    """Progress that is only counted."""
+
+    total: int = 0
+    done: int = 0
+
+    def start(self, files: int) -> None:
+        self.total = files
+
+    def advance(self, files: int) -> None:
+        self.done += files
+
+
+@pytest.fixture
+def embedder() -> CountingEmbedder:
+    return CountingEmbedder()
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[Records]:
+    store = open_records(f"sqlite:///{tmp_path}/store/records.sqlite3")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def run(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
+    """`run(path, prune=True)`: one run; its progress must end where it said it would."""
+
+    def once(*paths: Path, **options: Any) -> Summary:
+        progress = Silent()
+        summary = ingest(paths, Options(**options), records, embedder, progress)
+        assert progress.done == progress.total
+        return summary
+
+    return once
+
+
+@pytest.fixture
+def adr() -> Callable[..., Path]:
+    """`adr(path, title, body)`: writes a decision record."""
+
+    def write(path: Path, title: str, body: str = "We had to choose.") -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {title}\n\nDate: 2024-02-03\n\n## Status\n\nAccepted\n\n## Context\n\n{body}\n")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Callable[[str], Path]:
+    """`checkout(name)`: an empty folder with a `.git` in it."""
+
+    def make(name: str) -> Path:
+        folder = tmp_path / name
+        (folder / ".git").mkdir(parents=True)
+        return folder
+
+    return make

@@ -1,0 +1,121 @@
+"""`cstp ingest` killed, run twice at once and run beside a server: everything there once, and found in every mode."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from time import monotonic
+from typing import Any
+
+import pytest
+
+RECORDS = 150
+KILLS = 10
+MODES = ("hybrid", "semantic", "keyword")
+ANIMALS = ("otter", "falcon", "gecko", "heron", "lynx", "marten", "newt", "osprey", "puffin", "raven")
+COLOURS = ("amber", "blue", "crimson", "dun", "ecru", "fawn", "green", "hazel", "ivory", "jade", "khaki", "lilac")
+
+
+def title(number: int) -> str:
+    return f"{COLOURS[number % 12].title()} {ANIMALS[number // 12 % 10]} uses plan {number}"
+
+
+def start(data: Path, *words: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "--data-dir", str(data), *words]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=data.parent)
+
+
+def finish(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    """The summary of a run with --json that went well."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err.decode()
+    summary: dict[str, Any] = json.loads(out)
+    return summary
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(RECORDS):
+        (folder / f"{number:04}-a.md").write_text(f"# {title(number)}\n\n## Status\n\nAccepted\n\n## Context\n\nYes.\n")
+    return folder
+
+
+def test_killed_at_any_moment_and_run_again_everything_is_there_once_and_found_in_every_mode(
+    docs: Path, tmp_path: Path, live_server: Callable[..., Any]
+) -> None:
+    data, random = tmp_path / "data", Random(6)
+    began = monotonic()
+    summary = finish(start(tmp_path / "whole", "ingest", str(docs), "--json"))
+    whole = monotonic() - began
+    assert summary["new"] == RECORDS
+    killed = 0
+    for _ in range(KILLS):
+        process = start(data, "ingest", str(docs), "--json")
+        try:
+            process.wait(random.uniform(0.3, 1.05) * whole)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            killed += 1
+        process.communicate()
+    assert killed >= KILLS / 2
+    summary = finish(start(data, "ingest", str(docs), "--json"))
+    assert (summary["read"], summary["changed"], summary["rejected"]) == (RECORDS, 0, [])
+    assert summary["new"] + summary["unchanged"] == RECORDS
+
+    live = live_server({"embedding.model": "minilm"}, data_dir=data)
+    token = live.token()
+    for mode in MODES:
+        for number in range(0, RECORDS, 7):
+            found = decisions(live, token, title(number), mode)
+            assert [one["title"] for one in found].count(title(number)) == 1
+            assert found[0]["title"] == title(number)
+            assert found[0]["distance"] < 0.5
+    assert finish(start(data, "ingest", str(docs), "--json"))["unchanged"] == RECORDS
+
+
+def decisions(live: Any, token: str, query: str, mode: str) -> list[Any]:
+    reply = live.call("cstp.queryDecisions", token, {"query": query, "mode": mode}).json
+    found: list[Any] = reply["result"]["decisions"]
+    return found
+
+
+def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside_it(
+    tmp_path: Path, live_server: Callable[..., Any], wait_until: Callable[..., None]
+) -> None:
+    data, folder = tmp_path / "data", tmp_path / "few"
+    folder.mkdir()
+    live = live_server({"embedding.model": "minilm"}, data_dir=data)
+    token = live.token()
+
+    def shows(words: str, mode: str) -> bool:
+        return any(words in one["title"] for one in decisions(live, token, words, mode))
+
+    file = folder / "a.md"
+    for words in ("Quokkas count the votes", "Wombats count the votes"):
+        file.write_text(f"# {words}\n\n## Status\n\nAccepted\n\n## Context\n\nYes.\n")
+        finish(start(data, "ingest", str(folder), "--json"))
+        committed = monotonic()
+        for mode in MODES:
+            wait_until(lambda words=words, mode=mode: shows(words, mode), 5)
+        assert monotonic() - committed < 2, "a server should follow within about a second"
+    assert not any(shows("Quokkas", mode) for mode in MODES)
+    file.unlink()
+    assert finish(start(data, "ingest", str(folder), "--prune", "--json"))["deleted"] == 1
+    for mode in MODES:
+        wait_until(lambda mode=mode: decisions(live, token, "votes", mode) == [], 5)
+
+
+def test_two_runs_at_once_store_everything_once(docs: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    both = [start(data, "ingest", str(docs), "--json") for _ in range(2)]
+    summaries = [finish(process) for process in both]
+    assert sum(one["new"] for one in summaries) == RECORDS
+    assert all(one["changed"] == 0 and one["rejected"] == [] for one in summaries)
+    assert finish(start(data, "ingest", str(docs), "--json"))["unchanged"] == RECORDS

@@ -1,0 +1,388 @@
+"""Whole runs: what is new, changed, unchanged, gone or refused, and what is in the store afterwards."""
+
+import json
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.records.store import Records
+
+Run = Callable[..., Summary]
+Adr = Callable[..., Path]
+Checkout = Callable[[str], Path]
+
+
+def counts(summary: Summary) -> tuple[int, int, int, int]:
+    """New, changed, unchanged, deleted."""
+    return summary.new, summary.changed, summary.unchanged, summary.deleted
+
+
+def made_id(path: str, project: str = "", ordinal: int = 0) -> str:
+    return "dec_" + sha256(f"{project}\0{path}\0{ordinal}".encode()).hexdigest()[:16]
+
+
+def stored(records: Records) -> dict[str, Decision]:
+    """Every decision by id."""
+    return {
+        change.stored.decision.id: change.stored.decision
+        for change in records.changes(0, 10_000, None)
+        if hasattr(change, "stored")
+    }
+
+
+def titles(records: Records) -> list[str]:
+    return sorted(decision.title for decision in stored(records).values())
+
+
+def json_lines(path: Path, *members: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in members))
+    return path
+
+
+def test_a_first_run_stores_everything_and_a_second_changes_nothing(
+    run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any
+) -> None:
+    folder = tmp_path / "docs"
+    for number in range(70):  # more than one batch
+        adr(folder / f"{number:04}-a.md", f"Decision {number}")
+    summary = run(folder)
+    assert (summary.read, counts(summary), summary.rejected, summary.warnings) == (70, (70, 0, 0, 0), (), ())
+    assert records.count() == 70
+    assert records.models() == {"counting-4": 70}
+    seq, embedded = records.last_seq(), len(embedder.texts)
+    assert counts(run(folder)) == (0, 0, 70, 0)
+    assert (records.last_seq(), len(embedder.texts)) == (seq, embedded)
+
+
+def test_an_edited_file_is_one_change_embedded_anew(
+    run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any
+) -> None:
+    for name in "abc":
+        adr(tmp_path / f"docs/{name}.md", f"Title {name}")
+    run(tmp_path / "docs")
+    before, embedder.texts[:] = records.last_seq(), []
+    adr(tmp_path / "docs/b.md", "Title b", "Another reason.")
+    assert counts(run(tmp_path / "docs")) == (0, 1, 2, 0)
+    assert records.last_seq() == before + 1
+    assert len(embedder.texts) == 1
+    assert "Another reason." in embedder.texts[0]
+
+
+def test_a_change_of_a_field_that_is_not_embedded_is_a_change(run: Run, records: Records, tmp_path: Path) -> None:
+    for confidence, expected in ((0.5, (1, 0, 0, 0)), (0.6, (0, 1, 0, 0)), (0.6, (0, 0, 1, 0))):
+        file = json_lines(tmp_path / "d.jsonl", {"id": "d", "title": "t", "confidence": confidence})
+        assert counts(run(file)) == expected
+        assert stored(records)["d"].confidence == confidence
+
+
+def test_rejected_records_are_told_with_file_and_line_and_the_good_ones_are_kept(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    file = json_lines(
+        tmp_path / "d.jsonl", {"id": "a", "title": "one"}, {"id": "b", "title": ""}, {"id": "c", "title": "three"}
+    )
+    summary = run(file)
+    assert (summary.read, counts(summary)) == (3, (2, 0, 0, 0))
+    ((problem),) = summary.rejected
+    assert (problem.file, problem.line) == (str(file), 2)
+    assert problem.reason.startswith("title must be")
+    assert titles(records) == ["one", "three"]
+
+
+def test_an_id_given_twice_in_one_file_is_refused_also_on_one_line(run: Run, records: Records, tmp_path: Path) -> None:
+    lines = json_lines(tmp_path / "lines.jsonl", {"id": "a", "title": "first"}, {"id": "a", "title": "second"})
+    one_line = tmp_path / "list.json"
+    one_line.write_text('[{"id": "b", "title": "first of list"}, {"id": "b", "title": "first of list"}]')
+    summary = run(lines, one_line)
+    assert (summary.read, counts(summary)) == (4, (2, 0, 0, 0))
+    assert [(one.file, one.line) for one in summary.rejected] == [(str(lines), 2), (str(one_line), 1)]
+    assert all(repr(id) in one.reason for id, one in zip("ab", summary.rejected, strict=True))
+    assert titles(records) == ["first", "first of list"]
+
+
+def test_an_id_given_in_two_files_stays_with_the_first(run: Run, records: Records, tmp_path: Path) -> None:
+    first = json_lines(tmp_path / "a.jsonl", {"id": "x", "title": "first"})
+    second = json_lines(tmp_path / "b.jsonl", {"id": "x", "title": "second"})
+    for paths in ([first, second], [second], [second, first]):
+        summary = run(*paths)
+        if paths == [second, first]:
+            # the second file is refused because the first one holds the record; the first is the second to be read
+            assert {one.file for one in summary.rejected} == {str(first), str(second)}
+        else:
+            ((problem),) = summary.rejected
+            assert problem.file == str(second)
+            assert str(first) in problem.reason
+        assert titles(records) == ["first"]
+
+
+def test_an_equal_record_in_a_second_file_is_no_conflict(run: Run, records: Records, tmp_path: Path) -> None:
+    files = [json_lines(tmp_path / f"{name}.jsonl", {"id": "x", "title": "same"}) for name in "ab"]
+    assert counts(run(*files)) == (1, 0, 1, 0)
+    assert counts(run(files[1])) == (0, 0, 1, 0)
+    files[0].unlink()
+    assert counts(run(files[1])) == (0, 1, 0, 0)
+    assert counts(run(files[1])) == (0, 0, 1, 0)
+    assert records.count() == 1
+
+
+def test_a_made_id_is_the_digest_of_project_path_in_the_checkout_and_ordinal(
+    run: Run, adr: Adr, records: Records, checkout: Checkout, tmp_path: Path
+) -> None:
+    repo = checkout("repo")
+    adr(repo / "docs/adr/0001-a.md", "In a checkout")
+    (repo / "two.json").write_text('[{"title": "Zeroth"}, {"title": "First"}]')
+    outside = adr(tmp_path / "outside/a.md", "Outside")
+    run(repo, outside)
+    run(repo, project="alpha")
+    assert {decision.title: set() for decision in stored(records).values()} == {
+        "In a checkout": set(),
+        "Zeroth": set(),
+        "First": set(),
+        "Outside": set(),
+    }
+    assert set(stored(records)) == {
+        made_id("docs/adr/0001-a.md"),
+        made_id("two.json", ordinal=0),
+        made_id("two.json", ordinal=1),
+        made_id(outside.as_posix()),
+        made_id("docs/adr/0001-a.md", "alpha"),
+        made_id("two.json", "alpha", 0),
+        made_id("two.json", "alpha", 1),
+    }
+
+
+def test_the_id_does_not_depend_on_where_the_checkout_is_or_which_path_was_named(
+    run: Run, adr: Adr, records: Records, checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = checkout("repo")
+    file = adr(repo / "docs/0001-a.md", "A")
+    monkeypatch.chdir(repo / "docs")
+    for path in (repo, repo / "docs", file, Path("0001-a.md"), Path(), Path("../docs")):
+        run(path)
+    assert set(stored(records)) == {made_id("docs/0001-a.md")}
+    repo.rename(repo.with_name("moved"))
+    assert counts(run(repo.with_name("moved"))) == (0, 1, 0, 0)
+    assert set(stored(records)) == {made_id("docs/0001-a.md")}
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one run", "one after the other"])
+def test_two_checkouts_with_the_same_path_never_overwrite_each_other(
+    run: Run, adr: Adr, records: Records, checkout: Checkout, together: bool
+) -> None:
+    one, other = checkout("one"), checkout("other")
+    adr(one / "docs/0001.md", "From one")
+    second = adr(other / "docs/0001.md", "From the other")
+    if together:
+        summary = run(one, other)
+    else:
+        run(one)
+        summary = run(other)
+    ((problem),) = summary.rejected
+    assert problem.file == str(second)
+    assert str(one / "docs/0001.md") in problem.reason
+    assert "--project" in problem.reason
+    assert titles(records) == ["From one"]
+    assert counts(run(other, project="other")) == (1, 0, 0, 0)
+    assert titles(records) == ["From one", "From the other"]
+
+
+def test_a_moved_file_with_an_id_of_its_own_stays_one_record(run: Run, records: Records, tmp_path: Path) -> None:
+    (tmp_path / "docs/old").mkdir(parents=True)
+    file = json_lines(tmp_path / "docs/old/a.jsonl", {"id": "x", "title": "t"})
+    run(tmp_path / "docs")
+    file.rename(tmp_path / "docs/b.jsonl")
+    assert counts(run(tmp_path / "docs", prune=True)) == (0, 1, 0, 0)
+    assert set(stored(records)) == {"x"}
+    assert [row.source for row in records.sources_under(str(tmp_path / "docs"))] == [str(tmp_path / "docs/b.jsonl")]
+
+
+def test_a_moved_file_with_a_made_id_is_a_new_record_and_prune_removes_the_old_one(
+    run: Run, adr: Adr, records: Records, tmp_path: Path
+) -> None:
+    file = adr(tmp_path / "docs/old.md", "A")
+    run(tmp_path / "docs")
+    file.rename(tmp_path / "docs/new.md")
+    assert counts(run(tmp_path / "docs")) == (1, 0, 0, 0)
+    assert records.count() == 2
+    assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 1, 1)
+    assert set(stored(records)) == {made_id((tmp_path / "docs/new.md").as_posix())}
+
+
+def test_prune_deletes_what_the_named_folder_no_longer_holds_and_nothing_else(
+    run: Run, adr: Adr, records: Records, tmp_path: Path
+) -> None:
+    for name in ("docs/a.md", "docs/b.md", "docs/sub/c.md", "docs2/d.md"):
+        adr(tmp_path / name, name)
+    lines = json_lines(tmp_path / "docs/list.jsonl", {"id": "x", "title": "x"}, {"id": "y", "title": "y"})
+    run(tmp_path / "docs", tmp_path / "docs2")
+    (tmp_path / "docs/a.md").unlink()
+    (tmp_path / "docs/sub/c.md").unlink()
+    (tmp_path / "docs2/d.md").unlink()
+    json_lines(lines, {"id": "y", "title": "y"})
+    assert counts(run(tmp_path / "docs")) == (0, 0, 2, 0)
+    assert counts(run(tmp_path / "docs", prune=True, dry_run=True)) == (0, 0, 2, 3)
+    assert records.count() == 6
+    assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 2, 3)
+    assert titles(records) == ["docs/b.md", "docs2/d.md", "y"]
+    assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 2, 0)
+
+
+def test_prune_keeps_what_stood_in_a_file_that_cannot_be_read_now(run: Run, records: Records, tmp_path: Path) -> None:
+    file = tmp_path / "docs/list.jsonl"
+    file.parent.mkdir()
+    json_lines(file, {"id": "x", "title": "x"}, {"id": "y", "title": "y"})
+    run(tmp_path / "docs")
+    json_lines(file, {"id": "x", "title": ""}, {"id": "y", "title": "y"})
+    summary = run(tmp_path / "docs", prune=True)
+    assert (len(summary.rejected), counts(summary)) == (1, (0, 0, 1, 0))
+    assert set(stored(records)) == {"x", "y"}
+
+
+def test_prune_of_one_project_leaves_another_view_of_the_same_folder(
+    run: Run, adr: Adr, records: Records, tmp_path: Path
+) -> None:
+    adr(tmp_path / "docs/a.md", "a")
+    run(tmp_path / "docs", project="alpha")
+    assert counts(run(tmp_path / "docs", project="beta", prune=True)) == (1, 0, 0, 0)
+    assert sorted(decision.project or "" for decision in stored(records).values()) == ["alpha", "beta"]
+    (tmp_path / "docs/a.md").unlink()
+    assert counts(run(tmp_path / "docs", project="beta", prune=True)) == (0, 0, 0, 2)
+
+
+def test_a_dry_run_tells_what_would_happen_and_changes_nothing(
+    run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any
+) -> None:
+    adr(tmp_path / "docs/a.md", "a")
+    adr(tmp_path / "docs/b.md", "b")
+    run(tmp_path / "docs")
+    before, embedder.texts[:] = records.last_seq(), []
+    adr(tmp_path / "docs/a.md", "a", "Edited.")
+    adr(tmp_path / "docs/c.md", "c")
+    json_lines(tmp_path / "docs/bad.jsonl", {"id": "x", "title": 5})
+    summary = run(tmp_path / "docs", dry_run=True)
+    assert (counts(summary), len(summary.rejected)) == ((1, 1, 1, 0), 1)
+    assert (records.last_seq(), embedder.texts) == (before, [])
+
+
+def test_strict_is_all_or_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
+    for number in range(40):
+        adr(tmp_path / f"docs/{number:02}.md", f"t{number}")
+    bad = json_lines(tmp_path / "docs/z.jsonl", {"id": "x", "title": "x"}, {"id": "y", "title": 5})
+    summary = run(tmp_path / "docs", strict=True, prune=True)
+    assert (summary.read, counts(summary), len(summary.rejected)) == (42, (0, 0, 0, 0), 1)
+    assert records.count() == records.last_seq() == 0
+    json_lines(bad, {"id": "x", "title": "x"})
+    assert counts(run(tmp_path / "docs", strict=True)) == (41, 0, 0, 0)
+    assert records.count() == 41
+
+
+def test_strict_with_a_refusal_prunes_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
+    file = adr(tmp_path / "docs/a.md", "a")
+    adr(tmp_path / "docs/b.md", "b")
+    run(tmp_path / "docs")
+    file.unlink()
+    json_lines(tmp_path / "docs/z.jsonl", {"id": "x", "title": 5})
+    assert run(tmp_path / "docs", strict=True, prune=True).deleted == 0
+    assert titles(records) == ["a", "b"]
+
+
+def test_the_project_and_sensitivity_of_a_record_win_over_the_options(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    file = json_lines(
+        tmp_path / "d.jsonl",
+        {"id": "own", "title": "t", "project": "mine", "sensitivity": "normal"},
+        {"id": "none", "title": "t"},
+    )
+    run(file, project="given", sensitivity=Sensitivity.SENSITIVE)
+    found = stored(records)
+    assert (found["own"].project, found["own"].sensitivity) == ("mine", Sensitivity.NORMAL)
+    assert (found["none"].project, found["none"].sensitivity) == ("given", Sensitivity.SENSITIVE)
+    run(file)
+    found = stored(records)
+    assert (found["none"].project, found["none"].sensitivity) == (None, Sensitivity.NORMAL)
+
+
+def test_a_file_that_cannot_be_read_is_rejected_and_the_rest_is_kept(
+    run: Run, adr: Adr, records: Records, tmp_path: Path
+) -> None:
+    adr(tmp_path / "docs/b.md", "b")
+    # reading a process's memory from its start fails for everybody, root included
+    (tmp_path / "docs/a.md").symlink_to("/proc/self/mem")
+    summary = run(tmp_path / "docs")
+    ((problem),) = summary.rejected
+    assert problem.file == str(tmp_path / "docs/a.md")
+    assert problem.reason.startswith("cannot be read")
+    assert titles(records) == ["b"]
+
+
+def test_a_file_whose_name_is_not_utf8_is_rejected(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
+    adr(tmp_path / "docs/b.md", "b")
+    os.rename(tmp_path / "docs/b.md", os.fsencode(tmp_path) + b"/docs/\xff.md")
+    adr(tmp_path / "docs/c.md", "c")
+    summary = run(tmp_path / "docs")
+    ((problem),) = summary.rejected
+    assert "UTF-8" in problem.reason
+    assert json.dumps(problem.file).isascii()
+    problem.file.encode()
+    assert titles(records) == ["c"]
+
+
+def test_nested_and_overlapping_paths_are_read_once(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
+    adr(tmp_path / "docs/a.md", "a")
+    inner = adr(tmp_path / "docs/sub/b.md", "b")
+    docs = tmp_path / "docs"
+    summary = run(docs, docs / "sub", inner, docs / "sub/../sub", docs)
+    assert (summary.read, counts(summary), summary.rejected) == (2, (2, 0, 0, 0), ())
+
+
+def test_a_missing_path_is_refused_before_anything_is_read(
+    run: Run, adr: Adr, records: Records, tmp_path: Path
+) -> None:
+    adr(tmp_path / "docs/a.md", "a")
+    with pytest.raises(FileNotFoundError):
+        run(tmp_path / "docs", tmp_path / "nowhere")
+    assert records.last_seq() == 0
+
+
+def test_a_named_file_that_holds_no_decision_is_rejected_and_one_in_a_folder_is_a_warning(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/package.json").write_text('{"name": "x", "version": "1.0.0"}')
+    summary = run(tmp_path / "docs")
+    assert (len(summary.rejected), len(summary.warnings), summary.read) == (0, 1, 0)
+    summary = run(tmp_path / "docs/package.json")
+    assert (len(summary.rejected), len(summary.warnings)) == (1, 0)
+
+
+def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_finishes(
+    adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run
+) -> None:
+    for number in range(80):
+        adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
+    embedder.fails_at = "number 40"
+    with pytest.raises(ComponentFailed):
+        run(tmp_path / "docs")
+    assert records.count() == 32
+    embedder.fails_at = None
+    assert counts(run(tmp_path / "docs")) == (48, 0, 32, 0)
+    assert records.models() == {"counting-4": 80}
+
+
+def test_without_a_model_records_are_stored_without_vectors(adr: Adr, records: Records, tmp_path: Path) -> None:
+    class Quiet:
+        def start(self, files: int) -> None: ...
+
+        def advance(self, files: int) -> None: ...
+
+    adr(tmp_path / "docs/a.md", "a")
+    assert ingest([tmp_path / "docs"], Options(), records, None, Quiet()).new == 1
+    assert (records.count(), records.models()) == (1, {})
