@@ -1,8 +1,9 @@
 """Tokens: what the file holds, and when a change of it counts."""
 
 import json
-import multiprocessing
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -134,19 +135,20 @@ def test_what_cannot_be_made_is_refused_and_leaves_no_file(path: Path) -> None:
     assert not path.exists()
 
 
-def _create(path: str, name: str) -> None:
-    for number in range(5):
-        create_token(Path(path), f"{name}-{number}", lifetime=DAY)
+_CREATOR = """
+import sys
+from datetime import timedelta
+from pathlib import Path
+from cstp_server.tokens import create_token
+for number in range(5):
+    create_token(Path(sys.argv[1]), f"{sys.argv[2]}-{number}", lifetime=timedelta(days=1))
+"""
 
 
 def test_creators_in_several_processes_lose_nothing(path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_create, args=(str(path), f"agent-{n}")) for n in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-        assert worker.exitcode == 0
+    command = [sys.executable, "-c", _CREATOR, str(path)]
+    workers = [subprocess.Popen([*command, f"agent-{number}"]) for number in range(4)]
+    assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
     assert len({token.agent for token in read_tokens(path)}) == 20
 
 
