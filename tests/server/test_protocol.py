@@ -198,7 +198,7 @@ def test_a_client_that_waits_for_100_gets_it_only_when_its_body_will_be_read(
         assert connection.read().status == 200
     with server.connect() as connection:
         connection.send(request_bytes(b"", [*expecting, ("Content-Length", "2000000")]))
-        assert connection.reader.readline() == b"HTTP/1.1 413 Request Entity Too Large\r\n"
+        assert connection.reader.readline().startswith(b"HTTP/1.1 413 ")
     with server.connect() as connection:
         connection.send(request_bytes(b"", [expecting[0], expecting[2], ("Content-Length", "10")]))
         assert connection.reader.readline() == b"HTTP/1.1 401 Unauthorized\r\n"
