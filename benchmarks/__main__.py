@@ -17,6 +17,7 @@ from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import make_corpus
 from benchmarks.embedding import Embedded, embed_texts
 from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.measure import WARM_UP
 from benchmarks.results import Block, Results, RunFacts
 from benchmarks.searching import measure_costs, measure_search
 from benchmarks.serving import fill, served
@@ -56,7 +57,9 @@ class Material:
 
 def main() -> int:
     options = _parser().parse_args()
-    plan = Plan(options.sizes, options.real, 20 if options.quick else options.rounds, options.quick)
+    plan = Plan(
+        options.sizes, options.real, min(50, options.rounds) if options.quick else options.rounds, options.quick
+    )
     began = perf_counter()
     material = _prepare(options.texts, plan)
     blocks = [_measure(size, material, plan, real_windows=False) for size in plan.sizes]
@@ -65,7 +68,7 @@ def main() -> int:
         date=datetime.now(UTC).date().isoformat(),
         machine=describe_machine(),
         versions=describe_versions(),
-        command=" ".join(["python -m benchmarks", *sys.argv[1:]]),
+        command=_command(plan),
         minutes=(perf_counter() - began) / 60,
         model=material.embedder.model,
         texts=len(material.texts),
@@ -85,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", type=_sizes, default="1k,10k,100k", help="decisions with one window each")
     parser.add_argument("--real", type=_sizes, default="", metavar="SIZES", help="decisions with all their windows")
     parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
-    parser.add_argument("--quick", action="store_true", help="20 rounds; texts embedded by an earlier run are not again")
+    parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
     parser.add_argument("--texts", type=Path, default=_default_texts(), help="folder with decision records")
     parser.add_argument("--output", type=Path, default=_ROOT / "docs" / "benchmarks.md", help="the table")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all figures, for machines")
@@ -144,14 +147,29 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
             calls, embedding = measure_calls(caller, raw, brute, material.embedder, asked, plan.rounds)
     _say(f"  done after {perf_counter() - began:.0f} s")
     return Block(
-        size, len(corpus.vectors), filled.records, filled.columns_and_keywords, filled.neighbours,
-        calls, embedding, rows, costs,
+        size,
+        len(corpus.vectors),
+        filled.records,
+        filled.columns_and_keywords,
+        filled.neighbours,
+        calls,
+        embedding,
+        rows,
+        costs,
     )
 
 
+def _command(plan: Plan) -> str:
+    """What gives this page again; where the figures were also written does not matter."""
+    parts = ["python -m benchmarks", f"--sizes {','.join(map(str, plan.sizes))}", f"--rounds {plan.rounds}"]
+    if plan.real:
+        parts.append(f"--real {','.join(map(str, plan.real))}")
+    return " ".join([*parts, "--quick"] if plan.quick else parts)
+
+
 def _repeated(asked: Asked, rounds: int) -> tuple[list[str], list[FloatArray]]:
-    """As many queries as rounds, from the start again where they run out."""
-    places = [number % len(asked.known) for number in range(rounds)]
+    """A query for every round, from the start again where they run out."""
+    places = [number % len(asked.known) for number in range(max(rounds, WARM_UP))]
     return [asked.known[place] for place in places], [asked.vectors[place] for place in places]
 
 

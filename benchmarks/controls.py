@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import chromadb
+import chromadb.api.types
 import numpy as np
 from chromadb.config import Settings
 from numpy.typing import NDArray
@@ -40,8 +41,10 @@ class RawChroma:
 
     def nearest(self, vector: FloatArray, filters: Filters) -> list[int]:
         """The records that own the LIMIT nearest windows."""
-        where = _where(filters)
-        answer = self._collection.query(query_embeddings=[vector], n_results=LIMIT, where=where, include=["distances"])
+        where = cast(chromadb.api.types.Where | None, _where(filters))
+        answer = self._collection.query(
+            query_embeddings=vector[None], n_results=LIMIT, where=where, include=["distances"]
+        )
         return [int(id.partition(":")[0]) for id in answer["ids"][0]]
 
 

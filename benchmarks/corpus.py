@@ -46,6 +46,7 @@ ALL_SIX: Final = Question(
         status=("accepted", "proposed"),
     ),
 )
+ANOTHER_TOPIC: Final = Question("another topic", Filters(category="science"))
 QUESTIONS: Final = (
     NONE,
     Question("one condition", Filters(category="integration")),
@@ -53,7 +54,7 @@ QUESTIONS: Final = (
     Question("a rare category", Filters(category="rare")),
     Question("one stakes", Filters(stakes=("high",))),
     Question("one status", Filters(status=("accepted",))),
-    Question("another topic", Filters(category="science")),
+    ANOTHER_TOPIC,
 )
 SHARES: Final = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 

@@ -6,7 +6,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-_PACKAGES: Final = ("cognition-cstp", "chromadb", "tantivy", "numpy", "onnxruntime", "sqlalchemy", "starlette", "uvicorn")
+_PACKAGES: Final = (
+    "cognition-cstp",
+    "chromadb",
+    "tantivy",
+    "numpy",
+    "onnxruntime",
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+)
 
 
 def describe_machine() -> str:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from time import perf_counter
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
+
+WARM_UP: Final = 5  # rounds; they have negative numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,13 @@ def timing(milliseconds: Sequence[float]) -> Timing:
     return Timing(len(milliseconds), float(p50), float(p95))
 
 
-def take_turns(variants: Sequence[Variant[T]], rounds: int, warm_up: int = 5) -> dict[str, Measured[T]]:
-    """Times every variant once a round, in another order each round, after `warm_up` rounds that do not count."""
+def take_turns(variants: Sequence[Variant[T]], rounds: int) -> dict[str, Measured[T]]:
+    """Times every variant once a round, in another order each round, after WARM_UP rounds that do not count."""
     taken: dict[str, list[float]] = {variant.name: [] for variant in variants}
     kept: dict[str, list[T]] = {variant.name: [] for variant in variants}
     order = list(variants)
     turn = Random(0)
-    for number in range(-warm_up, rounds):
+    for number in range(-WARM_UP, rounds):
         turn.shuffle(order)
         for variant in order:
             if number % variant.every:
@@ -61,8 +63,6 @@ def take_turns(variants: Sequence[Variant[T]], rounds: int, warm_up: int = 5) ->
                 taken[variant.name].append(elapsed)
                 kept[variant.name].append(result)
     return {
-        variant.name: Measured(
-            timing(taken[variant.name]), range(0, rounds, variant.every), tuple(kept[variant.name])
-        )
+        variant.name: Measured(timing(taken[variant.name]), range(0, rounds, variant.every), tuple(kept[variant.name]))
         for variant in variants
     }

@@ -9,10 +9,10 @@ import numpy as np
 from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
-from cognition_engines.indexes.columns import Floats, Snapshot
+from cognition_engines.indexes.columns import Floats, Ints, Snapshot
 from cognition_engines.models import Filters, Viewer
 from cognition_engines.records.values import FloatArray
-from cognition_engines.search import CANDIDATES, Ranked, fuse, keyword_leg, semantic_leg
+from cognition_engines.search import CANDIDATES, Ranked, fuse, gathered_products, keyword_leg, semantic_leg
 from cstp_server.knowledge import Knowledge
 
 _NEIGHBOURS: Final = (10, 30, 100, 200, 400, 800)
@@ -40,7 +40,7 @@ class SearchRow:
 class Costs:
     """Microseconds, as the constants of `cognition_engines.search` have them."""
 
-    gathered_vector: float
+    gathered_vector: float | None  # None where there are too few vectors to tell
     streamed_vector: float
     neighbour_call: float
     neighbour: float
@@ -141,7 +141,7 @@ def measure_costs(knowledge: Knowledge, vectors: Sequence[FloatArray], rounds: i
         for count in _GATHERED
         if count <= total // 2
     }
-    variants: list[Variant[object]] = [Variant("streamed", lambda number: snapshot.vectors @ vectors[number])]
+    variants: list[Variant[object]] = [Variant("streamed", lambda number: np.vecdot(snapshot.vectors, vectors[number]))]
     variants += [Variant(f"gathered/{count}", _gather(snapshot, chosen[count], vectors)) for count in chosen]
     variants += [Variant(f"nearest/{count}", _nearest(knowledge, count, vectors)) for count in _NEIGHBOURS]
     measured = take_turns(variants, rounds)
@@ -149,13 +149,15 @@ def measure_costs(knowledge: Knowledge, vectors: Sequence[FloatArray], rounds: i
     def microseconds(name: str) -> float:
         return measured[name].timing.p50 * 1000
 
-    gathered = np.median([microseconds(f"gathered/{count}") / count for count in chosen]) if chosen else np.nan
+    gathered = [microseconds(f"gathered/{count}") / count for count in chosen]
     slope, start = np.polyfit(_NEIGHBOURS, [microseconds(f"nearest/{count}") for count in _NEIGHBOURS], 1)
-    return Costs(float(gathered), microseconds("streamed") / total, float(start), float(slope))
+    return Costs(
+        float(np.median(gathered)) if gathered else None, microseconds("streamed") / total, float(start), float(slope)
+    )
 
 
-def _gather(snapshot: Snapshot, rows: np.ndarray, vectors: Sequence[FloatArray]) -> Callable[[int], Floats]:
-    return lambda number: snapshot.vectors[rows] @ vectors[number]
+def _gather(snapshot: Snapshot, places: Ints, vectors: Sequence[FloatArray]) -> Callable[[int], Floats]:
+    return lambda number: gathered_products(snapshot.vectors, places, vectors[number])
 
 
 def _nearest(knowledge: Knowledge, count: int, vectors: Sequence[FloatArray]) -> Callable[[int], object]:

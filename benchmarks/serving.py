@@ -105,7 +105,7 @@ def served(settings: Settings) -> Iterator[Caller]:
     """
     _, token = create_token(settings.tokens_path, "benchmark", lifetime=timedelta(days=1))
     log_path = settings.data_dir / "server.log"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "OPENBLAS_"))}
     environment["CSTP_LIMITS__DEFAULT"] = _UNLIMITED
     command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "serve"]
     with log_path.open("wb") as log:

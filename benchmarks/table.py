@@ -4,12 +4,22 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from benchmarks.calls import CallRow
-from benchmarks.corpus import ALL_SIX, NONE
+from benchmarks.corpus import ALL_SIX, ANOTHER_TOPIC, NONE
 from benchmarks.measure import Timing
 from benchmarks.results import Block, Results
 from benchmarks.searching import SearchRow
 
 FILTER_BOUND: Final = 1.5  # a filtered search costs at most so many times an unfiltered one
+_DEAREST: Final = (
+    "what",
+    "no filter, ms",
+    "dearest filter, ms",
+    "ratio",
+    "kept",
+    "another topic, ms",
+    "ratio",
+    "kept",
+)
 CHROMA_BOUND: Final = 50.0  # and at least so many times less than Chroma's `where`
 
 _READING: Final = """\
@@ -18,16 +28,18 @@ How to read it:
 - A time is `p50 / p95` in milliseconds. All variants of a table took turns in one run, in another order each round, so
   that whatever else the machine did met all of them alike; compare medians within a table, not across runs.
 - *(×)* after a time is its ratio to the same column's row "no filter". Other ratios say what they compare.
-- *Whole call*: `cstp.queryDecisions` with limit 10 over HTTP on loopback, one connection, the real server in a process of
-  its own. Where the query text is *known*, the server has its vector in its cache; *new* texts are embedded in the call.
+- *Whole call*: `cstp.queryDecisions` with limit 10 over HTTP on loopback, one connection, the real server in a process
+  of its own. When the query text is *known*, the server has its vector in its cache; *new* texts are embedded in the
+  call.
 - *Search alone*: from a query vector to ten rows, mask included, in this process; no HTTP, no embedding, no records.
-- *Exact*: the same search without a neighbour index. *Raw Chroma*: an embedded collection of the same vectors with the same
-  conditions as `where`, ten neighbours, one round in ten. *Brute force*: numpy, every vector times the query, masked.
+- *Exact*: the same search without a neighbour index. *Raw Chroma*: an embedded collection of the same vectors, the same
+  conditions as `where`, ten neighbours; with a filter in one round of ten. *Brute force*: numpy, every vector times the
+  query, masked.
 - *Recall* is recall@10 against brute force, of the semantic mode.
-- "at random" filters match records regardless of what they say. "another topic" matches abstracts of papers while every query is
+- Filters "at random" match records whatever they say. "another topic" matches abstracts of papers while every query is
   about software: the worst case for an index that is asked without the filter.
 - The vectors are those of real texts, extended by copies with seeded noise (cosine about 0.89 to their original) and
-  shuffled words; all fields that are filtered are drawn at random, from a fixed seed.
+  other words in another order; all fields that are filtered are drawn at random, from a fixed seed.
 """
 
 
@@ -76,12 +88,23 @@ def _promises(blocks: Sequence[Block]) -> Iterable[str]:
     dearest = []
     for what, column in calls.items():
         free = dict(column)[NONE.name].p50
-        name, timing = max(column, key=lambda cell: cell[1].p50)
-        dearest.append([what, f"{free:.2f}", f"{timing.p50:.2f} ({name})", *_kept(timing.p50 / free, FILTER_BOUND)])
+        unrelated = [(name, timing) for name, timing in column if name != ANOTHER_TOPIC.name]
+        name, timing = max(unrelated, key=lambda cell: cell[1].p50)
+        against = dict(column)[ANOTHER_TOPIC.name].p50
+        dearest.append(
+            [
+                what,
+                f"{free:.2f}",
+                f"{timing.p50:.2f} ({name})",
+                *_kept(timing.p50 / free, FILTER_BOUND),
+                f"{against:.2f}",
+                *_kept(against / free, FILTER_BOUND),
+            ]
+        )
     chroma = _chroma_rows(largest)
     yield f"## What is promised, at {largest.size:,} decisions"
     yield f"A filtered search costs at most {FILTER_BOUND:g} times an unfiltered one, whatever the filter:"
-    yield _table(["what", "no filter, ms", "dearest filter, ms", "ratio", "kept"], dearest)
+    yield _table(_DEAREST, dearest)
     yield f"All six conditions cost at least {CHROMA_BOUND:g} times less than Chroma's `where`:"
     yield _table(["what", "ms", "Chroma's `where`, ms", "times less", "kept"], chroma)
 
@@ -113,7 +136,12 @@ def _embedding(results: Results) -> Iterable[str]:
     yield "## Embedding"
     if results.rates:
         rows = [
-            [str(rate.threads), str(rate.texts), f"{rate.texts / rate.seconds:.1f}", f"{rate.windows / rate.seconds:.1f}"]
+            [
+                str(rate.threads),
+                str(rate.texts),
+                f"{rate.texts / rate.seconds:.1f}",
+                f"{rate.windows / rate.seconds:.1f}",
+            ]
             for rate in results.rates
         ]
         yield _table(["threads", "texts embedded", "texts/s", "windows/s"], rows)
@@ -127,8 +155,8 @@ def _block(block: Block) -> Iterable[str]:
     per_record = f"{block.windows / block.size:.1f} windows each" if block.windows > block.size else "one window each"
     yield f"## {block.size:,} decisions, {per_record}"
     yield (
-        f"Filled in {block.store_seconds:.1f} s (store), {block.columns_and_keywords_seconds:.1f} s (columns and keywords), "
-        f"{block.indexes_seconds:.1f} s until Chroma had followed too."
+        f"Filled in {block.store_seconds:.1f} s for the store, {block.columns_and_keywords_seconds:.1f} s for columns "
+        f"and keywords; Chroma had followed after {block.indexes_seconds:.1f} s."
     )
     yield "Whole call:"
     yield _calls(block.calls)
@@ -158,7 +186,17 @@ def _calls(rows: Sequence[CallRow]) -> str:
 
 def _searches(rows: Sequence[SearchRow]) -> str:
     free = rows[0]
-    heads = ["filter", "matches", "semantic", "hybrid", "exact", "raw Chroma", "brute force", "recall", "Chroma's recall"]
+    heads = [
+        "filter",
+        "matches",
+        "semantic",
+        "hybrid",
+        "exact",
+        "raw Chroma",
+        "brute force",
+        "recall",
+        "Chroma's recall",
+    ]
     cells = [
         [
             row.name,
@@ -166,7 +204,9 @@ def _searches(rows: Sequence[SearchRow]) -> str:
             _against(row.semantic, free.semantic),
             _against(row.hybrid, free.hybrid),
             _time(row.exact),
-            "" if row.chroma is None else f"{_time(row.chroma)} (semantic: {row.chroma.p50 / row.semantic.p50:.1f} times less)",
+            ""
+            if row.chroma is None
+            else f"{_time(row.chroma)} (semantic: {row.chroma.p50 / row.semantic.p50:.1f} times less)",
             f"{_time(row.brute_force)} (semantic: {row.brute_force.p50 / row.semantic.p50:.1f} times less)",
             f"{row.recall:.3f}",
             "" if row.chroma_recall is None else f"{row.chroma_recall:.3f}",
@@ -183,7 +223,7 @@ def _costs(blocks: Sequence[Block]) -> Iterable[str]:
         [
             f"{block.size:,}",
             f"{block.windows:,}",
-            f"{block.costs.gathered_vector:.3f}",
+            "" if block.costs.gathered_vector is None else f"{block.costs.gathered_vector:.3f}",
             f"{block.costs.streamed_vector:.3f}",
             f"{block.costs.neighbour_call:.0f}",
             f"{block.costs.neighbour:.2f}",

@@ -31,7 +31,9 @@ class Text:
 
 
 def read_texts(folder: Path, count: int) -> list[Text]:
-    """Every decision record under `folder`, then abstracts (`scifact/corpus.jsonl`) up to `count`, shuffled alike always.
+    """Every decision record under `folder`, then abstracts (`scifact/corpus.jsonl`) up to `count`.
+
+    The order is shuffled, but always the same.
 
     Raises FileNotFoundError when `folder` holds no decision record at all.
     """

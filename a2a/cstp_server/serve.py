@@ -2,6 +2,8 @@
 
 import math
 import socket
+from collections.abc import Callable
+from contextlib import ExitStack
 from ipaddress import ip_address
 from types import FrameType
 
@@ -72,10 +74,17 @@ def make_server(settings: Settings, gate: Gate, opened: Knowledge | None = None)
     return _Server(config, gate)
 
 
-def serve(settings: Settings, listener: socket.socket) -> None:
+def serve(settings: Settings, listener: socket.socket, announce: Callable[[], None]) -> None:
     """Serves until SIGTERM or SIGINT; accepted calls get `server.grace_seconds` to finish.
 
-    Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
+    `announce` is called when everything is open, before the first call is answered. Raises ConfigurationError,
+    FolderInUse or ComponentFailed when it cannot start.
     """
     gate = Gate(settings.server.max_in_flight, settings.server.max_queue)
-    make_server(settings, gate, open_knowledge(settings)).run(sockets=[listener])
+    with ExitStack() as undo:
+        knowledge = open_knowledge(settings)
+        undo.callback(knowledge.close)
+        server = make_server(settings, gate, knowledge)
+        announce()
+        undo.pop_all()  # from here on the application closes it
+    server.run(sockets=[listener])

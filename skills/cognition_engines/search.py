@@ -22,11 +22,10 @@ DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
 BLOCK: Final = 2048  # vectors gathered at a time
 
 # Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
-GATHERED_VECTOR: Final = 0.11
-STREAMED_VECTOR: Final = 0.047
-NEIGHBOUR_CALL: Final = 900.0
-NEIGHBOUR: Final = 3.7
-PROBE: Final = 0.6  # of what exact ranking costs may be spent on neighbours, of which too few may match
+GATHERED_VECTOR: Final = 0.14
+STREAMED_VECTOR: Final = 0.045
+NEIGHBOUR_CALL: Final = 1000.0
+NEIGHBOUR: Final = 4.5
 NAMING: Final = 1600  # to name rows to the keyword index costs as much as so many hits and one for each row
 BOLDEST: Final = 8  # the number of hits asked for grows at most so many times
 
@@ -69,18 +68,19 @@ def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Floats:
     single = total == len(rows)
     if total * GATHERED_VECTOR < len(snapshot.vectors) * STREAMED_VECTOR:
         windows = snapshot.starts[rows] if single else window_indices(snapshot.starts[rows], counts)
-        gathered = _gathered_products(snapshot.vectors, windows, vector)
+        gathered = gathered_products(snapshot.vectors, windows, vector)
         return gathered if single else np.maximum.reduceat(gathered, np.cumsum(counts) - counts)
     # vecdot and not a matrix product: as fast on one core, and it leaves the others to other calls
     similarities: Floats = np.vecdot(snapshot.vectors, vector)
-    if single:
-        return similarities[snapshot.starts[rows]]
-    owned = snapshot.counts > 0
-    best = np.maximum.reduceat(similarities, snapshot.starts[owned])
-    return best[(np.cumsum(owned) - 1)[rows]]
+    places = snapshot.starts[rows]
+    if not single:
+        owned = snapshot.counts > 0
+        similarities = np.maximum.reduceat(similarities, snapshot.starts[owned])
+        places = (np.cumsum(owned) - 1)[rows]
+    return similarities[places]
 
 
-def _gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
+def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
     """`vectors[places] @ vector`, block by block: a copy of all of them would not fit the processor's cache."""
     products = np.empty(len(places), np.float32)
     block = np.empty((min(BLOCK, len(places)), vectors.shape[1]), np.float32)
@@ -129,9 +129,7 @@ def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) ->
     return _best(snapshot, rows, cosines(snapshot, rows, vector), limit)
 
 
-def semantic_leg(
-    snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None
-) -> Ranked:
+def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None) -> Ranked:
     """The `limit` rows under the mask whose best window is nearest, with their cosines.
 
     Exact when few rows match or there is no neighbour index; otherwise whichever costs less by the constants above.
@@ -141,7 +139,7 @@ def semantic_leg(
     if neighbours is not None and len(rows) > limit:
         windows = int(snapshot.counts[rows].sum())
         exact = min(windows * GATHERED_VECTOR, len(snapshot.vectors) * STREAMED_VECTOR)
-        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=exact * PROBE)
+        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=exact)
         if found is not None:
             return found
     return _best_cosines(snapshot, rows, vector, limit)

@@ -57,8 +57,8 @@ def demo_command(
         with bind(settings) as listener:
             _load(settings)
             _, token = create_token(settings.tokens_path, "demo", lifetime=timedelta(days=1))
-            _tell(token, *listener.getsockname()[:2])
-            serve(settings, listener)
+            host, port = listener.getsockname()[:2]
+            serve(settings, listener, lambda: _tell(token, host, port))
 
 
 def _load(settings: Settings) -> None:

@@ -105,10 +105,11 @@ def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
     for problem in summary.rejected:
         sys.stderr.write(f"rejected: {_place(problem)}: {problem.reason}\n")
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))
+    warnings = len(summary.warnings)
+    note = " (dry run: nothing was written)" if dry_run else " (strict: nothing was written)" if nothing_written else ""
     typer.echo(
-        f"{summary.read} read: {counts}, {len(summary.rejected)} rejected, {len(summary.warnings)} warnings"
-        + (" (dry run: nothing was written)" if dry_run else "")
-        + (" (strict: nothing was written)" if nothing_written else "")
+        f"{summary.read} read: {counts}, {len(summary.rejected)} rejected, "
+        f"{warnings} {'warning' if warnings == 1 else 'warnings'}{note}"
     )
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.chroma import remove_folders
 from cognition_engines.indexes.following import fill_vectors, open_indexes
 from cognition_engines.indexes.lock import FolderLock
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, existing_records, settings_for
@@ -31,8 +32,8 @@ def reindex_command(
     with existing_records(settings) as records:
         lock = FolderLock(settings.indexes_path)
         try:
-            for name in ("keywords", "chroma"):
-                shutil.rmtree(settings.indexes_path / name, ignore_errors=True)
+            shutil.rmtree(settings.indexes_path / "keywords", ignore_errors=True)
+            remove_folders(settings.indexes_path)
         finally:
             lock.close()
         with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:

@@ -36,11 +36,14 @@ def serve_command(
     live = _live_tokens(settings)
     with bind(settings) as listener:
         address, actual = listener.getsockname()[:2]
-        shown = f"[{address}]" if ":" in address else address
-        typer.echo(f"cstp serves {settings.agent.id} on http://{shown}:{actual}/cstp ({live} live tokens)", err=True)
-        if not live:
-            typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
-        serve(settings, listener)
+        url = f"http://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
+
+        def announce() -> None:
+            typer.echo(f"cstp serves {settings.agent.id} on {url} ({live} live tokens)", err=True)
+            if not live:
+                typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
+
+        serve(settings, listener, announce)
 
 
 def _live_tokens(settings: Settings) -> int:

@@ -1,7 +1,9 @@
 """Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<window>`, vectors always ours.
 
 The only module that talks to Chroma. The collection is derived from the records and can be thrown away: a folder is
-trusted only with the mark that a clean shutdown left (Chroma loses data silently when killed while it persists).
+trusted only with the mark that a clean shutdown left (Chroma loses data silently when killed while it persists). One
+that is not is left as it is, and the next number gets a new folder: Chroma keeps hold of a path for as long as the
+process lives, so a folder that failed can neither be moved nor built again in its place.
 """
 
 import json
@@ -45,6 +47,7 @@ class Checkpoint:
 
     store_id: str
     collection: str
+    folder: str
     seq: int
     highest_key: int
     windows: int
@@ -59,7 +62,8 @@ def collection_name(kind: str, model: str, store_id: str) -> str:
 class ChromaIndex:
     """One open collection. `seq`: every change up to it is in. One thread applies; any may ask."""
 
-    def __init__(self, client: Client, name: str, seq: int, highest_key: int) -> None:
+    def __init__(self, client: Client, name: str, seq: int, highest_key: int, folder: Path | None = None) -> None:
+        self.folder: Final = folder  # None on a server
         self._client = client
         self._name = name
         self._seq = seq
@@ -128,55 +132,75 @@ class ChromaIndex:
             self._client.close()
 
 
-def open_folder(folder: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
-    """The collection in `folder` if its last user closed it cleanly and nothing changed since; else a new, empty one.
+def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
+    """The collection under `parent` if its last user closed it cleanly and nothing changed since; else an empty one.
 
-    One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. A folder that
-    is not trusted is set aside as `<folder>.damaged` (one is kept). Raises ComponentFailed, or OSError for a folder
-    that cannot be moved or made.
+    One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. Of the folders
+    that are not trusted the latest is kept. Raises ComponentFailed, or OSError for a folder that cannot be made.
     """
-    checkpoint = _read_checkpoint(folder)
-    trusted = (
+    checkpoint = _read_checkpoint(parent)
+    _mark(parent).unlink(missing_ok=True)
+    if (
         checkpoint is not None
         and (checkpoint.store_id, checkpoint.collection) == (store_id, name)
         and checkpoint.seq <= last_seq
+        and (folder := _numbered(parent).get(checkpoint.folder)) is not None
         and checkpoint.files == _sizes(folder)
-    )
-    if not trusted and folder.exists():
-        set_aside(folder)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _mark(folder).unlink(missing_ok=True)
-    with ForeignCalls(COMPONENT):
-        settings = Settings(anonymized_telemetry=False)
-        client = cast(Client, chromadb.PersistentClient(path=str(folder), settings=settings))
-    if checkpoint is None or not trusted:
-        return ChromaIndex(client, name, seq=0, highest_key=0)
-    index = ChromaIndex(client, name, checkpoint.seq, checkpoint.highest_key)
-    if index.windows() == checkpoint.windows:
-        return index
-    index.close()
-    set_aside(folder)
-    return open_folder(folder, name, store_id, last_seq)
+    ):
+        index = ChromaIndex(_persistent(folder), name, checkpoint.seq, checkpoint.highest_key, folder)
+        if index.windows() == checkpoint.windows:
+            return index
+        index.close()
+    folder = _new_folder(parent)
+    return ChromaIndex(_persistent(folder), name, seq=0, highest_key=0, folder=folder)
 
 
-def close_folder(index: ChromaIndex, folder: Path, name: str, store_id: str) -> None:
-    """Closes the collection and leaves the mark of a clean shutdown."""
+def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
+    """Closes the collection and leaves the mark of a clean shutdown. Raises ComponentFailed or OSError."""
+    assert index.folder is not None
     windows = index.windows()
     index.close()
-    checkpoint = Checkpoint(store_id, name, index.seq, index.highest_key, windows, _sizes(folder))
-    draft = _mark(folder).with_suffix(".new")
+    sizes = _sizes(index.folder)
+    checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, index.highest_key, windows, sizes)
+    draft = _mark(index.folder.parent).with_suffix(".new")
     with draft.open("w", encoding="utf-8") as file:
         json.dump(asdict(checkpoint), file)
         file.flush()
         os.fsync(file.fileno())
-    draft.replace(_mark(folder))
+    draft.replace(_mark(index.folder.parent))
 
 
-def set_aside(folder: Path) -> None:
-    """Renames a folder that is not trusted; the one set aside before it goes."""
-    aside = folder.with_name(f"{folder.name}.damaged")
-    shutil.rmtree(aside, ignore_errors=True)
-    folder.rename(aside)
+def remove_folders(parent: Path) -> None:
+    """Removes every folder that `open_folder` made, which nobody may be using."""
+    _mark(parent).unlink(missing_ok=True)
+    for folder in _numbered(parent).values():
+        shutil.rmtree(folder)
+
+
+def _persistent(folder: Path) -> Client:
+    with ForeignCalls(COMPONENT):
+        settings = Settings(anonymized_telemetry=False)
+        return cast(Client, chromadb.PersistentClient(path=str(folder), settings=settings))
+
+
+def _numbered(parent: Path) -> dict[str, Path]:
+    """The folders by name, oldest first."""
+    found = [path for path in parent.glob("chroma-*") if path.name.removeprefix("chroma-").isdecimal()]
+    return {path.name: path for path in sorted(found, key=_number)}
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix("chroma-"))
+
+
+def _new_folder(parent: Path) -> Path:
+    """The next number's folder; of those before it, the latest is kept."""
+    existing = list(_numbered(parent).values())
+    for folder in existing[:-1]:
+        shutil.rmtree(folder)
+    folder = parent / f"chroma-{_number(existing[-1]) + 1 if existing else 1}"
+    folder.mkdir(parents=True, mode=0o700)
+    return folder
 
 
 def server_address(url: str) -> ServerAddress:
@@ -209,13 +233,13 @@ def open_server(address: ServerAddress, name: str, last_seq: int) -> ChromaIndex
     return ChromaIndex(client, name, seq=0, highest_key=0)
 
 
-def _mark(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.clean.json")
+def _mark(parent: Path) -> Path:
+    return parent / "chroma.clean.json"
 
 
-def _read_checkpoint(folder: Path) -> Checkpoint | None:
+def _read_checkpoint(parent: Path) -> Checkpoint | None:
     try:
-        return Checkpoint(**json.loads(_mark(folder).read_bytes()))
+        return Checkpoint(**json.loads(_mark(parent).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
 

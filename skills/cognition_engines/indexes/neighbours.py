@@ -20,7 +20,6 @@ from cognition_engines.indexes.chroma import (
     open_folder,
     open_server,
     server_address,
-    set_aside,
 )
 from cognition_engines.indexes.columns import Floats, Ints
 from cognition_engines.records.store import Records
@@ -40,7 +39,7 @@ class VectorSide:
         """`url` None is a folder of our own under `folder`. Raises ConfigurationError for one that is no address."""
         self._records = records
         self._model = model
-        self._folder = folder / "chroma"
+        self._folder = folder
         self._server = None if url is None else server_address(url)
         self._name = collection_name("decisions", model, records.store_id)
         self._index: ChromaIndex | None = None
@@ -63,7 +62,7 @@ class VectorSide:
             return
         try:
             if self._server is None:
-                close_folder(self._index, self._folder, self._name, self._records.store_id)
+                close_folder(self._index, self._name, self._records.store_id)
             else:
                 self._index.note_seq()
                 self._index.close()
@@ -159,17 +158,12 @@ class VectorSide:
             self._failure = str(error).removeprefix(f"{COMPONENT}: ")
             self._index = None
         else:
-            _log.warning("the vector index in %s fails (%s); answers are exact meanwhile", self._folder, error)
+            _log.warning("the vector index under %s fails (%s); answers are exact meanwhile", self._folder, error)
             self._damaged = True
 
     def _give_up(self) -> None:
-        _log.warning("the vector index in %s is set aside and rebuilt", self._folder)
         index, self._index = self._index, None
-        if index is not None:
-            try:
-                index.close()
-            except ComponentFailed as error:
-                _log.warning("the damaged index did not close: %s", error)
-        if self._folder.exists():
-            set_aside(self._folder)
         self._damaged = False
+        if index is not None:
+            _log.warning("the vector index in %s is left as it is; a new one is built", index.folder)
+            index.close()

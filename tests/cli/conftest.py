@@ -1,0 +1,128 @@
+"""The command line, in this process for most tests and as a program where processes, sockets or signals matter."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp_server.cli.main import run
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left: its exit code and both streams."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working folder of its own and no settings in the environment."""
+    for name in [name for name in os.environ if name.startswith("CSTP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def cstp(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """`cstp("token", "list")`: runs a command in this process."""
+
+    def done(*words: object) -> Done:
+        capfd.readouterr()
+        code = run([str(word) for word in words])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return Done(code, out, err)
+
+    return done
+
+
+@dataclass
+class Program:
+    """A `cstp` that runs on its own."""
+
+    process: "subprocess.Popen[str]"
+
+    def line(self, pattern: str) -> "re.Match[str]":
+        """The next line of standard error that matches; fails when the program ends first."""
+        assert self.process.stderr is not None
+        seen = []
+        for line in self.process.stderr:
+            seen.append(line)
+            if match := re.search(pattern, line):
+                return match
+        pytest.fail(f"ended with {self.process.wait()} and {seen}")
+
+    def end(self, number: int = signal.SIGTERM, seconds: float = 15) -> Done:
+        self.process.send_signal(number)
+        return self.finish(seconds)
+
+    def finish(self, seconds: float = 30) -> Done:
+        out, err = self.process.communicate(timeout=seconds)
+        return Done(self.process.returncode, out, err)
+
+
+@pytest.fixture
+def program() -> Iterator[Callable[..., Program]]:
+    """`program("serve", "--port", 0)`: starts a command as a process of its own; killed at the end if still there."""
+    started: list[Program] = []
+
+    def start(*words: object, **environment: str) -> Program:
+        command = [sys.executable, "-c", "from cstp_server.entry import main; main()", *map(str, words)]
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+        )
+        started.append(Program(process))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.communicate()
+
+
+@pytest.fixture
+def serving(program: Callable[..., Program]) -> Callable[..., tuple[Program, str]]:
+    """`serving("--data-dir", "data")`: a server on a free port without a model, and the URL it printed."""
+
+    def start(*words: object, **environment: str) -> tuple[Program, str]:
+        environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_AUTH__RELOAD_SECONDS": "0.01"} | environment
+        server = program("serve", "--port", 0, *words, **environment)
+        return server, server.line(r"on (http://\S+)/cstp")[1]
+
+    return start
+
+
+@pytest.fixture
+def adr() -> Callable[..., Path]:
+    """`adr("docs/a.md", title)`: writes a decision record."""
+
+    def write(path: Any, title: str, body: str = "We had to choose.") -> Path:
+        file = Path(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {title}\n\nDate: 2024-02-03\n\n## Status\n\nAccepted\n\n## Context\n\n{body}\n")
+        return file.absolute()
+
+    return write
+
+
+@pytest.fixture
+def wordless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No embedding model: commands that load none are quick."""
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")

@@ -1,0 +1,113 @@
+"""Help, misuse, settings, and the program without the server's packages."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cstp as client
+import cstp_server
+
+Cstp = Callable[..., Any]
+COMMANDS = ("demo", "serve", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex")
+WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
+
+
+@pytest.mark.parametrize("words", [(), *((word,) for word in COMMANDS), *WITHIN], ids=" ".join)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_every_command_has_help_in_plain_words(cstp: Cstp, words: tuple[str, ...], flag: str) -> None:
+    done = cstp(*words, flag)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Usage: {' '.join(('cstp', *words))} ")
+    assert "<bool>" not in done.out
+    for line in done.out.splitlines():
+        option, _, rest = line.strip().partition("  ")
+        assert not option.startswith("--") or rest or option.count(" ") <= 1
+    described = [line for line in done.out.splitlines() if line.startswith("  ") and not line.strip().startswith("-")]
+    assert described, "says what it does"
+
+
+def test_the_program_alone_prints_its_help_which_names_every_command(cstp: Cstp) -> None:
+    done = cstp()
+    assert done.code == 0
+    assert all(f"\n  {word} " in done.out for word in COMMANDS)
+
+
+def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
+    assert cstp("--version").out == f"{client.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fly"], "cstp: no such command 'fly'; see: cstp --help\n"),
+        (["token", "fly"], "cstp: no such command 'fly'; see: cstp token --help\n"),
+        (["token"], "cstp: missing command; see: cstp token --help\n"),
+        (["show"], "cstp: missing argument 'ID'; see: cstp show --help\n"),
+        (["status", "--colour"], "cstp: no such option: --colour; see: cstp status --help\n"),
+        (["serve", "--port", "many"], None),
+        (["status", "--config", "nowhere.yaml"], "cstp: nowhere.yaml: no such settings file\n"),
+    ],
+    ids=str,
+)
+def test_misuse_is_told_in_one_line_with_exit_code_2(cstp: Cstp, words: list[str], message: str | None) -> None:
+    done = cstp(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert done.err == (message or done.err)
+
+
+def settings(done: Any) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(done.out)}
+
+
+def test_config_tells_every_setting_its_value_and_its_origin(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine.yaml").write_text("agent: {id: from-file}\nserver: {port: 1234, max_batch: 7}\n")
+    monkeypatch.setenv("CSTP_SERVER__PORT", "2345")
+    found = settings(cstp("config", "--json", "--config", "mine.yaml", "--data-dir", "d"))
+    assert found["data_dir"] == {"name": "data_dir", "value": "d", "from": "flag"}
+    assert found["server.port"] == {"name": "server.port", "value": 2345, "from": "environment CSTP_SERVER__PORT"}
+    assert found["server.max_batch"] == {"name": "server.max_batch", "value": 7, "from": "mine.yaml"}
+    assert found["agent.id"]["from"] == "mine.yaml"
+    assert found["server.host"]["from"] == "default" or found["server.host"]["from"].endswith("server.yaml")
+    text = cstp("config", "--config", "mine.yaml").out
+    assert all(name in text for name in found)
+    assert "CSTP_SERVER__PORT" in text
+
+
+def test_config_shows_no_secret(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@db/x?sslpassword=hunter3")
+    monkeypatch.setenv("CSTP_LIMITS__REDIS_URL", "redis://:hunter4@redis:6379/0")
+    monkeypatch.setenv("CSTP_EMBEDDING__SETTINGS", '{"api_key": "hunter5"}')
+    for done in (cstp("config"), cstp("config", "--json")):
+        assert done.code == 0
+        assert "hunter" not in done.out
+        assert "@db/x" in done.out
+        assert "redis:6379" in done.out
+
+
+def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
+    # an interpreter that sees our packages and what the base install brings, and nothing of the server's
+    base = tmp_path / "site"
+    base.mkdir()
+    for package in (client, cstp_server):
+        folder = Path(next(iter(package.__path__)))
+        (base / folder.name).symlink_to(folder)
+    script = "from cstp_server.entry import main; import sys; sys.argv = ['cstp', 'serve']; main()"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", script],
+        env={"PYTHONPATH": str(base), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert "client install" in done.stderr
+    assert 'pip install "cognition-cstp[server]"' in done.stderr

@@ -1,0 +1,279 @@
+"""`cstp ingest`, `show`, `delete`, `schema`, `status` and `reindex`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cognition_engines.ingest.schema import NAMES
+from cognition_engines.records.store import open_records
+
+Cstp = Callable[..., Any]
+FULL = {
+    "id": "d-1",
+    "title": "Use SQLite",
+    "text": "One file.\nNo server.",
+    "category": "architecture",
+    "confidence": 0.8,
+    "stakes": "high",
+    "status": "Accepted",
+    "outcome": "success",
+    "date": "2024-02-03T10:00:00+02:00",
+    "reasons": ["pattern", {"type": "analysis", "text": "measured"}],
+    "tags": ["storage"],
+    "supersedes": ["d-0"],
+    "supersededBy": "d-2",
+    "project": "alpha",
+    "sensitivity": "sensitive",
+}
+
+
+def write_lines(path: str, *members: dict[str, Any]) -> Path:
+    Path(path).write_text("".join(json.dumps(one) + "\n" for one in members))
+    return Path(path).absolute()
+
+
+def summary(done: Any) -> dict[str, Any]:
+    """The one JSON line of --json."""
+    assert done.out.endswith("}\n")
+    assert done.out.count("\n") == 1
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+@pytest.mark.usefixtures("wordless")
+def test_ingest_says_what_it_did_and_doing_it_again_changes_nothing(cstp: Cstp, adr: Callable[..., Path]) -> None:
+    adr("docs/a.md", "A")
+    adr("docs/b.md", "B")
+    done = cstp("ingest", "docs")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "2 read: 2 new, 0 changed, 0 unchanged, 0 deleted, 0 rejected, 0 warnings\n"
+    done = cstp("ingest", "docs", "--json")
+    assert done.code == 0
+    assert summary(done) == {
+        "read": 2,
+        "new": 0,
+        "changed": 0,
+        "unchanged": 2,
+        "deleted": 0,
+        "rejected": [],
+        "warnings": [],
+    }
+
+
+@pytest.mark.usefixtures("wordless")
+def test_ingest_names_file_line_and_reason_of_what_it_rejects_keeps_the_rest_and_exits_with_1(cstp: Cstp) -> None:
+    file = write_lines(
+        "d.jsonl", {"id": "a", "title": "fine"}, {"id": "b", "title": 5}, {"id": "c", "title": "c", "x": 1}
+    )
+    done = cstp("ingest", "d.jsonl")
+    assert done.code == 1
+    assert done.out == "3 read: 1 new, 0 changed, 0 unchanged, 0 deleted, 2 rejected, 0 warnings\n"
+    first, second = done.err.splitlines()
+    assert first.startswith(f"rejected: {file}:2: title must be")
+    assert second.startswith(f"rejected: {file}:3: 'x' is not a field")
+    done = cstp("ingest", "d.jsonl", "--json")
+    assert (done.code, done.err) == (1, "")
+    rejected = summary(done)["rejected"]
+    assert [(one["file"], one["line"], set(one)) for one in rejected] == [
+        (str(file), 2, {"file", "line", "reason"}),
+        (str(file), 3, {"file", "line", "reason"}),
+    ]
+    assert cstp("show", "a").code == 0
+
+
+@pytest.mark.usefixtures("wordless")
+def test_ingest_tells_warnings_and_goes_on(cstp: Cstp) -> None:
+    write_lines("d.jsonl", {"id": "a", "title": "t", "date": "2024-02-30"})
+    done = cstp("ingest", "d.jsonl", "--json")
+    assert done.code == 0
+    (warning,) = summary(done)["warnings"]
+    assert set(warning) == {"file", "line", "reason"}
+    assert json.loads(cstp("show", "a", "--json").out)["date"] is None
+
+
+@pytest.mark.usefixtures("wordless")
+def test_ingest_strict_dry_run_and_prune(cstp: Cstp, adr: Callable[..., Path]) -> None:
+    file = adr("docs/a.md", "A")
+    bad = write_lines("docs/bad.jsonl", {"id": "b", "title": 5})
+    done = cstp("ingest", "docs", "--strict")
+    assert (done.code, done.out) == (
+        1,
+        "2 read: 0 new, 0 changed, 0 unchanged, 0 deleted, 1 rejected, 0 warnings (strict: nothing was written)\n",
+    )
+    bad.unlink()
+    done = cstp("ingest", "docs", "--dry-run")
+    assert (done.code, done.out) == (
+        0,
+        "1 read: 1 new, 0 changed, 0 unchanged, 0 deleted, 0 rejected, 0 warnings (dry run: nothing was written)\n",
+    )
+    assert json.loads(cstp("status", "--json").out)["decisions"] == 0
+    cstp("ingest", "docs")
+    file.unlink()
+    assert summary(cstp("ingest", "docs", "--prune", "--json"))["deleted"] == 1
+    assert json.loads(cstp("status", "--json").out)["decisions"] == 0
+
+
+@pytest.mark.usefixtures("wordless")
+def test_ingest_gives_project_and_sensitivity_to_records_without_their_own(cstp: Cstp) -> None:
+    write_lines("d.jsonl", {"id": "a", "title": "t"}, FULL)
+    assert cstp("ingest", "d.jsonl", "--project", "beta", "--sensitivity", "highly_sensitive").code == 0
+    shown = {id: json.loads(cstp("show", id, "--json").out) for id in ("a", "d-1")}
+    assert [(one["project"], one["sensitivity"]) for one in shown.values()] == [
+        ("beta", "highly_sensitive"),
+        ("alpha", "sensitive"),
+    ]
+
+
+@pytest.mark.usefixtures("wordless")
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ([], "PATH"),
+        (["nowhere"], "nowhere does not exist"),
+        ([".", "--sensitivity", "secret"], "--sensitivity"),
+        ([".", "--project", "  "], "--project"),
+        ([".", "--project", "a\nb"], "--project"),
+        ([".", "--project", "x" * 201], "--project"),
+        ([".", "--colour"], "--colour"),
+    ],
+    ids=str,
+)
+def test_ingest_misused_says_why_in_one_line_and_exits_with_2(cstp: Cstp, words: list[str], names: str) -> None:
+    done = cstp("ingest", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("cstp: ")
+    assert done.err.count("\n") == 1
+    assert names in done.err
+    assert "cstp ingest --help" in done.err
+    assert not Path("data").exists()
+
+
+def test_ingest_embeds_with_the_model_that_ships_with_the_server(cstp: Cstp, adr: Callable[..., Path]) -> None:
+    adr("docs/a.md", "A")
+    assert cstp("ingest", "docs").code == 0
+    assert list(json.loads(cstp("status", "--json").out)["vectors"].values()) == [1]
+
+
+@pytest.mark.usefixtures("wordless")
+def test_show_prints_the_whole_record(cstp: Cstp) -> None:
+    file = write_lines("d.jsonl", FULL, {"id": "bare", "title": "Bare"})
+    cstp("ingest", "d.jsonl")
+    shown = json.loads(cstp("show", "d-1", "--json").out)
+    updated = shown.pop("updatedAt")
+    assert updated.endswith("Z")
+    assert shown == {
+        **FULL,
+        "status": "accepted",
+        "statusText": "Accepted",
+        "date": "2024-02-03T08:00:00Z",
+        "reasons": [{"type": "pattern", "text": None}, {"type": "analysis", "text": "measured"}],
+        "supersededBy": ["d-2"],
+        "source": str(file),
+    }
+    text = cstp("show", "d-1").out
+    assert text.startswith("id: d-1\ntitle: Use SQLite\n")
+    assert text.endswith("\n\nOne file.\nNo server.\n")
+    assert cstp("show", "bare").out.count("null") == 0
+
+
+@pytest.mark.usefixtures("wordless")
+def test_delete_removes_what_it_is_told_and_says_what_was_not_there(cstp: Cstp) -> None:
+    write_lines("d.jsonl", *({"id": id, "title": id} for id in "abc"))
+    cstp("ingest", "d.jsonl")
+    done = cstp("delete", "a", "b", "a")
+    assert (done.code, done.out, done.err) == (0, "deleted a\ndeleted b\n", "")
+    done = cstp("delete", "a", "c")
+    assert (done.code, done.out, done.err) == (1, "deleted c\n", "no record has the id a\n")
+    done = cstp("show", "c")
+    assert (done.code, done.out, done.err) == (1, "", "no record has the id c\n")
+
+
+@pytest.mark.parametrize("words", [("show", "x"), ("delete", "x"), ("reindex",)])
+def test_a_folder_without_records_is_told_and_not_made(cstp: Cstp, words: tuple[str, ...]) -> None:
+    done = cstp(*words, "--data-dir", "typo")
+    assert done.code == 2
+    assert done.err.startswith("cstp: typo holds no records")
+    assert not Path("typo").exists()
+
+
+def test_the_schema_is_json_schema_and_real_records_meet_it(cstp: Cstp) -> None:
+    done = cstp("schema", "decision")
+    assert done.code == 0
+    schema = json.loads(done.out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    assert set(schema["properties"]) == set(NAMES)
+    for record in (FULL, {"title": "t"}, {"title": "t", "superseded_by": None, "confidence": None}):
+        validator.validate(record)
+    for record in ({}, {"title": ""}, {"title": "t", "confidence": 1.5}, {"title": "t", "colour": "red"}):
+        assert not validator.is_valid(record)
+    assert cstp("schema", "poem").code == 2
+
+
+@pytest.mark.usefixtures("wordless")
+def test_what_the_schema_accepts_is_ingested_and_what_it_refuses_is_rejected(cstp: Cstp) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(cstp("schema", "decision").out))
+    records: list[dict[str, Any]] = [
+        FULL,
+        {"title": "t", "id": 5},
+        {"title": "t", "tags": "one"},
+        {"title": "t", "tags": ["a", "b"]},
+        {"title": "t", "reasons": [{"text": "no type"}]},
+        {"title": "t", "reasons": ["a", {"type": "b"}]},
+        {"title": "t" * 1001},
+        {"title": "line\nbreak"},
+        {"title": "t", "confidence": "0.5"},
+        {"title": "t", "confidence": 1},
+        {"title": "t", "sensitivity": "secret"},
+        {"title": "t", "superseded_by": "a", "supersededBy": "b"},
+        {"title": "t", "supersedes": [1, "two"]},
+    ]
+    for number, record in enumerate(records):
+        file = write_lines(f"{number}.jsonl", record)
+        rejected = summary(cstp("ingest", file, "--json", "--data-dir", f"data{number}"))["rejected"]
+        assert (not rejected) is validator.is_valid(record), (record, rejected)
+
+
+@pytest.mark.usefixtures("wordless")
+def test_status_tells_what_is_there_and_makes_nothing(cstp: Cstp, adr: Callable[..., Path]) -> None:
+    done = cstp("status", "--json", "--data-dir", "nothing")
+    found = json.loads(done.out)
+    assert (found["decisions"], found["liveTokens"], found["indexes"]) == (0, 0, "free")
+    assert not Path("nothing").exists()
+    adr("docs/a.md", "A")
+    cstp("ingest", "docs")
+    cstp("token", "create", "--agent", "me")
+    done = cstp("status")
+    assert done.code == 0
+    lines = dict(line.split(": ", 1) for line in done.out.splitlines())
+    assert lines["dataDir"] == str(Path("data").absolute())
+    assert (lines["decisions"], lines["vectors"], lines["liveTokens"], lines["indexes"]) == ("1", "none", "1", "free")
+
+
+def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_model_only(
+    cstp: Cstp, adr: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adr("docs/a.md", "A")
+    adr("docs/b.md", "B")
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
+    cstp("ingest", "docs")
+    done = cstp("reindex")
+    assert (done.code, done.out) == (0, "2 decisions indexed, 0 embedded anew, 0 vectors of other models removed\n")
+    monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
+    done = cstp("reindex")
+    assert (done.code, done.out) == (0, "2 decisions indexed, 2 embedded anew, 0 vectors of other models removed\n")
+    records = open_records(f"sqlite:///{Path('data/records.sqlite3').absolute()}")
+    (vectors,) = (c.vectors for c in records.changes(0, 1, next(iter(records.models()))))  # type: ignore[union-attr]
+    key = next(iter(records.changes(0, 1, None))).stored.key  # type: ignore[union-attr]
+    assert vectors is not None
+    records.put_vectors([(key, vectors[:, :4].copy())], "another-model")
+    assert records.models()["another-model"] == 1
+    assert cstp("reindex", "--keep-vectors").out.endswith(" 0 vectors of other models removed\n")
+    assert "another-model" in records.models()
+    assert cstp("reindex").out.endswith(" 1 vectors of other models removed\n")
+    assert list(records.models().values()) == [2]
+    records.close()

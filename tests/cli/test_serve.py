@@ -1,0 +1,238 @@
+"""`cstp serve`, `call` and `demo` as programs, over real sockets."""
+
+import json
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import httpx
+import pytest
+
+from cstp_server.cli.demo import sample_folder
+
+Cstp = Callable[..., Any]
+Serving = Callable[..., tuple[Any, str]]
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def token(cstp: Cstp) -> str:
+    text: str = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
+    return text
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_server_says_where_it_is_answers_and_ends_with_0_when_told_to(
+    serving: Serving, token: str, number: signal.Signals
+) -> None:
+    server, url = serving()
+    answer = httpx.get(f"{url}/healthz", timeout=10)
+    assert answer.status_code == 200
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))):  # an idle client does not hold it
+        began = monotonic()
+        done = server.end(number)
+    assert done.code == 0
+    assert monotonic() - began < 5
+    assert "Traceback" not in done.err
+    assert done.out == ""
+
+
+def test_a_server_without_tokens_says_how_to_make_one_and_takes_it_without_a_restart(
+    serving: Serving, cstp: Cstp
+) -> None:
+    server, url = serving()
+    assert server.line(r"nobody can call yet.*cstp token create")
+    token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
+    done = cstp("call", "cstp.whoami", "--url", url, "--token", token)
+    assert done.code == 0
+    assert json.loads(done.out)["agent"] == "me"
+
+
+@pytest.mark.usefixtures("wordless")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_a_server_that_others_reach_is_refused_without_a_token(cstp: Cstp, host: str) -> None:
+    done = cstp("serve", "--host", host, "--port", 0)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert host in done.err
+    assert "cstp token create" in done.err
+
+
+@pytest.mark.usefixtures("wordless")
+def test_a_busy_port_is_told_in_one_line(cstp: Cstp) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        done = cstp("serve", "--port", port)
+    assert (done.code, done.out) == (2, "")
+    assert str(port) in done.err
+    assert "--port" in done.err
+
+
+def test_a_folder_that_another_server_holds_is_told_by_serve_and_reindex(
+    serving: Serving, program: Start, token: str, cstp: Cstp, adr: Callable[..., Path]
+) -> None:
+    serving()
+    second = program("serve", "--port", 0, CSTP_EMBEDDING__MODEL="none").finish()
+    assert second.code == 1
+    assert "Traceback" not in second.err
+    assert "held by another" in second.err.splitlines()[-1]
+    assert "--data-dir" in second.err.splitlines()[-1]
+    done = cstp("reindex")
+    assert done.code == 1
+    assert "held by another" in done.err
+    assert "indexes: held by a server" in cstp("status").out
+
+
+@pytest.mark.parametrize(
+    ("environment", "names"),
+    [
+        ({"CSTP_EMBEDDING__MODEL": "magic"}, "embedding.model"),
+        ({"CSTP_VECTORS__URL": "somewhere"}, "vectors.url"),
+        ({"CSTP_LIMITS__DEFAULT": "lots"}, "limits.default"),
+        ({"CSTP_STORE__URL": "mysql://x"}, "records URL"),
+        ({"CSTP_SERVER__COLOUR": "red"}, "server.colour"),
+        ({"CSTP_SEVRER__PORT": "1"}, "CSTP_SEVRER__PORT"),
+    ],
+    ids=str,
+)
+def test_a_wrong_setting_is_told_in_one_line_with_exit_code_2(
+    program: Start, environment: dict[str, str], names: str
+) -> None:
+    done = program("serve", "--port", 0, **environment).finish()
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert names in done.err.splitlines()[-1]
+
+
+def test_call_prints_results_and_errors_and_its_exit_code_tells_them_apart(
+    serving: Serving, token: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch, adr: Callable[..., Path]
+) -> None:
+    _, url = serving()
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("CSTP_TOKEN", token)
+    monkeypatch.setenv("CSTP_URL", url)
+    for number in range(3):
+        adr(f"docs/{number}.md", f"Decision {number}")
+    cstp("ingest", "docs")
+    words = ["call", "cstp.queryDecisions", "query=decision", "limit:=2", 'filters:={"status": ["accepted"]}']
+
+    def found() -> Any:
+        done = cstp(*words, "--json")
+        assert done.code == 0
+        assert done.out.count("\n") == 1
+        return json.loads(done.out)
+
+    deadline = monotonic() + 5
+    while found()["total"] < 2 and monotonic() < deadline:
+        pass
+    assert found()["total"] == 2
+    assert {one["status"] for one in found()["decisions"]} == {"accepted"}
+    assert json.loads(cstp(*words).out)["query"] == "decision"
+
+    done = cstp("call", "cstp.queryDecisions", "limit:=2", "--json")
+    assert (done.code, json.loads(done.out)["code"]) == (1, -32602)
+    done = cstp("call", "cstp.queryDecisions", "limit:=2")
+    assert (done.code, done.out) == (1, "")
+    assert json.loads(done.err)["data"]["violations"][0]["field"] == "query"
+    done = cstp("call", "cstp.nothing", "--json")
+    assert (done.code, json.loads(done.out)["code"]) == (1, -32601)
+    done = cstp("call", "cstp.whoami", "--token", "cstp_no_no", "--json")
+    assert (done.code, json.loads(done.out)["code"]) == (1, -32001)
+    assert cstp("call", "cstp.whoami", "--url", f"{url}/cstp").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["cstp.whoami", "query"], "'query'"),
+        (["cstp.whoami", "=x"], "'=x'"),
+        (["cstp.whoami", "limit:=ten"], "limit"),
+        (["cstp.whoami", "limit:=NaN"], "limit"),
+        (["cstp.whoami", "a=1", "a:=1"], "a is given twice"),
+        (["cstp.whoami", "--timeout", "0"], "--timeout"),
+        (["cstp.whoami", "--url", "nonsense"], "--url"),
+        (["cstp.whoami", "--token", "naïve"], "--token"),
+        ([], "METHOD"),
+    ],
+    ids=str,
+)
+def test_a_call_that_cannot_be_made_is_told_in_one_line(
+    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str], names: str
+) -> None:
+    monkeypatch.setenv("CSTP_TOKEN", "cstp_a_b")
+    done = cstp("call", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert names in done.err
+
+
+def test_a_call_without_a_token_or_a_server_says_so(cstp: Cstp) -> None:
+    done = cstp("call", "cstp.whoami")
+    assert done.code == 2
+    assert "CSTP_TOKEN" in done.err
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    done = cstp("call", "cstp.whoami", "--token", "cstp_a_b", "--url", f"http://127.0.0.1:{port}")
+    assert (done.code, done.out) == (3, "")
+    assert "does not answer" in done.err
+
+
+def test_status_finds_the_server_of_its_settings(
+    serving: Serving, token: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = serving()
+    monkeypatch.setenv("CSTP_SERVER__PORT", url.rpartition(":")[2])
+    found = json.loads(cstp("status", "--json").out)
+    assert (found["server"], found["indexes"], found["liveTokens"]) == (f"alive on {url}", "held by a server", 1)
+
+
+def test_the_demo_serves_its_own_decisions_and_its_lines_work_when_pasted(program: Start) -> None:
+    if not list(sample_folder().glob("*.md")):
+        pytest.fail("the demo needs at least one decision in docs/decisions")
+    before = set(Path().iterdir())
+    demo = program("demo", "--port", 0, CSTP_STORE__URL="sqlite:////nowhere/at/all.sqlite3")
+    lines: dict[str, str] = {}
+    for line in demo.process.stdout:
+        first = line.split(" ", 1)[0]
+        if first in ("http", "curl"):
+            lines[first] = line.strip()
+        if len(lines) == 2:
+            break
+    assert set(lines) == {"http", "curl"}
+
+    curl = shlex.split(lines["curl"])
+    if shutil.which("curl"):
+        pasted = subprocess.run(lines["curl"], shell=True, capture_output=True, timeout=30, check=True)
+        reply = json.loads(pasted.stdout)
+    else:
+        headers = dict(curl[place + 1].split(": ", 1) for place, word in enumerate(curl) if word == "-H")
+        url = next(word for word in curl if word.startswith("http"))
+        reply = httpx.post(url, headers=headers, content=curl[curl.index("-d") + 1], timeout=30).json()
+    decisions = reply["result"]["decisions"]
+    assert decisions
+    assert all(one["title"] and one["distance"] is not None for one in decisions)
+
+    # what HTTPie makes of its line, which need not be installed here
+    _, post, url, *items = shlex.split(lines["http"])
+    assert post == "POST"
+    headers, body = {}, {}
+    for item in items:
+        name, separator, value = re.match(r"(\w+)(:=|=|:)(.*)", item, re.DOTALL).groups()  # type: ignore[union-attr]
+        if separator == ":":
+            headers[name] = value
+        else:
+            body[name] = json.loads(value) if separator == ":=" else value
+    reply = httpx.post(url, headers=headers, json=body, timeout=30).json()
+    assert reply["result"]["decisions"] == decisions
+
+    done = demo.end()
+    assert done.code == 0
+    assert "Traceback" not in done.err
+    assert set(Path().iterdir()) == before

@@ -1,0 +1,104 @@
+"""`cstp token`."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cstp = Callable[..., Any]
+
+
+def tokens(cstp: Cstp) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(cstp("token", "list", "--json").out)
+    return found
+
+
+def test_create_shows_the_secret_once_and_keeps_only_its_digest(cstp: Cstp) -> None:
+    done = cstp("token", "create", "--agent", "ada")
+    assert done.code == 0
+    secret = done.out.split()[0]
+    assert re.fullmatch(r"cstp_[0-9a-z]+_[0-9a-f]{64}", secret)
+    assert "not shown again" in done.out
+    assert Path("data/tokens.json").stat().st_mode & 0o777 == 0o600
+    assert secret.rpartition("_")[2] not in Path("data/tokens.json").read_text()
+    for listing in (cstp("token", "list"), cstp("token", "list", "--json")):
+        assert listing.code == 0
+        assert secret.rpartition("_")[2] not in listing.out
+        assert "digest" not in listing.out
+
+
+def test_quiet_prints_the_token_alone(cstp: Cstp) -> None:
+    for quiet in ("--quiet", "-q"):
+        done = cstp("token", "create", "--agent", f"ada{quiet}", quiet)
+        assert re.fullmatch(r"cstp_\w+\n", done.out)
+        assert done.err == ""
+
+
+def test_create_takes_scopes_expiry_clearance_and_projects(cstp: Cstp) -> None:
+    words = ["--scope", "read", "--scope", "write", "--expires", "2h", "--clearance", "sensitive"]
+    done = cstp("token", "create", "--agent", "ada", *words, "--project", "alpha", "--project", "beta", "--json")
+    made = json.loads(done.out)
+    assert made["token"].startswith(f"cstp_{made['id']}_")
+    assert (made["scopes"], made["clearance"], made["projects"]) == (["read", "write"], "sensitive", ["alpha", "beta"])
+    (listed,) = tokens(cstp)
+    assert listed == {name: value for name, value in made.items() if name != "token"}
+    assert listed["state"] == "live"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ([], "--agent"),
+        (["--agent", ""], "--agent"),
+        (["--agent", "a", "--scope", "root"], "--scope"),
+        (["--agent", "a", "--expires", "soon"], "--expires"),
+        (["--agent", "a", "--expires", "0d"], "--expires"),
+        (["--agent", "a", "--expires", "99999d"], "--expires"),
+        (["--agent", "a", "--clearance", "top"], "--clearance"),
+        (["--agent", "a", "--project", " "], "--project"),
+    ],
+    ids=str,
+)
+def test_a_token_that_cannot_be_made_is_refused_in_one_line(cstp: Cstp, words: list[str], names: str) -> None:
+    done = cstp("token", "create", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("cstp: ")
+    assert done.err.count("\n") == 1
+    assert names in done.err
+    assert tokens(cstp) == []
+
+
+def test_a_third_live_token_of_an_agent_is_refused_with_the_way_out(cstp: Cstp) -> None:
+    for _ in range(2):
+        assert cstp("token", "create", "--agent", "ada").code == 0
+    done = cstp("token", "create", "--agent", "ada")
+    assert done.code == 2
+    remedy = re.search(r"cstp (token revoke \w+)", done.err)
+    assert remedy
+    assert cstp(*remedy[1].split()).code == 0
+    assert cstp("token", "create", "--agent", "ada").code == 0
+
+
+def test_revoke_and_rotate(cstp: Cstp) -> None:
+    first = json.loads(cstp("token", "create", "--agent", "ada", "--project", "alpha", "--json").out)
+    second = json.loads(cstp("token", "rotate", first["id"], "--overlap", "1h", "--json").out)
+    assert second["id"] != first["id"]
+    assert [second[name] for name in ("agent", "scopes", "clearance", "projects")] == [
+        first[name] for name in ("agent", "scopes", "clearance", "projects")
+    ]
+    old, new = tokens(cstp)
+    assert (old["state"], new["state"]) == ("live", "live")
+    assert old["expires"] < first["expires"]
+    assert cstp("token", "revoke", first["id"]).out == f"revoked {first['id']} of ada\n"
+    assert [one["state"] for one in tokens(cstp)] == ["revoked", "live"]
+    for command in ("revoke", "rotate"):
+        done = cstp("token", command, "nobody")
+        assert done.code == 2
+        assert "cstp token list" in done.err
+
+
+def test_an_empty_list_says_how_to_make_one(cstp: Cstp) -> None:
+    assert "cstp token create" in cstp("token", "list").out

@@ -1,0 +1,107 @@
+"""A store of seeded vectors, and indexes over it that a test opens and closes as often as it likes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.following import Indexes, open_indexes
+from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry, Origin
+from cognition_engines.search import keyword_leg, semantic_leg
+
+EVERYTHING = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+
+
+@dataclass(frozen=True)
+class SeededEmbedder:
+    """Vectors from a digest of the model's name and the text."""
+
+    model: str = "seeded-a"
+    dim: int = 8
+    fails: bool = False
+
+    def embed_query(self, text: str) -> Any:
+        seed = int.from_bytes(sha256(f"{self.model} {text}".encode()).digest()[:8], "big")
+        vector = np.random.default_rng(seed).normal(size=self.dim)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+    def embed_text(self, text: str) -> Any:
+        if self.fails:
+            raise ComponentFailed("embedder", "cannot")
+        return self.embed_query(text)[None]
+
+
+@pytest.fixture
+def seeded() -> Callable[..., SeededEmbedder]:
+    return SeededEmbedder
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Iterator[Records]:
+    store = open_records(f"sqlite:///{tmp_path}/records.sqlite3")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def put(records: Records) -> Callable[..., None]:
+    """`put(embedder, "a", "b")`: records whose id is their title; `text` makes them new ones of the same id."""
+
+    def write(embedder: SeededEmbedder | None, *ids: str, text: str = "") -> None:
+        entries = []
+        for id in ids:
+            vectors = None if embedder is None else embedder.embed_text(f"{id}\n{text}")
+            entries.append(Entry(Decision(id, id, text), Origin("/x.md", 0, None, f"{id} {text}"), vectors))
+        records.put(entries, None if embedder is None else embedder.model)
+
+    return write
+
+
+@pytest.fixture
+def opened(records: Records, tmp_path: Path, wait_until: Callable[..., None]) -> Iterator[Callable[..., Indexes]]:
+    """`opened(embedder)`: indexes that have caught up; closed at the end, or earlier by the test."""
+    running: list[Indexes] = []
+
+    def start(embedder: SeededEmbedder | None, ready: bool = True, folder: Path = tmp_path / "indexes") -> Indexes:
+        indexes = open_indexes(folder, records, embedder, None)
+        indexes.start()
+        running.append(indexes)
+        if ready and indexes.vectors is not None:
+            wait_until(lambda: indexes.vectors is not None and indexes.vectors.state == "ready")
+        return indexes
+
+    yield start
+    for indexes in running:
+        if indexes.vectors is None or not indexes.vectors._stop.is_set():
+            indexes.close()
+
+
+@pytest.fixture
+def nearest() -> Callable[..., list[str]]:
+    """`nearest(indexes, vector, limit)`: ids by the semantic leg, whatever way it takes."""
+
+    def ids(indexes: Indexes, vector: Any, limit: int = 5) -> list[str]:
+        snapshot = indexes.snapshot
+        ranked = semantic_leg(snapshot, snapshot.mask(Filters(), EVERYTHING), vector, limit, indexes.vectors)
+        return [snapshot.ids[row] for row in ranked.rows.tolist()]
+
+    return ids
+
+
+@pytest.fixture
+def worded() -> Callable[..., list[str]]:
+    """`worded(indexes, query)`: ids by the keyword leg."""
+
+    def ids(indexes: Indexes, query: str, limit: int = 5) -> list[str]:
+        snapshot = indexes.snapshot
+        ranked = keyword_leg(snapshot, snapshot.mask(Filters(), EVERYTHING), query, limit, indexes.keywords)
+        return [snapshot.ids[row] for row in ranked.rows.tolist()]
+
+    return ids

@@ -1,0 +1,219 @@
+"""The indexes of one store: following, rebuilding, changing the model, closing."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.indexes.following import open_indexes
+from cognition_engines.records.store import Records, open_records
+
+
+@dataclass
+class Run:
+    """What the tests below need together."""
+
+    records: Records
+    put: Callable[..., None]
+    opened: Callable[..., Any]
+    seeded: Callable[..., Any]
+    nearest: Callable[..., list[str]]
+    worded: Callable[..., list[str]]
+    folder: Path
+
+    def finds(self, indexes: Any, id: str, text: str = "", model: str = "seeded-a") -> bool:
+        """Whether both legs have this record first."""
+        vector = self.seeded(model).embed_query(f"{id}\n{text}")
+        return self.nearest(indexes, vector, 1) == [id] and id in self.worded(indexes, f"{id} {text}", 9)
+
+
+@pytest.fixture
+def run(records, put, opened, seeded, nearest, worded, tmp_path) -> Run:  # type: ignore[no-untyped-def]
+    return Run(records, put, opened, seeded, nearest, worded, tmp_path / "indexes")
+
+
+NAMES = ("otter", "falcon", "gecko", "heron", "lynx", "marten")
+
+
+def test_what_is_written_changed_and_deleted_is_followed(run: Run, wait_until: Callable[..., None]) -> None:
+    model = run.seeded()
+    run.put(model, *NAMES)
+    indexes = run.opened(model)
+    assert all(run.finds(indexes, name) for name in NAMES)
+    run.put(model, "otter", text="changed")
+    run.put(model, "newcomer")
+    run.records.delete(["lynx"])
+    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq(), 2)
+    assert run.finds(indexes, "otter", "changed")
+    assert run.finds(indexes, "newcomer")
+    assert run.worded(indexes, "lynx") == []
+    assert "lynx" not in run.nearest(indexes, model.embed_query("lynx\n"), 50)
+    wait_until(lambda: indexes.vectors.state == "ready")
+    assert len(indexes.vectors.nearest(model.embed_query("lynx\n"), 50)) == len(NAMES)
+
+
+def test_a_clean_close_is_trusted_by_the_next_start(run: Run) -> None:
+    run.put(run.seeded(), *NAMES)
+    run.opened(run.seeded()).close()
+    assert (run.folder / "chroma.clean.json").exists()
+    indexes = run.opened(run.seeded())
+    assert not (run.folder / "chroma.clean.json").exists()
+    assert not (run.folder / "chroma-2").exists()
+    assert indexes.keywords.set_aside is None
+    assert all(run.finds(indexes, name) for name in NAMES)
+
+
+def test_without_the_mark_of_a_clean_close_the_neighbours_are_built_anew(run: Run) -> None:
+    run.put(run.seeded(), *NAMES)
+    run.opened(run.seeded()).close()
+    (run.folder / "chroma.clean.json").unlink()
+    indexes = run.opened(run.seeded(), ready=False)
+    assert all(run.finds(indexes, name) for name in NAMES), "answers are exact from the first moment"
+    assert indexes.vectors.wait_until_ready()
+    assert (run.folder / "chroma-2").is_dir()
+    assert len(indexes.vectors.nearest(run.seeded().embed_query("x"), 50)) == len(NAMES)
+
+
+def noise(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    random = Random(1)
+    for place in range(0, len(content), 97):
+        content[place] = random.randrange(256)
+    path.write_bytes(bytes(content))  # the size stays
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.parametrize("spoil", [noise, truncated])
+@pytest.mark.parametrize("what", ["sqlite3", "bin"])
+def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
+    run: Run, wait_until: Callable[..., None], spoil: Callable[[Path], None], what: str
+) -> None:
+    run.put(run.seeded(), *NAMES)
+    run.put(run.seeded(), *(f"d-{n}" for n in range(1200)))
+    run.opened(run.seeded()).close()
+    files = list((run.folder / "chroma-1").rglob(f"*.{what}"))
+    assert files
+    for file in files:
+        spoil(file)
+    indexes = run.opened(run.seeded(), ready=False)
+    vectors = indexes.vectors
+    assert all(run.finds(indexes, name) for name in NAMES)
+    # a search may be what finds the damage: it is answered exactly, and the index built anew
+    vectors.nearest(run.seeded().embed_query("x"), 50)
+    assert all(run.finds(indexes, name) for name in NAMES)
+
+    def whole() -> bool:
+        found = vectors.nearest(run.seeded().embed_query("otter\n"), 2000)
+        return vectors.state == "ready" and found is not None and len(found) == 1200 + len(NAMES)
+
+    wait_until(whole, 20)
+    assert (run.folder / "chroma-2").is_dir()
+    assert all(run.finds(indexes, name) for name in NAMES)
+
+
+def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tmp_path: Path) -> None:
+    model = run.seeded()
+    run.put(model, "otter", "falcon")
+    backup = tmp_path / "backup.sqlite3"
+    with sqlite3.connect(tmp_path / "records.sqlite3") as source, sqlite3.connect(backup) as target:
+        source.backup(target)
+    source.close()
+    target.close()
+    run.put(model, "otter", text="later")
+    run.put(model, "gecko")
+    run.opened(model).close()
+    older = open_records(f"sqlite:///{backup}")
+    assert older.store_id == run.records.store_id
+    indexes = open_indexes(run.folder, older, model, None)
+    indexes.start()
+    try:
+        assert indexes.vectors is not None
+        assert indexes.vectors.wait_until_ready()
+        assert run.finds(indexes, "otter")
+        assert run.worded(indexes, "gecko") == run.worded(indexes, "later") == []
+        assert indexes.keywords.count == 2
+        assert len(indexes.vectors.nearest(model.embed_query("x"), 9)) == 2  # type: ignore[arg-type]
+    finally:
+        indexes.close()
+        older.close()
+
+
+def test_another_model_embeds_what_is_there_and_never_meets_the_vectors_of_the_first(
+    run: Run, wait_until: Callable[..., None]
+) -> None:
+    first, second = run.seeded("seeded-a", 8), run.seeded("seeded-b", 4)
+    run.put(first, *NAMES)
+    run.opened(first).close()
+    indexes = run.opened(second, ready=False)
+    assert indexes.snapshot.vectors.shape[1] == 4
+    wait_until(lambda: run.records.models() == {"seeded-a": 6, "seeded-b": 6})
+    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq() and indexes.vectors.state == "ready")
+    assert indexes.snapshot.vectors.shape == (6, 4)
+    for name in NAMES:
+        vector = second.embed_query(f"{name}\n")
+        assert run.nearest(indexes, vector, 1) == [name]
+        assert len(indexes.vectors.nearest(vector, 50)) == 6
+        assert run.worded(indexes, name) == [name]
+    indexes.close()
+    again = run.opened(first, ready=False)
+    assert again.snapshot.vectors.shape == (6, 8)
+    assert all(run.finds(again, name) for name in NAMES)
+
+
+def test_what_was_written_without_vectors_is_embedded_by_a_server_that_has_a_model(
+    run: Run, wait_until: Callable[..., None]
+) -> None:
+    run.put(None, "otter")
+    indexes = run.opened(run.seeded())
+    wait_until(lambda: run.records.models() == {"seeded-a": 1})
+    run.put(None, *NAMES[1:])
+    wait_until(lambda: run.records.models() == {"seeded-a": 6}, 5)
+    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq())
+    assert all(run.finds(indexes, name) for name in NAMES)
+
+
+def test_a_model_that_fails_leaves_the_words(run: Run) -> None:
+    run.put(None, *NAMES)
+    indexes = run.opened(run.seeded(fails=True), ready=False)
+    assert run.worded(indexes, "otter") == ["otter"]
+    assert run.records.models() == {}
+
+
+def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Callable[..., None]) -> None:
+    run.put(None, "otter")
+    indexes = run.opened(None)
+    assert indexes.vectors is None
+    assert run.worded(indexes, "otter") == ["otter"]
+    run.put(None, "falcon")
+    wait_until(lambda: run.worded(indexes, "falcon") == ["falcon"], 2)
+
+
+def test_a_damaged_keyword_index_is_set_aside_and_built_anew(run: Run) -> None:
+    run.put(run.seeded(), *NAMES)
+    run.opened(run.seeded()).close()
+    for file in (run.folder / "keywords").glob("*.idx"):
+        noise(file)
+    indexes = run.opened(run.seeded())
+    assert indexes.keywords.set_aside is not None
+    assert all(run.finds(indexes, name) for name in NAMES)
+
+
+def test_an_address_of_a_chroma_server_that_is_none_is_refused_at_once_and_the_folder_is_free(run: Run) -> None:
+    with pytest.raises(ConfigurationError, match=r"vectors\.url"):
+        open_indexes(run.folder, run.records, run.seeded(), "chroma without a scheme")
+    run.opened(run.seeded())
+
+
+def test_closing_before_and_after_starting_is_quiet(run: Run) -> None:
+    indexes = open_indexes(run.folder, run.records, run.seeded(), None)
+    indexes.close()
+    run.opened(run.seeded(), ready=False).close()
+    run.opened(run.seeded()).close()

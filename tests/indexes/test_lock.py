@@ -1,0 +1,80 @@
+"""One process holds a folder of indexes; its end, however it comes, frees the folder."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ComponentFailed, FolderInUse
+from cognition_engines.indexes.following import open_indexes
+from cognition_engines.indexes.lock import FolderLock, is_held
+from cognition_engines.records.store import Records
+
+HOLDER = """
+import sys, pathlib
+from cognition_engines.indexes.lock import FolderLock
+lock = FolderLock(pathlib.Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_taker_is_told_what_to_do(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path / "deep/indexes")
+    with pytest.raises(FolderInUse) as refused:
+        FolderLock(tmp_path / "deep/indexes")
+    assert str(tmp_path / "deep/indexes") in str(refused.value)
+    assert "cstp serve" in str(refused.value)
+    assert "--data-dir" in str(refused.value)
+    lock.close()
+    FolderLock(tmp_path / "deep/indexes").close()
+
+
+def test_looking_at_a_lock_neither_takes_nor_makes_it(tmp_path: Path) -> None:
+    folder = tmp_path / "indexes"
+    assert not is_held(folder)
+    assert not folder.exists()
+    lock = FolderLock(folder)
+    assert is_held(folder)
+    assert is_held(folder)
+    lock.close()
+    assert not is_held(folder)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+def test_the_lock_of_a_process_that_is_killed_is_free(tmp_path: Path, end: signal.Signals) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(FolderInUse):
+            FolderLock(tmp_path)
+        process.send_signal(end)
+        process.wait(10)
+    FolderLock(tmp_path).close()
+
+
+def test_indexes_hold_their_folder_until_they_are_closed(
+    opened: Callable[..., Any], seeded: Callable[..., Any], records: Records, tmp_path: Path
+) -> None:
+    indexes = opened(seeded())
+    with pytest.raises(FolderInUse):
+        open_indexes(tmp_path / "indexes", records, seeded(), None)
+    opened(seeded(), folder=tmp_path / "another")
+    indexes.close()
+    opened(seeded())
+
+
+def test_indexes_that_cannot_be_opened_leave_the_folder_free(
+    records: Records, seeded: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "indexes").mkdir()
+    (tmp_path / "indexes/keywords").write_text("a file where a folder belongs")
+    with pytest.raises(Exception, match="cannot be made") as refused:
+        open_indexes(tmp_path / "indexes", records, seeded(), None)
+    assert not isinstance(refused.value, ComponentFailed)
+    FolderLock(tmp_path / "indexes").close()

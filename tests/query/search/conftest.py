@@ -1,0 +1,165 @@
+"""A store with its indexes, followed by hand, and the expected answers beside it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.indexes.columns import Columns, Snapshot
+from cognition_engines.indexes.following import searchable_text
+from cognition_engines.indexes.keywords import KeywordIndex
+from cognition_engines.models import Filters, Viewer
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Upsert
+from cognition_engines.search import CANDIDATES, fuse, keyword_leg, semantic_leg
+
+MODEL = "seeded-8"
+
+
+@dataclass
+class Words:
+    """The real keyword index, with a note of which way it was asked."""
+
+    index: KeywordIndex
+    asked: list[str]
+
+    def search(self, query: str, limit: int) -> Any:
+        self.asked.append("search")
+        return self.index.search(query, limit)
+
+    def search_among(self, query: str, keys: Sequence[int]) -> Any:
+        self.asked.append("among")
+        return self.index.search_among(query, keys)
+
+
+@dataclass
+class World:
+    """A store with its indexes, followed by hand, and the reference beside it."""
+
+    kit: ModuleType
+    records: Records
+    columns: Columns
+    words: Words
+    known: dict[str, Any]
+
+    @property
+    def reference(self) -> Any:
+        return self.kit.Reference(self.known)
+
+    def put(self, *known: Any) -> None:
+        self.kit.put(self.records, known)
+        self.known |= {one.decision.id: one for one in known}
+
+    def delete(self, *ids: str) -> None:
+        self.records.delete(ids)
+        for id in ids:
+            del self.known[id]
+
+    def follow(self) -> Snapshot:
+        while changes := self.records.changes(self.columns.seq, 700, MODEL):
+            texts = [(c.stored.key, searchable_text(c.stored.decision)) for c in changes if isinstance(c, Upsert)]
+            self.words.index.apply(texts, [c.key for c in changes if not isinstance(c, Upsert)], changes[-1].seq)
+            self.columns.apply(changes)
+        return self.columns.publish()
+
+    def semantic(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, vector: Any, limit: int) -> Any:
+        ranked = semantic_leg(snapshot, snapshot.mask(filters, viewer), vector, limit, None)
+        return named(snapshot, ranked)
+
+    def keyword(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, limit: int) -> Any:
+        return named(snapshot, keyword_leg(snapshot, snapshot.mask(filters, viewer), query, limit, self.words))
+
+    def bm25(self, snapshot: Snapshot, query: str) -> dict[str, float]:
+        """The score of every record that has a word of the query."""
+        keys = snapshot.keys[snapshot.alive].tolist()
+        ids = {int(snapshot.keys[row]): snapshot.ids[row] for row in np.flatnonzero(snapshot.alive)}
+        found, scores = self.words.index.search_among(query, keys)
+        return {ids[key]: float(score) for key, score in zip(found.tolist(), scores.tolist(), strict=True)}
+
+    def expected_words(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, limit: int) -> Any:
+        allowed = {one.decision.id for one in self.reference.matching(filters, viewer)}
+        return self.kit.best([pair for pair in self.bm25(snapshot, query).items() if pair[0] in allowed], limit)
+
+    def hybrid(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int) -> Any:
+        mask = snapshot.mask(filters, viewer)
+        words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words)
+        meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None)
+        return named(snapshot, fuse(snapshot, meaning, words, query, vector, self.words, limit))
+
+    def expected_hybrid(
+        self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int
+    ) -> Any:
+        """The definition: union of both top lists, what is missing computed, min-max over the union, half and half."""
+        words = self.expected_words(snapshot, filters, viewer, query, CANDIDATES)
+        meaning = self.reference.semantic(filters, viewer, vector, CANDIDATES)
+        if not words:
+            return [id for id, _ in meaning[:limit]]
+        union = sorted({id for id, _ in (*words, *meaning)})
+        bm25 = self.bm25(snapshot, query)
+        cosine = {id: self.reference.cosine(self.known[id], vector) for id in union}
+        lowest = min((value for value in cosine.values() if value is not None), default=0.0)
+        by_meaning = scaled({id: lowest if value is None else value for id, value in cosine.items()})
+        by_words = scaled({id: bm25.get(id, 0.0) for id in union})
+        return [
+            id
+            for id, _ in self.kit.best(
+                [(id, round(0.5 * by_meaning[id] + 0.5 * by_words[id], 9)) for id in union], limit
+            )
+        ]
+
+    def named(self, snapshot: Snapshot, ranked: Any) -> list[tuple[str, float]]:
+        return named(snapshot, ranked)
+
+
+def scaled(scores: dict[str, float]) -> dict[str, float]:
+    low, high = min(scores.values()), max(scores.values())
+    return {id: 1.0 if high == low else (score - low) / (high - low) for id, score in scores.items()}
+
+
+def named(snapshot: Snapshot, ranked: Any) -> list[tuple[str, float]]:
+    return [
+        (snapshot.ids[row], float(score))
+        for row, score in zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True)
+    ]
+
+
+def open_world(kit: ModuleType, folder: Path) -> World:
+    records = open_records(f"sqlite:///{folder}/records.sqlite3")
+    words = KeywordIndex.open(folder / "keywords", records.store_id)
+    return World(kit, records, Columns(kit.DIM), Words(words, []), {})
+
+
+@pytest.fixture(scope="session")
+def new_world(kit: ModuleType) -> Callable[[Path], World]:
+    """`new_world(folder)`: an empty one."""
+    return lambda folder: open_world(kit, folder)
+
+
+@pytest.fixture
+def world(kit: ModuleType, tmp_path: Path) -> Iterator[World]:
+    opened = open_world(kit, tmp_path)
+    yield opened
+    opened.words.index.close()
+    opened.records.close()
+
+
+@pytest.fixture(scope="module")
+def mixed(kit: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """1,500 random records, more than the keyword leg asks for one by one; a fifth changed, a fifth deleted."""
+    opened = open_world(kit, tmp_path_factory.mktemp("mixed"))
+    random = Random(11)
+    opened.put(*(kit.Known(kit.random_decision(random, n), kit.random_vectors(random)) for n in range(1500)))
+    opened.follow()
+    for one in random.sample(sorted(opened.known), 300):
+        changed = replace(kit.random_decision(random, 0), id=one)
+        opened.put(kit.Known(changed, kit.random_vectors(random)))
+    opened.delete(*random.sample(sorted(opened.known), 300))
+    opened.follow()
+    yield opened
+    opened.words.index.close()
+    opened.records.close()

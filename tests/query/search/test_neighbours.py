@@ -1,0 +1,149 @@
+"""Large collections: when the neighbour index is asked, and that the answers stay those of the reference."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.chroma import ChromaIndex, open_folder
+from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.search import semantic_leg
+
+MODEL = "seeded-8"
+FEW = 2  # results for which 32,000 windows of 4,000 records are enough to make the neighbour index worth a call
+ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
+
+
+World = Any  # the one of conftest.py
+
+
+@dataclass
+class Neighbours:
+    """The real neighbour index, with a note of how much it was asked for."""
+
+    index: ChromaIndex
+    asked: list[int]
+
+    @property
+    def seq(self) -> int:
+        return self.index.seq
+
+    def nearest(self, vector: Any, limit: int) -> Any:
+        self.asked.append(limit)
+        return self.index.nearest(vector, limit)
+
+
+def names(found: Sequence[tuple[str, float]]) -> list[str]:
+    return [id for id, _ in found]
+
+
+def same_scores(found: Sequence[tuple[str, float]], expected: Sequence[tuple[str, float]]) -> bool:
+    return names(found) == names(expected) and np.allclose([s for _, s in found], [s for _, s in expected], atol=2e-6)
+
+
+@pytest.fixture(scope="module")
+def large(
+    kit: ModuleType, new_world: Callable[[Path], World], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[World, Neighbours]]:
+    """32,000 windows of 4,000 records in clusters, in a real Chroma index that lacks the last few changes."""
+    folder = tmp_path_factory.mktemp("large")
+    opened = new_world(folder)
+    random = np.random.default_rng(4)
+    centres = random.normal(size=(300, kit.DIM))
+    known = []
+    for number in range(4000):
+        around = centres[number % 300] + 0.3 * random.normal(size=(8, kit.DIM))
+        category = f"c-{number % 1000}" if number % 2 else "half"
+        known.append(kit.Known(Decision(f"d-{number:04}", "x", category=category), kit.unit(around)))
+    opened.put(*known)
+    index = open_folder(folder / "chroma", "decisions-large", opened.records.store_id, opened.records.last_seq())
+    while changes := opened.records.changes(index.seq, 1000, MODEL):
+        index.apply(changes)
+    opened.put(*(replace(one, vectors=-one.vectors) for one in known[:40]))
+    opened.put(kit.Known(Decision("late", "x", category="half"), kit.unit(centres[7])))
+    opened.delete(*[f"d-{number:04}" for number in range(100, 140)])
+    opened.follow()
+    yield opened, Neighbours(index, [])
+    index.close()
+    opened.words.index.close()
+    opened.records.close()
+
+
+@pytest.mark.parametrize(
+    ("filters", "asks"),
+    [(Filters(), True), (Filters(category="half"), True), (Filters(category="c-7"), False)],
+    ids=["all match", "half match", "few match"],
+)
+def test_many_matches_ask_the_neighbour_index_and_few_are_ranked_exactly(
+    large: tuple[World, Neighbours], filters: Filters, asks: bool
+) -> None:
+    world, neighbours = large
+    snapshot = world.columns.snapshot
+    mask = snapshot.mask(filters, ALL)
+    random = np.random.default_rng(9)
+    hits = 0
+    for _ in range(20):
+        vector = world.kit.unit(random.normal(size=world.kit.DIM))[0]
+        neighbours.asked.clear()
+        found = world.named(snapshot, semantic_leg(snapshot, mask, vector, FEW, neighbours))
+        expected = world.reference.semantic(filters, ALL, vector, FEW)
+        assert bool(neighbours.asked) is asks
+        assert len(found) == len(expected) == len(set(names(found)))
+        for id, score in found:
+            assert world.kit.meets(world.known[id].decision, filters)
+            assert score == pytest.approx(world.reference.cosine(world.known[id], vector), abs=2e-6)
+        assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
+        hits += len(set(names(found)) & set(names(expected)))
+        assert asks or same_scores(found, expected)
+    assert hits >= 0.9 * 20 * len(expected)
+
+
+def test_what_the_neighbour_index_has_not_seen_is_ranked_all_the_same(large: tuple[World, Neighbours]) -> None:
+    world, neighbours = large
+    snapshot = world.columns.snapshot
+    mask = snapshot.mask(Filters(), ALL)
+    late = world.known["late"].vectors[0]
+    neighbours.asked.clear()
+    found = names(world.named(snapshot, semantic_leg(snapshot, mask, late, FEW, neighbours)))
+    assert neighbours.asked
+    assert found[0] == "late"
+    turned = world.known["d-0000"].vectors[0]
+    assert names(world.named(snapshot, semantic_leg(snapshot, mask, turned, FEW, neighbours)))[0] == "d-0000"
+    assert not any(f"d-{number:04}" in found for number in range(100, 140))
+
+
+def test_a_neighbour_index_that_is_lost_leaves_the_exact_answer(large: tuple[World, Neighbours]) -> None:
+    world, neighbours = large
+
+    @dataclass
+    class Lost:
+        seq: int
+
+        def nearest(self, vector: Any, limit: int) -> None:
+            return None
+
+    snapshot = world.columns.snapshot
+    vector = world.kit.unit([1, 0, 0, 1, 0, 0, 0, 1])[0]
+    found = semantic_leg(snapshot, snapshot.mask(Filters(), ALL), vector, FEW, Lost(neighbours.seq))
+    assert same_scores(world.named(snapshot, found), world.reference.semantic(Filters(), ALL, vector, FEW))
+
+
+def test_a_neighbour_server_that_fails_is_told_not_hidden(large: tuple[World, Neighbours]) -> None:
+    world, neighbours = large
+
+    @dataclass
+    class Down:
+        seq: int
+
+        def nearest(self, vector: Any, limit: int) -> Any:
+            raise ComponentFailed("vectors", "down")
+
+    snapshot = world.columns.snapshot
+    with pytest.raises(ComponentFailed):
+        semantic_leg(snapshot, snapshot.mask(Filters(), ALL), world.kit.unit([1] * 8)[0], FEW, Down(neighbours.seq))

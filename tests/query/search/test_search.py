@@ -1,0 +1,227 @@
+"""Masks, the two legs and their fusion against a reference that ranks record by record."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.search import FEW_ROWS, cosines, distances
+
+FEW = 2  # results for which 32,000 windows of 4,000 records are enough to make the neighbour index worth a call
+ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
+
+
+World = Any  # the one of conftest.py
+
+
+def names(found: Sequence[tuple[str, float]]) -> list[str]:
+    return [id for id, _ in found]
+
+
+def same_scores(found: Sequence[tuple[str, float]], expected: Sequence[tuple[str, float]]) -> bool:
+    return names(found) == names(expected) and np.allclose([s for _, s in found], [s for _, s in expected], atol=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_mode_equals_the_reference_under_random_filters(mixed: World, seed: int) -> None:
+    random = Random(seed)
+    kit, snapshot = mixed.kit, mixed.columns.snapshot
+    filters, viewer = kit.random_filters(random), kit.random_viewer(random)
+    if seed % 3 == 0:
+        filters, viewer = Filters(), ALL
+    vector = kit.unit([random.randrange(-3, 4) or 1 for _ in range(kit.DIM)])[0]
+    query, limit = random.choice(QUERIES), random.choice([1, 3, 10, 50])
+
+    expected = mixed.reference.semantic(filters, viewer, vector, limit)
+    assert same_scores(mixed.semantic(snapshot, filters, viewer, vector, limit), expected)
+
+    expected = mixed.expected_words(snapshot, filters, viewer, query, limit)
+    assert same_scores(mixed.keyword(snapshot, filters, viewer, query, limit), expected)
+
+    expected = mixed.expected_hybrid(snapshot, filters, viewer, query, vector, limit)
+    assert names(mixed.hybrid(snapshot, filters, viewer, query, vector, limit)) == expected
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World, seed: int) -> None:
+    random = Random(1000 + seed)
+    filters, viewer = mixed.kit.random_filters(random), mixed.kit.random_viewer(random)
+    snapshot = mixed.columns.snapshot
+    found = [snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(filters, viewer))]
+    assert len(found) == len(set(found))
+    assert set(found) == {one.decision.id for one in mixed.reference.matching(filters, viewer)}
+
+
+def test_the_keyword_leg_asks_few_rows_one_by_one_and_many_by_over_fetching(mixed: World) -> None:
+    snapshot = mixed.columns.snapshot
+    few = Filters(category="team", stakes=("high",))
+    assert 0 < len(mixed.reference.matching(few, ALL)) <= FEW_ROWS < len(mixed.reference.matching(Filters(), ALL))
+    for filters, way in ((few, {"among"}), (Filters(), {"search"})):
+        mixed.words.asked.clear()
+        mixed.keyword(snapshot, filters, ALL, "database", 10)
+        assert set(mixed.words.asked) == way
+
+
+def test_equal_texts_and_equal_vectors_come_in_the_order_of_their_ids_also_where_the_limit_cuts(world: World) -> None:
+    kit = world.kit
+    ids = [f"d-{number:04}" for number in range(900)]
+    Random(3).shuffle(ids)
+    vector = kit.unit([1, 2, 0, 0, 0, 0, 0, 1])
+    world.put(*(kit.Known(Decision(id, "one queue", "of many"), vector) for id in ids))
+    snapshot = world.follow()
+    for limit in (1, 7, 50):
+        expected = sorted(ids)[:limit]
+        assert names(world.semantic(snapshot, Filters(), ALL, vector[0], limit)) == expected
+        assert names(world.keyword(snapshot, Filters(), ALL, "queue", limit)) == expected
+        assert names(world.hybrid(snapshot, Filters(), ALL, "queue", vector[0], limit)) == expected
+
+
+def test_a_better_record_keeps_its_place_before_a_tie_that_the_limit_cuts(world: World) -> None:
+    kit = world.kit
+    same = kit.unit([1, 1, 0, 0, 0, 0, 0, 0])
+    world.put(*(kit.Known(Decision(f"d-{n}", "queue", "and more words here"), same) for n in range(9)))
+    world.put(kit.Known(Decision("z-best", "queue", ""), kit.unit([1, 0, 0, 0, 0, 0, 0, 0])))
+    snapshot = world.follow()
+    vector = kit.unit([1, 0, 0, 0, 0, 0, 0, 0])[0]
+    for found in (
+        world.semantic(snapshot, Filters(), ALL, vector, 3),
+        world.keyword(snapshot, Filters(), ALL, "queue", 3),
+        world.hybrid(snapshot, Filters(), ALL, "queue", vector, 3),
+    ):
+        assert names(found) == ["z-best", "d-0", "d-1"]
+
+
+def test_a_record_counts_with_its_best_window(world: World) -> None:
+    kit = world.kit
+    world.put(
+        kit.Known(Decision("many", "a"), kit.unit([[-1, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]])),
+        kit.Known(Decision("one", "a"), kit.unit([1, 1, 0, 0, 0, 0, 0, 0])),
+        kit.Known(Decision("none", "a"), None),
+    )
+    snapshot = world.follow()
+    vector = kit.unit([1, 0, 0, 0, 0, 0, 0, 0])[0]
+    found = world.semantic(snapshot, Filters(), ALL, vector, 5)
+    assert found == [("many", 1.0), ("one", pytest.approx(0.707107))]
+    rows = np.arange(3)
+    by_id = dict(zip([snapshot.ids[row] for row in rows], distances(snapshot, rows, vector), strict=True))
+    assert by_id == {"many": 0.0, "one": pytest.approx(0.292893), "none": None}
+
+
+def test_an_opposite_vector_is_at_distance_two(world: World) -> None:
+    kit = world.kit
+    world.put(kit.Known(Decision("far", "a"), kit.unit([0, 0, 0, 0, 0, 0, 0, 1])))
+    snapshot = world.follow()
+    assert distances(snapshot, np.array([0]), kit.unit([0, 0, 0, 0, 0, 0, 0, -1])[0]) == [2.0]
+
+
+def test_records_without_vectors_are_found_by_their_words_in_hybrid_mode(world: World) -> None:
+    kit = world.kit
+    world.put(
+        kit.Known(Decision("words-only", "quokka quokka"), None),
+        kit.Known(Decision("both", "quokka and other things of which there are many"), kit.unit([1] * 8)),
+        kit.Known(Decision("meaning-only", "something"), kit.unit([1, 1, 1, 1, 1, 1, 1, 0])),
+    )
+    snapshot = world.follow()
+    vector = kit.unit([1] * 8)[0]
+    found = names(world.hybrid(snapshot, Filters(), ALL, "quokka", vector, 10))
+    assert sorted(found) == ["both", "meaning-only", "words-only"]
+    assert found == world.expected_hybrid(snapshot, Filters(), ALL, "quokka", vector, 10)
+
+
+def test_hybrid_scales_over_the_union_of_both_top_lists(world: World) -> None:
+    kit = world.kit
+    random = Random(5)
+    for number in range(400):
+        vectors = kit.unit([random.gauss(0, 1) for _ in range(8)])
+        text = " ".join(random.choices(kit.WORDS, k=random.randrange(12)))
+        world.put(kit.Known(Decision(f"d-{number:03}", text or "x"), vectors))
+    snapshot = world.follow()
+    for number in range(20):
+        vector = kit.unit([random.gauss(0, 1) for _ in range(8)])[0]
+        query = " ".join(random.choices(kit.WORDS, k=3))
+        expected = world.expected_hybrid(snapshot, Filters(), ALL, query, vector, 50)
+        assert names(world.hybrid(snapshot, Filters(), ALL, query, vector, 50)) == expected, number
+
+
+def test_a_changed_record_is_found_by_its_new_words_vectors_and_fields_only(world: World) -> None:
+    kit = world.kit
+    old, new = kit.unit([1, 0, 0, 0, 0, 0, 0, 0]), kit.unit([0, 1, 0, 0, 0, 0, 0, 0])
+    world.put(kit.Known(Decision("d", "quokka", category="old"), old))
+    world.follow()
+    world.put(kit.Known(Decision("d", "wombat", category="new"), new))
+    snapshot = world.follow()
+    assert world.keyword(snapshot, Filters(), ALL, "quokka", 5) == []
+    assert names(world.keyword(snapshot, Filters(), ALL, "wombat", 5)) == ["d"]
+    assert world.semantic(snapshot, Filters(category="old"), ALL, old[0], 5) == []
+    assert world.semantic(snapshot, Filters(category="new"), ALL, new[0], 5) == [("d", 1.0)]
+    assert world.semantic(snapshot, Filters(), ALL, old[0], 5) == [("d", 0.0)]
+
+
+def test_a_deleted_record_is_found_by_nothing(world: World) -> None:
+    kit = world.kit
+    vector = kit.unit([1, 0, 0, 0, 0, 0, 0, 0])
+    world.put(*(kit.Known(Decision(id, "quokka"), vector) for id in ("a", "b")))
+    world.follow()
+    world.delete("a")
+    snapshot = world.follow()
+    assert names(world.keyword(snapshot, Filters(), ALL, "quokka", 5)) == ["b"]
+    assert names(world.semantic(snapshot, Filters(), ALL, vector[0], 5)) == ["b"]
+    assert names(world.hybrid(snapshot, Filters(), ALL, "quokka", vector[0], 5)) == ["b"]
+
+
+def test_a_snapshot_stays_as_it_was_while_records_change_go_and_are_compacted(world: World) -> None:
+    kit = world.kit
+    random = Random(8)
+
+    def fresh(number: int) -> Any:
+        decision = replace(kit.random_decision(random, 0), id=f"d-{number:05}")
+        return kit.Known(decision, kit.unit([random.gauss(0, 1) for _ in range(8)]))
+
+    world.put(*(fresh(number) for number in range(3000)))
+    before = world.follow()
+    old = kit.Reference(dict(world.known))
+    vector = kit.unit([1] * 8)[0]
+    expected = old.semantic(Filters(), ALL, vector, 50)
+    for step in range(4):
+        world.put(*(fresh(number) for number in range(step * 500, step * 500 + 500)))
+        world.delete(*[f"d-{number:05}" for number in range(2500 + step * 100, 2600 + step * 100)])
+        after = world.follow()
+        assert same_scores(world.semantic(before, Filters(), ALL, vector, 50), expected)
+        now = world.reference.semantic(Filters(), ALL, vector, 50)
+        assert same_scores(world.semantic(after, Filters(), ALL, vector, 50), now)
+    assert len(after.keys) < 3000, "2,400 dead rows should have been compacted away"
+    assert int(after.alive.sum()) == len(world.known) == 2600
+
+
+def test_the_rows_of_a_snapshot_do_not_change_what_an_equal_vector_scores(mixed: World) -> None:
+    snapshot = mixed.columns.snapshot
+    vector = mixed.kit.unit([2, 1, 0, -1, 0, 1, 3, 1])[0]
+    rows = np.flatnonzero(snapshot.alive & (snapshot.counts == 1))
+    scores: dict[bytes, set[float]] = {}
+    for row, score in zip(rows.tolist(), cosines(snapshot, rows, vector).tolist(), strict=True):
+        scores.setdefault(snapshot.vectors[snapshot.starts[row]].tobytes(), set()).add(score)
+    assert any(len(rows) > len(scores) for _ in scores)
+    assert all(len(found) == 1 for found in scores.values())
+
+
+def test_no_records_and_no_matches_are_empty_answers(world: World, kit: ModuleType) -> None:
+    vector = kit.unit([1] * 8)[0]
+
+    def answers(filters: Filters, viewer: Viewer) -> list[Any]:
+        snapshot = world.columns.snapshot
+        found = [world.semantic(snapshot, filters, viewer, vector, 5)]
+        found.append(world.keyword(snapshot, filters, viewer, "queue", 5))
+        return [*found, world.hybrid(snapshot, filters, viewer, "queue", vector, 5)]
+
+    assert answers(Filters(), ALL) == [[], [], []]
+    world.put(kit.Known(Decision("a", "queue", category="some", project="p"), vector[None]))
+    world.follow()
+    assert all(names(found) == ["a"] for found in answers(Filters(), ALL))
+    assert answers(Filters(category="none"), ALL) == [[], [], []]
+    assert answers(Filters(), Viewer(projects=frozenset())) == [[], [], []]
