@@ -8,8 +8,9 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TextIO, cast
 
 import orjson
 import structlog
@@ -29,6 +30,18 @@ _KEPT: Final = ("event", "level", "timestamp", "method", "code", "request_id", "
 Event = MutableMapping[str, Any]
 
 
+class _StandardError:
+    """Standard error as it is now. A log that cannot be written must not take a call down with it."""
+
+    def write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+
+
 def configure_logging(settings: LogSettings) -> None:
     """Sets up structlog, and hands the standard library's warnings (uvicorn, chromadb, alembic) to it."""
     pretty = settings.format == "pretty" or (settings.format == "auto" and sys.stderr.isatty())
@@ -45,10 +58,10 @@ def configure_logging(settings: LogSettings) -> None:
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _StandardError())),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(_StandardError())
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     root = logging.getLogger()
     root.handlers = [handler]

@@ -13,15 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cognition_engines.indexes.columns import Bools, Floats, Ints, Snapshot, window_indices
+from cognition_engines.indexes.sketches import differing_bits, fewest
 from cognition_engines.models import Decision, Filters
 
 CANDIDATES: Final = 100  # of each leg, for fusion
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
+LEAST_CANDIDATES: Final = 2000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
+CANDIDATES_EACH: Final = 40
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
 DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
 BLOCK: Final = 2048  # vectors gathered at a time
 
 # Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
+SKETCHED_VECTOR: Final = 0.012
 GATHERED_VECTOR: Final = 0.14
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
@@ -132,17 +136,35 @@ def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) ->
 def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None) -> Ranked:
     """The `limit` rows under the mask whose best window is nearest, with their cosines.
 
-    Exact when few rows match or there is no neighbour index; otherwise whichever costs less by the constants above.
-    Rows that the neighbour index has not seen yet are always ranked exactly.
+    Whichever costs least by the constants above: exact ranking where few rows match; the neighbour index where most
+    do (a filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows that
+    the neighbour index has not seen yet are always ranked exactly.
     """
     rows = np.flatnonzero(mask)
-    if neighbours is not None and len(rows) > limit:
-        windows = int(snapshot.counts[rows].sum())
-        exact = min(windows * GATHERED_VECTOR, len(snapshot.vectors) * STREAMED_VECTOR)
-        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=exact)
+    windows = int(snapshot.counts[rows].sum())
+    exact = min(windows * GATHERED_VECTOR, len(snapshot.vectors) * STREAMED_VECTOR)
+    sketched = len(snapshot.vectors) * SKETCHED_VECTOR + _candidates(limit) * GATHERED_VECTOR
+    if not snapshot.sketches:
+        sketched = exact
+    most = 2 * len(rows) >= len(snapshot.keys) or not snapshot.sketches
+    if neighbours is not None and len(rows) > limit and most:
+        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=min(exact, sketched))
         if found is not None:
             return found
+    if sketched < exact:
+        rows = _alike(snapshot, mask, vector, _candidates(limit))
     return _best_cosines(snapshot, rows, vector, limit)
+
+
+def _candidates(limit: int) -> int:
+    return max(LEAST_CANDIDATES, CANDIDATES_EACH * limit)
+
+
+def _alike(snapshot: Snapshot, mask: Bools, vector: Floats, count: int) -> Ints:
+    """The rows under the mask that own the `count` windows whose signs differ least from the query's."""
+    matching = np.flatnonzero(mask[snapshot.owners])
+    nearest = fewest(differing_bits(snapshot.sketches, vector)[matching], count)
+    return np.unique(snapshot.owners[matching[nearest]])
 
 
 def _approximate(

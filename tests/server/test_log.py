@@ -143,3 +143,11 @@ def test_secrets_are_cut_out_of_what_libraries_log(log_output: Any) -> None:
     assert "hunter2" not in log.getvalue()
     assert "c0ffee" not in log.getvalue()
     assert len(lines(log)) == 1
+
+
+def test_a_log_that_cannot_be_written_takes_no_call_down(live_server: Any, log_output: Any) -> None:
+    buffer = log_output("info")
+    server = live_server()
+    token = server.token()
+    buffer.close()
+    assert server.call("cstp.whoami", token).status == 200

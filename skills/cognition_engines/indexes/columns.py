@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cognition_engines.indexes.sketches import Words, sketch, word_count
 from cognition_engines.models import Decision, Filters, Viewer
 from cognition_engines.records.values import Change, Upsert
 
@@ -39,7 +40,8 @@ def microseconds(moment: datetime) -> int:
 class Snapshot:
     """One consistent view of all records up to `seq`. Arrays are indexed by row; none is ever changed.
 
-    `starts` and `counts` give each row's windows in `vectors` (W, dim). `row_of` maps a record's key to its row, or
+    `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `sketches`
+    the windows' signs, word by word (empty where vectors are short). `row_of` maps a record's key to its row, or
     -1. `codes` maps a label's folded text to its code in the column of that name; `ids` holds each row's id.
     """
 
@@ -55,6 +57,8 @@ class Snapshot:
     starts: Ints
     counts: Ints
     vectors: Floats
+    owners: Ints
+    sketches: tuple[Words, ...]
     row_of: Ints
     codes: Mapping[str, Mapping[str, int]]
 
@@ -178,6 +182,8 @@ class Columns:
         self._labels = {label: _Growing(np.int32) for label in _LABELS}
         self._codes: dict[str, dict[str, int]] = {label: {} for label in _LABELS}
         self._vectors = _Growing(np.float32, self._dim)
+        self._owners = _Growing(np.int64)
+        self._sketches = tuple(_Growing(np.uint64) for _ in range(word_count(self._dim)))
 
     def _append(self, change: Upsert) -> None:
         decision, key = change.stored.decision, change.stored.key
@@ -194,6 +200,7 @@ class Columns:
         self._counts.extend(windows, 1)
         if change.vectors is not None:
             self._vectors.extend(change.vectors, windows)
+            self._owners.extend(self._size, windows)
         self._reserve(key)
         self._row_of[key] = self._size
         self._size += 1
@@ -236,11 +243,21 @@ class Columns:
         counts = old.counts[living]
         self._starts.extend(np.cumsum(counts) - counts, len(living))
         self._vectors.extend(old.vectors[windows], len(windows))
+        self._owners.extend(np.repeat(np.arange(len(living)), counts), len(windows))
         self._dead = np.zeros(max(64, len(living)), np.bool_)
         self._row_of = np.full(len(old.row_of), -1, np.int64)
         self._row_of[old.keys[living]] = np.arange(len(living))
 
+    def _sketch(self) -> None:
+        """Sketches the vectors that have none yet, all at once."""
+        if not self._sketches:
+            return
+        fresh = sketch(self._vectors.view()[self._sketches[0].size :])
+        for column, words in zip(self._sketches, fresh.T, strict=True):
+            column.extend(words, len(fresh))
+
     def _take(self) -> Snapshot:
+        self._sketch()
         # the id list only grows, so a snapshot may share it: it reads no further than its own rows
         return Snapshot(
             seq=self._seq,
@@ -255,6 +272,8 @@ class Columns:
             starts=self._starts.view(),
             counts=self._counts.view(),
             vectors=self._vectors.view(),
+            owners=self._owners.view(),
+            sketches=tuple(column.view() for column in self._sketches),
             row_of=self._row_of.copy(),
             codes=self._codes,
         )

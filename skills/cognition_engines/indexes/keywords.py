@@ -157,8 +157,9 @@ class KeywordIndex:
     def search(self, query: str, limit: int) -> tuple[IntArray, FloatArray]:
         """Keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
 
-        Best first, ties by ascending key. `query` is plain text: no character in it is an operator, and a term that
-        it repeats counts as often. Without any term the answer is empty. `limit` is at least 1.
+        Best first, ties by ascending key; of several with the last score it is left open which are among them.
+        `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
+        any term the answer is empty. `limit` is at least 1.
         """
         if limit < 1:
             raise ValueError("limit must be at least 1")
@@ -225,16 +226,10 @@ def _nothing() -> tuple[IntArray, FloatArray]:
 
 
 def _best(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, FloatArray]:
-    # tantivy cuts equal scores in the order of its files: fetch on until the last group of ties is whole.
-    fetch = min(limit, searcher.num_docs) + 1
-    while True:
-        hits = searcher.search(query, fetch, count=False).hits
-        if len(hits) < fetch or hits[limit - 1][0] > hits[-1][0]:
-            break
-        fetch *= 2
+    hits = searcher.search(query, min(limit, max(1, searcher.num_docs)), count=False).hits
     keys = np.array(searcher.fast_field_values("key", [address for _, address in hits]), np.int64)
     scores = np.array([score for score, _ in hits], np.float32)
-    order = np.lexsort((keys, -scores))[:limit]
+    order = np.lexsort((keys, -scores))
     return keys[order], scores[order]
 
 
