@@ -30,7 +30,9 @@ GATHERED_VECTOR: Final = 0.14
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
 NEIGHBOUR: Final = 4.5
-NAMING: Final = 1600  # to name rows to the keyword index costs as much as so many hits and one for each row
+NAMING: Final = 2300  # to name rows to the keyword index costs as much as so many hits,
+NAMING_EACH: Final = 2.7  # and so many more for each row
+SPARE: Final = 1.25  # hits beyond what the share of matching rows lets expect
 BOLDEST: Final = 8  # the number of hits asked for grows at most so many times
 
 Doubles = NDArray[np.float64]
@@ -195,8 +197,8 @@ def keyword_leg(snapshot: Snapshot, mask: Bools, query: str, limit: int, words: 
     rows = np.flatnonzero(mask)
     if not len(rows):
         return EMPTY
-    wanted = int(limit / (len(rows) / len(snapshot.keys)) * 1.5) + 1
-    while len(rows) > FEW_ROWS and wanted <= len(rows) + NAMING:
+    wanted = int(limit / (len(rows) / len(snapshot.keys)) * SPARE) + 1
+    while len(rows) > FEW_ROWS and wanted <= NAMING + NAMING_EACH * len(rows):
         keys, scores = words.search(query, wanted)
         found = _ranked_hits(snapshot, mask, (keys, scores), limit)
         exhausted = len(keys) < wanted

