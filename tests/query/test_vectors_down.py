@@ -44,7 +44,10 @@ def start(live_server: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]
 
     def started(url: str) -> Any:
         fill(tmp_path / "data")
-        return live_server({"embedding.model": "minilm", "vectors.url": url}, data_dir=tmp_path / "data")
+        return live_server(
+            {"embedding.model": "minilm", "vectors.url": url, "limits.default": "100000/minute"},
+            data_dir=tmp_path / "data",
+        )
 
     return started
 
