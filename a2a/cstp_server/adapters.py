@@ -19,6 +19,7 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns import Floats, Ints, Snapshot
 from cognition_engines.indexes.following import Indexes
+from cognition_engines.indexes.keywords import ViewedWords
 from cognition_engines.models import Filters, Match, Mode, Viewer
 from cognition_engines.records.store import Records
 from cognition_engines.search import CANDIDATES, Ranked, accepts, distances, fuse, keyword_leg, semantic_leg
@@ -155,7 +156,7 @@ class Decisions:
                 self._by_words(snapshot, question, CANDIDATES), self._by_meaning(snapshot, question, CANDIDATES)
             )
             ranked = await self._pools.vectors.run(
-                fuse, snapshot, meaning, words, question.text, vector, self._indexes.keywords, question.limit
+                fuse, snapshot, meaning, words, question.text, vector, self._words(question), question.limit
             )
         return await self._matches(snapshot, question, ranked.rows, vector)
 
@@ -186,9 +187,12 @@ class Decisions:
     async def _by_words(self, snapshot: Snapshot, question: Question, limit: int) -> Ranked:
         def leg() -> Ranked:
             mask = snapshot.mask(question.filters, question.viewer)
-            return keyword_leg(snapshot, mask, question.text, limit, self._indexes.keywords)
+            return keyword_leg(snapshot, mask, question.text, limit, self._words(question))
 
         return await self._pools.keywords.run(leg)
+
+    def _words(self, question: Question) -> ViewedWords:
+        return ViewedWords(self._indexes.keywords, question.viewer)
 
     async def _matches(self, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None) -> list[Match]:
         if not len(rows):

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.errors import ComponentFailed, FolderInUse
-from cognition_engines.indexes.keywords import KEPT_ASIDE, KeywordIndex
+from cognition_engines.indexes.keywords import KEPT_ASIDE, KeywordIndex, Text
+from cognition_engines.models import Sensitivity, Viewer
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
@@ -338,3 +339,36 @@ def test_scifact_is_ranked_as_well_as_published_bm25(tmp_path: Path) -> None:
             best = sorted(grades.values(), reverse=True)[:10]
             total += gain / sum(grade / math.log2(at + 2) for at, grade in enumerate(best))
     assert total / len(judged) >= 0.68
+
+
+VISIBLE = [Text(1, "zebra one", "alpha"), Text(2, "walrus one", "alpha"), Text(3, "okapi two", "alpha")]
+
+
+@pytest.mark.parametrize("hidden_word", ["zebra", "walrus", "quagga"])
+@pytest.mark.parametrize(
+    ("project", "sensitivity"), [("beta", Sensitivity.NORMAL), (None, Sensitivity.NORMAL), ("alpha", Sensitivity(2))]
+)
+def test_words_weigh_what_they_weigh_in_the_texts_that_the_reader_sees(
+    tmp_path: Path, hidden_word: str, project: str | None, sensitivity: Sensitivity
+) -> None:
+    reader = Viewer(projects=frozenset({"alpha"}))
+    hidden = [Text(key, f"{hidden_word} one", project, sensitivity) for key in range(10, 50)]
+    with (
+        KeywordIndex.open(tmp_path / "alone", "store-1") as alone,
+        KeywordIndex.open(tmp_path / "beside", "store-1") as beside,
+    ):
+        alone.apply(VISIBLE, [], 1)
+        beside.apply([*VISIBLE, *hidden], [], 1)
+        keys, scores = alone.search_among("zebra walrus quagga", [1, 2, 3], reader)
+        same_keys, same_scores = beside.search_among("zebra walrus quagga", [1, 2, 3], reader)
+        assert sorted(same_keys) == sorted(keys) == [1, 2]
+        assert scores[0] / scores[1] == pytest.approx(1)
+        assert same_scores[0] / same_scores[1] == pytest.approx(1)
+
+
+def test_a_word_that_only_hidden_texts_have_finds_nothing(tmp_path: Path) -> None:
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        index.apply([Text(1, "zebra", "alpha"), Text(2, "quagga", "beta")], [], 1)
+        keys, scores = index.search("quagga", 10, Viewer(projects=frozenset({"alpha"})))
+        assert (len(keys), len(scores)) == (0, 0)
+        assert index.search("quagga", 10)[0].tolist() == [2]

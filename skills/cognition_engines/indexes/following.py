@@ -11,12 +11,12 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns import Columns, Snapshot
-from cognition_engines.indexes.keywords import KeywordIndex
+from cognition_engines.indexes.keywords import KeywordIndex, Text
 from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.indexes.neighbours import VectorSide
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Change, Upsert
+from cognition_engines.records.values import Change, Stored, Upsert
 
 PAGE: Final = 1000
 POLL_SECONDS: Final = 0.25
@@ -105,7 +105,7 @@ class Indexes:
     def _apply_words(self, changes: Sequence[Change]) -> None:
         fresh = [change for change in changes if change.seq > self.keywords.seq]
         if fresh:
-            texts = [(c.stored.key, searchable_text(c.stored.decision)) for c in fresh if isinstance(c, Upsert)]
+            texts = [_text(change.stored) for change in fresh if isinstance(change, Upsert)]
             self.keywords.apply(texts, [c.key for c in fresh if not isinstance(c, Upsert)], fresh[-1].seq)
 
     def _fill(self) -> None:
@@ -120,6 +120,11 @@ class Indexes:
             except ComponentFailed as error:
                 _log.warning("records without vectors cannot be embedded now: %s", error)
             self._stop.wait(FILL_SECONDS)
+
+
+def _text(stored: Stored) -> Text:
+    decision = stored.decision
+    return Text(stored.key, searchable_text(decision), decision.project, decision.sensitivity)
 
 
 def fill_vectors(

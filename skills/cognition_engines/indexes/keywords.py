@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 import tantivy
@@ -24,17 +24,22 @@ from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.word_statistics import count, rarity, total_documents, visible_to
+from cognition_engines.models import Sensitivity, Viewer
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float32]
 
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
-FORMAT: Final = 1
+FORMAT: Final = 2
 KEPT_ASIDE: Final = 3
 _WRITER_BYTES: Final = 64_000_000
 _CHECKPOINT: Final = "checkpoint"
 _SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 _FOOTER_MAGIC: Final = 1337
+
+
+EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +66,36 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("key", indexed=True, fast=True)
     builder.add_text_field("body", tokenizer_name="body", index_option="freq")
+    builder.add_text_field("project", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("level", indexed=True)
     builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("store", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("format", stored=True)
     builder.add_integer_field("seq", stored=True)
     return builder.build()
+
+
+class Text(NamedTuple):
+    """A text to be indexed under its record's key, and who may see it."""
+
+    key: int
+    body: str
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class ViewedWords:
+    """The index as one reader sees it: words weigh what they weigh in the texts that the reader may see."""
+
+    index: "KeywordIndex"
+    viewer: Viewer
+
+    def search(self, query: str, limit: int) -> tuple[IntArray, FloatArray]:
+        return self.index.search(query, limit, self.viewer)
+
+    def search_among(self, query: str, keys: Sequence[int]) -> tuple[IntArray, FloatArray]:
+        return self.index.search_among(query, keys, self.viewer)
 
 
 class KeywordIndex:
@@ -119,7 +149,7 @@ class KeywordIndex:
         """How many texts the index holds."""
         return int(self._snapshot().num_docs) - 1  # the checkpoint is a document too
 
-    def apply(self, upserts: Sequence[tuple[int, str]], deletes: Sequence[int], seq: int) -> None:
+    def apply(self, upserts: Sequence["tuple[int, str] | Text"], deletes: Sequence[int], seq: int) -> None:
         """Replace texts by key, remove keys, commit once, and show the result to searches that start later.
 
         A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent
@@ -127,7 +157,8 @@ class KeywordIndex:
 
         Raises ValueError when a key is given twice, or both replaced and removed.
         """
-        keys = [key for key, _ in upserts]
+        texts = [Text(*upsert) for upsert in upserts]
+        keys = [text.key for text in texts]
         keys.extend(deletes)
         if len(set(keys)) != len(keys):
             raise ValueError("upserts and deletes: a key is named more than once")
@@ -141,8 +172,8 @@ class KeywordIndex:
                 with ForeignCalls("keywords"):
                     for key in keys:
                         writer.delete_documents_by_term("key", key)
-                    for key, text in upserts:
-                        writer.add_document(tantivy.Document(key=key, body=text))
+                    for text in texts:
+                        writer.add_document(_document(text))
                     _write_checkpoint(writer, self._store_id, seq)
                     writer.commit()
             except ComponentFailed:
@@ -154,23 +185,24 @@ class KeywordIndex:
                 self._searcher = self._index.searcher()
             self._seq = seq
 
-    def search(self, query: str, limit: int) -> tuple[IntArray, FloatArray]:
+    def search(self, query: str, limit: int, viewer: Viewer = EVERYTHING) -> tuple[IntArray, FloatArray]:
         """Keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
 
         Best first; equal scores come in any order, and of several with the last score any may be among them.
         `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
-        any term the answer is empty. `limit` is at least 1.
+        any term the answer is empty. `limit` is at least 1. `viewer` decides what the words weigh, not which texts
+        are found: that is the caller's mask.
         """
         if limit < 1:
             raise ValueError("limit must be at least 1")
         searcher = self._snapshot()
         with ForeignCalls("keywords"):
-            terms = self._terms(query)
+            terms = self._terms(query, searcher, viewer)
             if not terms:
                 return _nothing()
             return _best(searcher, tantivy.Query.boolean_query(terms), limit)
 
-    def search_among(self, query: str, keys: Sequence[int]) -> tuple[IntArray, FloatArray]:
+    def search_among(self, query: str, keys: Sequence[int], viewer: Viewer = EVERYTHING) -> tuple[IntArray, FloatArray]:
         """As `search`, over the texts of `keys` alone: those that share a term with `query`, all of them.
 
         The scores are those of `search`. A key that the index does not hold is no match.
@@ -179,7 +211,7 @@ class KeywordIndex:
             return _nothing()
         searcher = self._snapshot()
         with ForeignCalls("keywords"):
-            terms = self._terms(query)
+            terms = self._terms(query, searcher, viewer)
             if not terms:
                 return _nothing()
             among = tantivy.Query.term_set_query(self._schema, "key", [int(key) for key in keys])
@@ -211,14 +243,35 @@ class KeywordIndex:
             raise ComponentFailed("keywords", "the index is closed")
         return searcher
 
-    def _terms(self, query: str) -> list[tuple[tantivy.Occur, tantivy.Query]]:
+    def _terms(
+        self, query: str, searcher: tantivy.Searcher, viewer: Viewer
+    ) -> list[tuple[tantivy.Occur, tantivy.Query]]:
+        visible = visible_to(self._schema, viewer)
+        seen = 0 if visible is None else count(searcher, visible)
+        if seen == searcher.num_docs - 1:
+            visible = None  # nothing is hidden, so all statistics are the reader's own
+        total = 0 if visible is None else total_documents(searcher, self._checkpoint())
         terms = []
         for token, times in Counter(self._analyzer.analyze(query)).items():
             term = tantivy.Query.term_query(self._schema, "body", token, index_option="freq")
-            if times > 1:
-                term = tantivy.Query.boost_query(term, float(times))
-            terms.append((tantivy.Occur.Should, term))
+            weight = float(times)
+            if visible is not None:
+                containing = count(searcher, visible, term)
+                if not containing:
+                    continue
+                weight *= rarity(seen, containing) / rarity(total, searcher.doc_freq("body", token))
+            terms.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, weight)))
         return terms
+
+    def _checkpoint(self) -> tantivy.Query:
+        return tantivy.Query.term_query(self._schema, "kind", _CHECKPOINT, index_option="basic")
+
+
+def _document(text: Text) -> tantivy.Document:
+    document = tantivy.Document(key=text.key, body=text.body, level=int(text.sensitivity))
+    if text.project is not None:
+        document.add_text("project", text.project)
+    return document
 
 
 def _nothing() -> tuple[IntArray, FloatArray]:
