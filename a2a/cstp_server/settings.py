@@ -5,6 +5,7 @@ the file given with --config, else `config/server.yaml` of the working folder, e
 server. The shipped file and `docs/configuration.md` are generated from this module.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -174,6 +175,9 @@ def shipped_file() -> Path:
 def _read_file(path: Path) -> Layer:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigurationError(f"{path}:{line}: is not YAML from here on") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"{path}: cannot be read as YAML ({type(error).__name__})") from error
     if content is None:
@@ -215,8 +219,21 @@ def _environment_leaves() -> dict[str, object]:
             raise ConfigurationError(f"{variable}: there is no section {section.lower()!r} in the settings")
     try:
         return _leaves(EnvSettingsSource(_Environment)())
-    except SettingsError as error:
-        raise ConfigurationError(f"CSTP_* environment: a variable that must hold JSON does not ({error})") from None
+    except SettingsError:
+        raise ConfigurationError(f"{_not_json()}: must hold JSON, such as {{}} or []") from None
+
+
+def _not_json() -> str:
+    """The variables whose settings are lists or mappings and whose values are not JSON."""
+    wanted = {name for name, value in _leaves(Settings().model_dump()).items() if isinstance(value, dict | tuple)}
+    names = []
+    for variable, value in os.environ.items():
+        if variable.upper().removeprefix("CSTP_").lower().replace("__", ".") in wanted:
+            try:
+                json.loads(value)
+            except ValueError:
+                names.append(variable)
+    return ", ".join(names) or "CSTP_* environment"
 
 
 def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Loaded:
@@ -244,5 +261,6 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
         for details in error.errors(include_url=False, include_input=False):
             name = ".".join(str(step) for step in details["loc"])
             setting = ".".join(str(step) for step in details["loc"][:2])
-            lines.append(f"{name}: {details['msg']} (from {origins.get(setting, path)})")
+            reason = "there is no such setting" if details["type"] == "extra_forbidden" else details["msg"]
+            lines.append(f"{name}: {reason} (from {origins.get(setting, path)})")
         raise ConfigurationError("\n".join(lines)) from None

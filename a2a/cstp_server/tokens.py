@@ -169,7 +169,7 @@ def revoke_token(path: Path, token_id: str) -> Token:
         tokens = read_tokens(path)
         found = next((token for token in tokens if token.id == token_id), None)
         if found is None:
-            raise TokenRefused(f"no token has the id {token_id!r}; see: cstp token list")
+            raise TokenRefused("no token has that id; see: cstp token list")
         ended = replace(found, revoked=found.revoked or datetime.now(UTC).isoformat(timespec="seconds"))
         _write(path, [ended if token.id == token_id else token for token in tokens])
     return ended
@@ -180,7 +180,7 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
     old = next((token for token in read_tokens(path) if token.id == token_id), None)
     now = datetime.now(UTC)
     if old is None or not old.live(now):
-        raise TokenRefused(f"no live token has the id {token_id!r}; see: cstp token list")
+        raise TokenRefused("no live token has that id; see: cstp token list")
     token, text = create_token(
         path, old.agent, scopes=old.scopes, lifetime=lifetime, clearance=old.clearance, projects=old.projects
     )

@@ -277,3 +277,18 @@ def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_mo
     assert cstp("reindex").out.endswith(" 1 vectors of other models removed\n")
     assert list(records.models().values()) == [2]
     records.close()
+
+
+def test_a_dry_run_leaves_no_folder_behind(cstp: Cstp, adr: Callable[..., Path], tmp_path: Path) -> None:
+    adr("docs/a.md", "A")
+    assert cstp("ingest", "docs", "--dry-run", "--data-dir", tmp_path / "fresh").out.startswith("1 read: 1 new")
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_a_damaged_database_is_told_with_what_to_do(cstp: Cstp, tmp_path: Path) -> None:
+    folder = tmp_path / "damaged"
+    folder.mkdir()
+    (folder / "records.sqlite3").write_bytes(b"noise" * 1000)
+    done = cstp("status", "--data-dir", folder)
+    assert done.code == 1
+    assert "cstp config" in done.err

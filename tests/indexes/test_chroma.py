@@ -116,6 +116,12 @@ def damage_size(folder: Path) -> None:
         file.write(b"\0")
 
 
+def damage_bytes(folder: Path) -> None:
+    with next(folder.rglob("*.sqlite3")).open("r+b") as content:
+        content.seek(100)
+        content.write(b"noise")
+
+
 def damage_missing_file(folder: Path) -> None:
     next(folder.rglob("*.sqlite3")).unlink()
 
@@ -134,7 +140,8 @@ def damage_mark_member(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [damage_size, damage_missing_file, damage_extra_file, damage_mark, damage_mark_member]
+    "damage",
+    [damage_size, damage_bytes, damage_bytes, damage_missing_file, damage_extra_file, damage_mark, damage_mark_member],
 )
 def test_a_folder_that_is_not_as_it_was_left_is_set_aside(
     records: Records,

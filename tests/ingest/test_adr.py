@@ -374,3 +374,12 @@ def test_utf_16_is_named() -> None:
 
 def test_bytes_in_another_encoding_without_the_marks_of_a_decision_are_not_recognised() -> None:
     assert not read_file("x.md", "# Café\n".encode("latin-1")).recognised
+
+
+def test_a_title_or_status_whose_quote_is_not_closed_gives_way_to_the_headings() -> None:
+    text = (
+        '---\ntitle: "unclosed\nstatus: [a\n---\n# Keep it simple\n\n## Status\n\nAccepted\n\n## Decision\n\nWe do.\n'
+    )
+    reading = read_file("0001-x.md", text.encode())
+    assert (reading.drafts[0].title, reading.drafts[0].status) == ("Keep it simple", "accepted")
+    assert [problem.line for problem in reading.warnings] == [2, 3]

@@ -368,3 +368,15 @@ def test_the_schema_names_every_field_in_each_spelling_and_no_other() -> None:
 def test_a_json_schema_with_a_title_is_no_decision() -> None:
     schema = '{"$schema": "x", "title": "Decision", "type": "object", "properties": {}}'
     assert not read_file("schema.json", schema.encode()).recognised
+
+
+def test_documents_before_a_broken_one_are_kept() -> None:
+    reading = read_file("d.yaml", b"title: Kept\n---\ntitle: Kept too\n---\ntitle: [broken\n")
+    assert [draft.title for draft in reading.drafts] == ["Kept", "Kept too"]
+    assert [problem.line for problem in reading.rejected] == [6]
+
+
+@pytest.mark.parametrize("content", [b"[]", b'{"decisions": []}'])
+def test_a_named_file_that_says_there_are_no_records_is_read(content: bytes) -> None:
+    reading = read_file("d.json", content, explicit=True)
+    assert reading == Reading()

@@ -179,3 +179,13 @@ def test_a_file_that_is_no_settings_file_is_refused_by_name(folder: Path, conten
 
 def test_a_file_that_is_asked_for_must_exist(folder: Path) -> None:
     assert refused(config=folder / "nope.yaml") == f"{folder / 'nope.yaml'}: no such settings file"
+
+
+def test_a_variable_that_must_hold_json_and_does_not_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_LIMITS__COSTS", "x")
+    assert refused().startswith("CSTP_LIMITS__COSTS: must hold JSON")
+
+
+def test_a_settings_file_that_is_not_yaml_is_told_with_its_line(folder: Path) -> None:
+    file = write(folder / "own.yaml", "server:\n  port: 1\n  host: [\n")
+    assert refused(config=file).startswith(f"{file}:4: ")

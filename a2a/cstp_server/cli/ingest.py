@@ -2,8 +2,11 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -13,15 +16,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
 from cognition_engines.models import SENSITIVITIES, Problem
+from cognition_engines.records.store import Records
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
     JsonOption,
     command_family,
+    has_records,
     opened_records,
     settings_for,
 )
 from cstp_server.knowledge import open_model
+from cstp_server.settings import Settings
 
 app = command_family()
 
@@ -88,7 +94,7 @@ def ingest_command(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     quiet = as_json or not console.is_terminal
     with (
-        opened_records(settings) as records,
+        _records(settings, dry_run=dry_run) as records,
         Progress(*columns, console=console, disable=quiet, transient=True) as progress,
     ):
         summary = ingest(paths, options, records, embedder, _Bar(progress), settings.embedding.threads)
@@ -97,6 +103,17 @@ def ingest_command(
     else:
         _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
     return 1 if summary.rejected else 0
+
+
+@contextmanager
+def _records(settings: Settings, *, dry_run: bool) -> Iterator[Records]:
+    """The records; a dry run over a folder without any compares with none, and leaves the folder as it is."""
+    if has_records(settings) or not dry_run:
+        with opened_records(settings) as records:
+            yield records
+        return
+    with TemporaryDirectory(prefix="cstp-dry-") as folder, opened_records(settings, Path(folder)) as records:
+        yield records
 
 
 def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:

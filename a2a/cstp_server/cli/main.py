@@ -12,13 +12,19 @@ import typer
 from typer.core import TyperGroup
 
 import cstp
-from cognition_engines.errors import ConfigurationError, EngineError
+from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
 from cstp_server.cli.options import ConfigOption, DataDirOption, Given
 from cstp_server.tokens import TokenRefused
 
 FAILED: Final = 1
 MISUSED: Final = 2
 STOPPED: Final = 130
+
+_REMEDIES: Final[Mapping[str, str]] = {
+    "records": "{}: the database cannot be used; `cstp config` tells where it is (store.url, else records.sqlite3 in "
+    "the data folder): check that it is up and undamaged, or restore it",
+    "embedder": "{}: the embedding model does not work; see `cstp config` (embedding.*)",
+}
 
 # command -> module that defines it as `app`
 _FAMILIES: Final[Mapping[str, str]] = {
@@ -92,6 +98,8 @@ def run(arguments: Sequence[str]) -> int:
         return _tell("stopped", STOPPED)
     except (ConfigurationError, TokenRefused) as error:
         return _tell(str(error), MISUSED)
+    except ComponentFailed as error:
+        return _tell(_REMEDIES.get(error.component, "{}").format(error), FAILED)
     except EngineError as error:
         return _tell(str(error), FAILED)
     except BrokenPipeError:

@@ -54,9 +54,9 @@ def has_records(settings: Settings) -> bool:
 
 
 @contextmanager
-def opened_records(settings: Settings) -> Iterator[Records]:
-    """The records, made if missing; closed in the end."""
-    records = open_records(settings.store_url)
+def opened_records(settings: Settings, folder: Path | None = None) -> Iterator[Records]:
+    """The records, made if missing, or those of another folder; closed in the end."""
+    records = open_records(settings.store_url if folder is None else f"sqlite:///{folder / 'records.sqlite3'}")
     try:
         yield records
     finally:

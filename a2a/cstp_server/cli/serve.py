@@ -39,7 +39,9 @@ def serve_command(
         url = f"http://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
 
         def announce() -> None:
-            typer.echo(f"cstp serves {settings.agent.id} on {url} ({live} live tokens)", err=True)
+            typer.echo(
+                f"cstp serves {settings.agent.id} on {url} ({live} live token{'' if live == 1 else 's'})", err=True
+            )
             if not live:
                 typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
 

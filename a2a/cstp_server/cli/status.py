@@ -37,15 +37,15 @@ def status(
     """Tell what the data folder holds and whether a server answers. Changes nothing."""
     settings = settings_for(ctx, data_dir, config).settings
     decisions, vectors = _stored(settings)
-    server = _health(settings)  # before the lock: who answers has it
+    held = is_held(settings.indexes_path)
     now = datetime.now(UTC)
     found = {
         "dataDir": str(settings.data_dir.absolute()),
         "decisions": decisions,
         "vectors": vectors,
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
-        "indexes": "held by a server" if is_held(settings.indexes_path) else "free",
-        "server": server,
+        "indexes": "held by a server" if held else "free",
+        "server": _health(settings) if held else "none has this folder",
     }
     if as_json:
         typer.echo(json.dumps(found))

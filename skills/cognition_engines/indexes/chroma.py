@@ -9,6 +9,7 @@ process lives, so a folder that failed can neither be moved nor built again in i
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from cognition_engines.indexes.columns import Floats, Ints
 from cognition_engines.records.values import Change, Upsert
 
 COMPONENT: Final = "vectors"
+_BLOCK: Final = 1 << 22
 PAGE: Final = 1000  # ids a call; Chroma fails with many more
 _COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
 
@@ -51,7 +53,7 @@ class Checkpoint:
     seq: int
     highest_key: int
     windows: int
-    files: dict[str, int]  # sizes by path
+    files: dict[str, list[int]]  # size and CRC-32 by path
 
 
 def collection_name(kind: str, model: str, store_id: str) -> str:
@@ -145,7 +147,7 @@ def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Chroma
         and (checkpoint.store_id, checkpoint.collection) == (store_id, name)
         and checkpoint.seq <= last_seq
         and (folder := _numbered(parent).get(checkpoint.folder)) is not None
-        and checkpoint.files == _sizes(folder)
+        and _unchanged(folder, checkpoint.files)
     ):
         index = ChromaIndex(_persistent(folder), name, checkpoint.seq, checkpoint.highest_key, folder)
         if index.windows() == checkpoint.windows:
@@ -160,8 +162,8 @@ def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
     assert index.folder is not None
     windows = index.windows()
     index.close()
-    sizes = _sizes(index.folder)
-    checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, index.highest_key, windows, sizes)
+    files = _checksums(index.folder)
+    checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, index.highest_key, windows, files)
     draft = _mark(index.folder.parent).with_suffix(".new")
     with draft.open("w", encoding="utf-8") as file:
         json.dump(asdict(checkpoint), file)
@@ -244,5 +246,25 @@ def _read_checkpoint(parent: Path) -> Checkpoint | None:
         return None
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
+def _checksums(folder: Path) -> dict[str, list[int]]:
+    """Size and CRC-32 of every file: Chroma reads damaged ones without a word, or until it crashes."""
+    return {
+        str(path.relative_to(folder)): [path.stat().st_size, _crc(path)]
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _unchanged(folder: Path, files: dict[str, list[int]]) -> bool:
+    """Whether the folder holds just these files. Sizes first: a damaged file may have grown to a terabyte."""
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    same_sizes = {name: path.stat().st_size for name, path in found.items()} == {n: f[0] for n, f in files.items()}
+    return same_sizes and all(_crc(path) == files[name][1] for name, path in found.items())
+
+
+def _crc(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            value = zlib.crc32(block, value)
+    return value

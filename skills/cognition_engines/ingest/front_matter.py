@@ -13,6 +13,8 @@ from cognition_engines.ingest.values import Refused, Unreadable, Value
 from cognition_engines.ingest.yaml_values import parse_yaml
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
+_LENIENT: Final = frozenset({"title", "status", "stage", "state", "date"})  # read even where they are not quite YAML
+_OPENING: Final = ("'", '"', "[", "{")
 _EMPTY: Final = frozenset({"", "[]", "{}", "~", "null"})
 
 
@@ -22,7 +24,7 @@ class FrontMatter:
 
     members: Mapping[str, Member]
     values: Mapping[str, Value]
-    repeated: tuple[Member, ...]
+    beside: tuple[Member, ...]  # what counts for nothing, but stays in the text
     notices: tuple[Notice, ...]
 
     def has(self, name: str) -> bool:
@@ -67,7 +69,7 @@ class FrontMatter:
             shown = "" if name in consumed else _shown(member, self.values[name])
             if shown:
                 yield f"{member.name}: {shown}"
-        for member in self.repeated:
+        for member in self.beside:
             yield f"{member.name}: {_source_text(member)}"
 
 
@@ -94,15 +96,20 @@ def _value(member: Member) -> Value:
 
 
 def read_front_matter(members: Sequence[Member]) -> FrontMatter:
-    """The members by name; a repeated one is noticed and kept beside."""
+    """The members by name; one that is repeated or not closed is noticed and kept beside."""
     first: dict[str, Member] = {}
-    repeated: list[Member] = []
+    values: dict[str, Value] = {}
+    beside: list[Member] = []
+    notices: list[Notice] = []
     for member in members:
         name = "".join(character for character in member.name.lower() if character not in " _-")
+        value = _value(member)
         if name in first:
-            repeated.append(member)
+            notices.append(Notice(member.line, "a member is given twice: the first counts"))
+            beside.append(member)
+        elif name in _LENIENT and isinstance(value, Refused) and member.source.lstrip()[:1] in _OPENING:
+            notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
+            beside.append(member)
         else:
-            first[name] = member
-    notices = tuple(Notice(member.line, "a member is given twice: the first counts") for member in repeated)
-    values = {name: _value(member) for name, member in first.items()}
-    return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(repeated), notices)
+            first[name], values[name] = member, value
+    return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(beside), tuple(notices))

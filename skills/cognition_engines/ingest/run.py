@@ -21,7 +21,7 @@ from cognition_engines.models import Decision, Draft, Problem, Reading, Sensitiv
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry, Origin, Outcome, Stored
 
-BATCH: Final = 32  # records between two commits
+BATCH: Final = 16  # records between two commits
 
 
 @dataclass(frozen=True, slots=True)

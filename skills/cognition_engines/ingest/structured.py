@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cognition_engines.ingest.dates import iso_date
@@ -115,11 +115,21 @@ def _read(path: str, candidates: Sequence[_Candidate], warnings: Sequence[Proble
     return Reading(tuple(drafts), tuple(rejected), tuple(noticed), rejected_ids=tuple(rejected_ids))
 
 
-def _read_documents(path: str, documents: Sequence[Parsed]) -> Reading:
+def _read_documents(
+    path: str, documents: Sequence[Parsed], explicit: bool, broken: tuple[Problem, ...] = ()
+) -> Reading:
     candidates = [candidate for parsed in documents for candidate in _candidates(parsed)]
+    if explicit and not candidates and any(_is_empty_list(parsed.value) for parsed in documents):
+        return Reading()
     if not any(_is_record(candidate.value) for candidate in candidates):
         return UNRECOGNISED
-    return _read(path, candidates, tuple(_left_out(path, documents)))
+    reading = _read(path, candidates, tuple(_left_out(path, documents)))
+    return replace(reading, rejected=reading.rejected + broken)
+
+
+def _is_empty_list(value: Value) -> bool:
+    """Whether a document says that there are no records."""
+    return value == [] or (isinstance(value, dict) and value == {"decisions": []})
 
 
 def _broken(path: str, text: str, error: Unreadable, explicit: bool) -> Reading:
@@ -143,7 +153,7 @@ def _starts_lines(text: str) -> bool:
 def read_json_lines(path: str, text: str, explicit: bool) -> Reading:
     """One record a line, or one JSON document; a line that is not well-formed is refused alone."""
     try:
-        return _read_documents(path, [parse_json(text)])
+        return _read_documents(path, [parse_json(text)], explicit)
     except Unreadable:
         return _read_lines(path, text, explicit)
 
@@ -168,7 +178,7 @@ def _read_lines(path: str, text: str, explicit: bool) -> Reading:
 def read_json(path: str, text: str, explicit: bool) -> Reading:
     """One JSON document; or, where the first line is one by itself, one record a line."""
     try:
-        return _read_documents(path, [parse_json(text)])
+        return _read_documents(path, [parse_json(text)], explicit)
     except Unreadable as error:
         if _starts_lines(text):
             return _read_lines(path, text, explicit)
@@ -179,12 +189,14 @@ def read_yaml(path: str, text: str, explicit: bool) -> Reading:
     """YAML of one or several documents, or JSON."""
     if text.lstrip()[:1] in {"{", "["}:
         try:
-            return _read_documents(path, [parse_json(text)])
+            return _read_documents(path, [parse_json(text)], explicit)
         except Unreadable:
             if _starts_lines(text):
                 return _read_lines(path, text, explicit)
     try:
         documents = parse_yaml(text)
     except Unreadable as error:
-        return _broken(path, text, error, explicit)
-    return _read_documents(path, documents)
+        # the documents before the one that is broken are whole
+        reading = _read_documents(path, error.before, explicit, (Problem(path, error.line, error.reason),))
+        return reading if reading.drafts else _broken(path, text, error, explicit)
+    return _read_documents(path, documents, explicit)

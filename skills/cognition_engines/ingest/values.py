@@ -1,6 +1,6 @@
 """The plain values that the YAML and JSON parsers give, with what they refused left in place to be named later."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -29,12 +29,13 @@ class Parsed:
 
 
 class Unreadable(Exception):
-    """The text is not well-formed. `line` is 1-based; `reason` is fit for a person."""
+    """The text is not well-formed. `line` is 1-based; `reason` is fit for a person; `before` is what was read first."""
 
-    def __init__(self, line: int, reason: str) -> None:
+    def __init__(self, line: int, reason: str, before: Sequence["Parsed"] = ()) -> None:
         super().__init__(reason)
         self.line = line
         self.reason = reason
+        self.before = tuple(before)
 
 
 def first_refusal(value: Value) -> Refused | None:

@@ -134,12 +134,16 @@ def parse_yaml(text: str) -> tuple[Parsed, ...]:
     Plain scalars become null, true/false, decimal integers and floats as in JSON; every other scalar, dates and `no`
     included, stays text.
     """
+    read: list[Parsed] = []
     try:
-        return tuple(_documents(text))
+        read.extend(_documents(text))
+    except Unreadable as error:
+        raise Unreadable(error.line, error.reason, read) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Unreadable(mark.line + 1 if mark else 1, "not valid YAML from here on") from None
+        raise Unreadable(mark.line + 1 if mark else 1, "not valid YAML from here on", read) from None
     except yaml.YAMLError as error:
         at = getattr(error, "position", None)
         line = text.count("\n", 0, at) + 1 if isinstance(at, int) else 1
-        raise Unreadable(line, "not valid YAML: a character that is not allowed") from None
+        raise Unreadable(line, "not valid YAML: a character that is not allowed", read) from None
+    return tuple(read)
