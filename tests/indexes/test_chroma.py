@@ -141,7 +141,7 @@ def damage_mark_member(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [damage_size, damage_bytes, damage_bytes, damage_missing_file, damage_extra_file, damage_mark, damage_mark_member],
+    [damage_size, damage_bytes, damage_missing_file, damage_extra_file, damage_mark, damage_mark_member],
 )
 def test_a_folder_that_is_not_as_it_was_left_is_set_aside(
     records: Records,
