@@ -33,6 +33,7 @@ FloatArray = NDArray[np.float32]
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
 FORMAT: Final = 2
 KEPT_ASIDE: Final = 3
+COUNTS_KEPT: Final = 20_000
 _WRITER_BYTES: Final = 64_000_000
 _CHECKPOINT: Final = "checkpoint"
 _SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
@@ -120,6 +121,7 @@ class KeywordIndex:
         self._analyzer = _analyzer()
         self._writing = threading.Lock()
         self._searcher: tantivy.Searcher | None = index.searcher()
+        self._counted: tuple[tantivy.Searcher | None, dict[tuple[Viewer, str], int]] = (None, {})
         self._seq = 0
         self.set_aside: Final = set_aside
 
@@ -247,7 +249,7 @@ class KeywordIndex:
         self, query: str, searcher: tantivy.Searcher, viewer: Viewer
     ) -> list[tuple[tantivy.Occur, tantivy.Query]]:
         visible = visible_to(self._schema, viewer)
-        seen = 0 if visible is None else count(searcher, visible)
+        seen = 0 if visible is None else self._count(viewer, "", searcher, visible)
         if seen == searcher.num_docs - 1:
             visible = None  # nothing is hidden, so all statistics are the reader's own
         total = 0 if visible is None else total_documents(searcher, self._checkpoint())
@@ -256,12 +258,22 @@ class KeywordIndex:
             term = tantivy.Query.term_query(self._schema, "body", token, index_option="freq")
             weight = float(times)
             if visible is not None:
-                containing = count(searcher, visible, term)
+                containing = self._count(viewer, token, searcher, visible, term)
                 if not containing:
                     continue
                 weight *= rarity(seen, containing) / rarity(total, searcher.doc_freq("body", token))
             terms.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, weight)))
         return terms
+
+    def _count(self, viewer: Viewer, token: str, searcher: tantivy.Searcher, *conditions: tantivy.Query) -> int:
+        """How many texts meet the conditions, for this viewer and token ("" for none): counted once in a commit."""
+        known, counts = self._counted
+        if known is not searcher or len(counts) > COUNTS_KEPT:
+            counts = {}
+            self._counted = (searcher, counts)
+        if (viewer, token) not in counts:
+            counts[viewer, token] = count(searcher, *conditions)
+        return counts[viewer, token]
 
     def _checkpoint(self) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, "kind", _CHECKPOINT, index_option="basic")
