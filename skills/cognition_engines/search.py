@@ -154,7 +154,9 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
         if found is not None:
             return found
     if sketched < exact:
-        rows = _alike(snapshot, mask, vector, _candidates(limit))
+        alike = _alike(snapshot, mask, vector, _candidates(limit))
+        # a few long records may own all the windows that were chosen
+        rows = alike if len(alike) >= limit else rows
     return _best_cosines(snapshot, rows, vector, limit)
 
 

@@ -1,0 +1,93 @@
+"""Searches that choose their candidates by sketches: between few matches and most, without a neighbour index."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from cognition_engines.indexes.columns import Columns, Floats, Snapshot
+from cognition_engines.models import Decision, Filters, Viewer
+from cognition_engines.records.values import Origin, Stored, Upsert
+from cognition_engines.search import Ranked, cosines, semantic_leg
+
+DIM = 384
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ORIGIN = Origin("/x", 0, None, "x")
+HALF = Filters(category="even")
+
+
+def unit(vectors: np.ndarray) -> Floats:
+    return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+
+
+def upserts(windows: list[Floats]) -> Iterator[Upsert]:
+    for key, vectors in enumerate(windows, start=1):
+        decision = Decision(f"d-{key:06}", "x", category="even" if key % 2 == 0 else "odd")
+        yield Upsert(key, Stored(key, key, decision, ORIGIN, NOW), vectors)
+
+
+def snapshot_of(windows: list[Floats]) -> Snapshot:
+    columns = Columns(DIM)
+    columns.apply(list(upserts(windows)))
+    return columns.publish()
+
+
+def search(snapshot: Snapshot, vector: Floats, limit: int, filters: Filters = HALF) -> Ranked:
+    return semantic_leg(snapshot, snapshot.mask(filters, Viewer()), vector, limit, None)
+
+
+@pytest.fixture(scope="module")
+def centres() -> Floats:
+    return unit(np.random.default_rng(1).normal(size=(400, DIM)))
+
+
+@pytest.fixture(scope="module")
+def clustered(centres: Floats) -> Snapshot:
+    """40,000 vectors in 400 clusters."""
+    random = np.random.default_rng(2)
+    noise = 0.7 * unit(random.normal(size=(40_000, DIM)))
+    return snapshot_of(list(unit(centres[np.arange(40_000) // 2 % 400] + noise)[:, np.newaxis]))
+
+
+def test_the_best_of_a_cluster_are_found_under_a_filter(clustered: Snapshot, centres: Floats) -> None:
+    mask = clustered.mask(HALF, Viewer())
+    matching = np.flatnonzero(mask)
+    for centre in centres[:20]:
+        exact = cosines(clustered, matching, centre)
+        best = sorted(zip(-exact, [clustered.ids[row] for row in matching], strict=True))[:10]
+        found = search(clustered, centre, 10)
+        assert [clustered.ids[row] for row in found.rows] == [id for _, id in best]
+        assert found.scores.tolist() == pytest.approx([-score for score, _ in best])
+
+
+def test_equal_vectors_come_in_the_order_of_their_ids(centres: Floats) -> None:
+    snapshot = snapshot_of([centres[:1]] * 30_000)
+    found = search(snapshot, centres[0], 5)
+    assert [snapshot.ids[row] for row in found.rows] == [f"d-{number:06}" for number in (2, 4, 6, 8, 10)]
+
+
+def test_a_few_long_records_do_not_crowd_the_others_out(centres: Floats) -> None:
+    random = np.random.default_rng(3)
+    long = [unit(centres[0] + 0.1 * unit(random.normal(size=(64, DIM)))) for _ in range(80)]
+    others = list(unit(random.normal(size=(40_000, DIM)))[:, np.newaxis])
+    snapshot = snapshot_of([*long, *others])
+    found = search(snapshot, centres[0], 50)
+    assert len(found.rows) == 50
+    assert sum(snapshot.counts[row] == 64 for row in found.rows) == 40
+
+
+def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
+    windows = list(unit(centres[np.arange(30_000) % 400] + 0.2)[:, np.newaxis])
+    columns = Columns(DIM)
+    changes = list(upserts(windows))
+    columns.apply(changes)
+    columns.publish()
+    again = [Upsert(c.seq + 30_000, c.stored, c.vectors) for c in changes[:20_000]]
+    columns.apply(again)
+    compacted = columns.publish()
+    assert len(compacted.keys) == 30_000
+    fresh = snapshot_of(windows)
+    for centre in centres[:5]:
+        found, expected = search(compacted, centre, 10), search(fresh, centre, 10)
+        assert [compacted.ids[row] for row in found.rows] == [fresh.ids[row] for row in expected.rows]
