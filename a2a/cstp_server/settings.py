@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, SettingsError
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
 
@@ -140,21 +140,6 @@ class Settings(Section):
         return self.data_dir / "indexes"
 
 
-class _Environment(BaseSettings):
-    """The same names as `Settings`, read from CSTP_* only."""
-
-    model_config = SettingsConfigDict(env_prefix="CSTP_", env_nested_delimiter="__", env_ignore_empty=True)
-    data_dir: Path = Path()
-    server: ServerSettings = ServerSettings()
-    agent: AgentSettings = AgentSettings()
-    store: StoreSettings = StoreSettings()
-    vectors: VectorSettings = VectorSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    limits: LimitSettings = LimitSettings()
-    auth: AuthSettings = AuthSettings()
-    log: LogSettings = LogSettings()
-
-
 Layer = Mapping[str, Any]
 
 
@@ -218,7 +203,11 @@ def _environment_leaves() -> dict[str, object]:
         if variable.upper().startswith("CSTP_") and value and nested and section.lower() not in _SECTIONS:
             raise ConfigurationError(f"{variable}: there is no section {section.lower()!r} in the settings")
     try:
-        return _leaves(EnvSettingsSource(_Environment)())
+        # the source needs nothing of BaseSettings but the names and types of the fields
+        source = EnvSettingsSource(
+            cast(type[BaseSettings], Settings), env_prefix="CSTP_", env_nested_delimiter="__", env_ignore_empty=True
+        )
+        return _leaves(source())
     except SettingsError:
         raise ConfigurationError(f"{_not_json()}: must hold JSON, such as {{}} or []") from None
 
