@@ -30,6 +30,7 @@ GATHERED_VECTOR: Final = 0.14
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
 NEIGHBOUR: Final = 4.5
+CLEARLY: Final = 0.5  # of what sketches cost: the neighbour index finds fewer of the true nearest, so it must save that
 NAMING: Final = 2300  # to name rows to the keyword index costs as much as so many hits,
 NAMING_EACH: Final = 2.7  # and so many more for each row
 SPARE: Final = 1.25  # hits beyond what the share of matching rows lets expect
@@ -146,11 +147,12 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
     windows = int(snapshot.counts[rows].sum())
     exact = min(windows * GATHERED_VECTOR, len(snapshot.vectors) * STREAMED_VECTOR)
     sketched = len(snapshot.vectors) * SKETCHED_VECTOR + _candidates(limit) * GATHERED_VECTOR
+    budget = min(exact, sketched * CLEARLY)
     if not snapshot.sketches:
-        sketched = exact
+        sketched = budget = exact
     most = 2 * len(rows) >= len(snapshot.keys) or not snapshot.sketches
     if neighbours is not None and len(rows) > limit and most:
-        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget=min(exact, sketched))
+        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget)
         if found is not None:
             return found
     if sketched < exact:
