@@ -26,6 +26,12 @@ class Wire(BaseModel):
     )
 
 
+class WireResult(Wire):
+    """A value that a server makes: also given by field name, and checked like one that comes in."""
+
+    model_config = ConfigDict(validate_by_name=True)
+
+
 P = TypeVar("P", bound=Wire)
 R = TypeVar("R", bound=Wire)
 

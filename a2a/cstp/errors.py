@@ -117,11 +117,17 @@ class RateLimited(CstpError):
 
 
 class QueryFailed(CstpError):
-    """A part that the answer needs is down, timed out or answered wrongly."""
+    """A part that the answer needs is down, timed out or answered wrongly.
+
+    `component` is `records`, `vectors`, `keywords` or `embedder`, or `answer` when it is larger than the server sends.
+    """
 
     code = -32003
     message = "Query failed"
-    meaning = "`component` (records, vectors, keywords or embedder) does not answer; try again, then tell the operator."
+    meaning = (
+        "`component` (records, vectors, keywords or embedder) does not answer: try again, then tell the operator. "
+        "`answer`: the answer would be too large; ask for less."
+    )
 
     def __init__(self, component: str, request_id: str) -> None:
         super().__init__({"component": component, "requestId": request_id})

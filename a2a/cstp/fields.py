@@ -7,7 +7,7 @@ import re
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 _ISO: Final = re.compile(
@@ -63,5 +63,5 @@ _INSTANT_IN = {"anyOf": [_INSTANT_SCHEMA, {"type": "string", "format": "date"}, 
 Integer = Annotated[int, BeforeValidator(whole_number)]
 LowerInstant = Annotated[datetime | None, BeforeValidator(_lower), WithJsonSchema(_INSTANT_IN)]
 UpperInstant = Annotated[datetime | None, BeforeValidator(_upper), WithJsonSchema(_INSTANT_IN)]
-InstantOut = Annotated[datetime, PlainSerializer(format_instant, return_type=str), WithJsonSchema(_INSTANT_SCHEMA)]
+InstantOut = Annotated[datetime, WithJsonSchema(_INSTANT_SCHEMA)]  # in UTC, which pydantic writes with `Z`
 Label = Annotated[str, Field(min_length=1, max_length=256)]

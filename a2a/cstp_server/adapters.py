@@ -47,11 +47,12 @@ class Pool:
         self._waiting = 0
         self._lock = Lock()
 
-    async def run(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of `function`, run in a thread.
+    async def run(self, until: float, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of `function`, run in a thread; `until` is the moment (monotonic) when the caller gives up.
 
         Raises ComponentFailed when the deadline passes or every thread is stuck, and whatever `function` raises.
         """
+        seconds = min(self._deadline, until - monotonic())
         future: Future[T] = Future()
         with self._lock:
             if self._stuck():
@@ -64,12 +65,12 @@ class Pool:
                 worker.start()
         self._jobs.put(_Job(future, lambda: function(*args, **kwargs)))
         try:
-            async with asyncio.timeout(self._deadline) as deadline:
+            async with asyncio.timeout(seconds) as deadline:
                 return await asyncio.wrap_future(future)
         except TimeoutError as error:
             if not deadline.expired():
                 raise  # the function's own
-            raise ComponentFailed(self.component, f"no answer within {self._deadline:g} s") from error
+            raise ComponentFailed(self.component, f"no answer within {seconds:.3g} s") from error
 
     def close(self) -> None:
         """Lets idle threads end; a stuck one ends with the process."""
@@ -115,8 +116,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """One pool per component."""
+    """One pool per component, and how many seconds a call may spend in all of them."""
 
+    call_seconds: float
     embedder: Pool
     keywords: Pool
     vectors: Pool
@@ -144,61 +146,67 @@ class Decisions:
     async def query(self, question: Question) -> list[Match]:
         """The best decisions, in order. Raises ComponentFailed naming the part that did not answer."""
         snapshot = self._indexes.snapshot
+        until = monotonic() + self._pools.call_seconds
         vector: Floats | None
         if question.mode is Mode.SEMANTIC:
-            ranked, vector = await self._by_meaning(snapshot, question, question.limit)
+            ranked, vector = await self._by_meaning(until, snapshot, question, question.limit)
         elif question.mode is Mode.KEYWORD:
             ranked, vector = await asyncio.gather(
-                self._by_words(snapshot, question, question.limit), self._embed(question)
+                self._by_words(until, snapshot, question, question.limit), self._embed(until, question)
             )
         else:
             words, (meaning, vector) = await asyncio.gather(
-                self._by_words(snapshot, question, CANDIDATES), self._by_meaning(snapshot, question, CANDIDATES)
+                self._by_words(until, snapshot, question, CANDIDATES),
+                self._by_meaning(until, snapshot, question, CANDIDATES),
             )
             ranked = await self._pools.vectors.run(
-                fuse, snapshot, meaning, words, question.text, vector, self._words(question), question.limit
+                until, fuse, snapshot, meaning, words, question.text, vector, self._words(question), question.limit
             )
-        return await self._matches(snapshot, question, ranked.rows, vector)
+        return await self._matches(until, snapshot, question, ranked.rows, vector)
 
-    async def _embed(self, question: Question) -> Floats | None:
+    async def _embed(self, until: float, question: Question) -> Floats | None:
         """The query's vector; None where keyword search has to do without."""
         if self._embeddings is None:
             return None
         if question.mode is not Mode.KEYWORD and self._indexes.vectors is not None:
             self._indexes.vectors.check()
         try:
-            return await self._pools.embedder.run(self._embeddings.embed_query, question.text)
+            return await self._pools.embedder.run(until, self._embeddings.embed_query, question.text)
         except ComponentFailed:
             if question.mode is not Mode.KEYWORD:
                 raise
             return None
 
-    async def _by_meaning(self, snapshot: Snapshot, question: Question, limit: int) -> tuple[Ranked, Floats]:
+    async def _by_meaning(
+        self, until: float, snapshot: Snapshot, question: Question, limit: int
+    ) -> tuple[Ranked, Floats]:
         """The semantic leg, and the query's vector."""
-        vector = await self._embed(question)
+        vector = await self._embed(until, question)
         assert vector is not None  # the handler offers no such mode without a model
 
         def leg(vector: Floats) -> Ranked:
             mask = snapshot.mask(question.filters, question.viewer)
             return semantic_leg(snapshot, mask, vector, limit, self._indexes.vectors)
 
-        return await self._pools.vectors.run(leg, vector), vector
+        return await self._pools.vectors.run(until, leg, vector), vector
 
-    async def _by_words(self, snapshot: Snapshot, question: Question, limit: int) -> Ranked:
+    async def _by_words(self, until: float, snapshot: Snapshot, question: Question, limit: int) -> Ranked:
         def leg() -> Ranked:
             mask = snapshot.mask(question.filters, question.viewer)
             return keyword_leg(snapshot, mask, question.text, limit, self._words(question))
 
-        return await self._pools.keywords.run(leg)
+        return await self._pools.keywords.run(until, leg)
 
     def _words(self, question: Question) -> ViewedWords:
         return ViewedWords(self._indexes.keywords, question.viewer)
 
-    async def _matches(self, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None) -> list[Match]:
+    async def _matches(
+        self, until: float, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None
+    ) -> list[Match]:
         if not len(rows):
             return []
         keys: list[int] = snapshot.keys[rows].tolist()
-        found = await self._pools.records.run(self._records.by_keys, keys, question.viewer)
+        found = await self._pools.records.run(until, self._records.by_keys, keys, question.viewer)
         matches = []
         for row, key, distance in zip(rows.tolist(), keys, distances(snapshot, np.asarray(rows), vector), strict=True):
             stored = found.get(key)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TypedDict
 
+from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -14,12 +15,13 @@ from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
 from cstp_server.adapters import Decisions, Pool, Pools
 from cstp_server.auth import parse_networks
-from cstp_server.dispatch import Dispatcher
+from cstp_server.dispatch import Bounds, Dispatcher
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint, healthz
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
+from cstp_server.metrics import CallMetrics
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
 
@@ -53,10 +55,17 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     proxies = parse_networks(settings.server.trusted_proxies)
     redis = redis_storage(settings.limits)
     server = settings.server
+    bounds = Bounds(
+        max_batch=server.max_batch,
+        concurrency=server.batch_concurrency,
+        answer_bytes=server.max_answer_bytes,
+        batch_answer_bytes=server.max_batch_answer_bytes,
+    )
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
         opened = await asyncio.to_thread(open_knowledge, settings) if knowledge is None else knowledge
+        registry = CollectorRegistry()
         limiter = Limiter(plan, redis)
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())
@@ -64,7 +73,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         decisions = Decisions(opened.records, opened.indexes, opened.embeddings, pools)
         methods = (*system_methods(limiter, settings.agent.id), *decision_methods(decisions, settings.agent.id))
         parts = Parts(
-            dispatcher=Dispatcher(methods, limiter, max_batch=server.max_batch, concurrency=server.batch_concurrency),
+            dispatcher=Dispatcher(methods, limiter, bounds, CallMetrics(registry)),
             limiter=limiter,
             tokens=tokens,
             gate=gate or Gate(server.max_in_flight, server.max_queue),
@@ -90,6 +99,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
 def _pools(settings: Settings) -> Pools:
     store, vectors, embedding = settings.store, settings.vectors, settings.embedding
     return Pools(
+        call_seconds=settings.server.handler_seconds,
         embedder=Pool("embedder", embedding.threads, embedding.deadline_seconds),
         keywords=Pool("keywords", vectors.threads, vectors.deadline_seconds),
         vectors=Pool("vectors", vectors.threads, vectors.deadline_seconds),

@@ -5,16 +5,17 @@ the request id. jsonrpcserver dispatches one checked element at a time.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from time import perf_counter
 from typing import Any, Final
 
 import orjson
 import structlog
 from jsonrpcserver import Error, Result, Success
-from jsonrpcserver.async_main import dispatch_to_response
-from jsonrpcserver.response import Response, to_serializable_one
+from jsonrpcserver.async_dispatcher import dispatch_request
+from jsonrpcserver.request import Request as Element
 
 from cognition_engines.errors import ComponentFailed
 from cstp.contract import Wire
@@ -31,9 +32,24 @@ from cstp.validation import parse_params
 from cstp_server.call import AnyBound, Call
 from cstp_server.envelope import Malformed, Request, parse_body, read_requests
 from cstp_server.limits import Limiter
+from cstp_server.log import call_line
+from cstp_server.metrics import CallMetrics
 
-Reply = dict[str, Any]  # one JSON-RPC response object, about to be serialised
+UNKNOWN: Final = "unknown"  # stands for every method that is not served
+Guarded = Callable[..., Coroutine[Any, Any, Result]]
+
+
 _log = structlog.get_logger("cstp.call")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one request may take: elements of a batch, so many at a time, bytes of an answer and of a batch's."""
+
+    max_batch: int
+    concurrency: int
+    answer_bytes: int
+    batch_answer_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +60,32 @@ class Answer:
     error: CstpError | None = None
 
 
-def error_reply(error: CstpError, identifier: object = None) -> Reply:
+@dataclass(slots=True)
+class _Outcome:
+    """What a call came to, carried past jsonrpcserver: its result as JSON, or the error."""
+
+    result: str = ""
+    error: CstpError | None = None
+
+
+def error_body(error: CstpError, identifier: object = None) -> bytes:
     """A JSON-RPC response object with an `error` member."""
     member: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:
         member["data"] = error.data
-    return {"jsonrpc": "2.0", "error": member, "id": identifier}
+    return orjson.dumps({"jsonrpc": "2.0", "error": member, "id": identifier})
 
 
 class Dispatcher:
     """Answers request bodies with the methods it was given."""
 
-    def __init__(self, methods: Sequence[AnyBound], limiter: Limiter, *, max_batch: int, concurrency: int) -> None:
-        self._bound: Final[Mapping[str, AnyBound]] = {bound.method.name: bound for bound in methods}
+    def __init__(self, methods: Sequence[AnyBound], limiter: Limiter, bounds: Bounds, metrics: CallMetrics) -> None:
         self._limiter = limiter
-        self._max_batch = max_batch
-        self._concurrency = concurrency
+        self._bounds = bounds
+        self._metrics = metrics
+        self._log_call = call_line()
+        self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
+        self._unknown: Final = self._guard(None)
 
     async def handle(self, body: bytes, call: Call) -> Answer:
         """Runs what `body` holds. Never raises for anything that a caller sent."""
@@ -67,57 +93,58 @@ class Dispatcher:
             document = parse_body(body)
         except ParseError as error:
             return self._refuse(error, call)
-        if not isinstance(document, list):
-            request = read_requests([document], body, batch=False)[0]
-            reply, refusal = await self._answer(request, call)
-            return Answer(None if reply is None else orjson.dumps(reply), refusal)
-        if not 1 <= len(document) <= self._max_batch:
+        if isinstance(document, list):
+            return await self._handle_batch(document, body, call)
+        request = read_requests([document], body, batch=False)[0]
+        return await self._answer(request, call, self._bounds.answer_bytes)
+
+    async def _handle_batch(self, document: Sequence[object], body: bytes, call: Call) -> Answer:
+        if not 1 <= len(document) <= self._bounds.max_batch:
             return self._refuse(InvalidRequest(), call)
-        turn = asyncio.Semaphore(self._concurrency)
+        replies: list[bytes | None] = [None] * len(document)
+        places = iter(enumerate(read_requests(document, body, batch=True)))
+        room = self._bounds.batch_answer_bytes
 
-        async def in_turn(request: Request | Malformed) -> bytes | None:
-            async with turn:
-                reply, _ = await self._answer(request, call)
-            return None if reply is None else orjson.dumps(reply)
+        async def work(places: Iterator[tuple[int, Request | Malformed]]) -> None:
+            nonlocal room
+            for place, request in places:
+                answer = await self._answer(request, call, min(room, self._bounds.answer_bytes))
+                replies[place] = answer.body
+                room -= len(answer.body or b"")
 
-        replies = await asyncio.gather(*map(in_turn, read_requests(document, body, batch=True)))
+        workers = min(self._bounds.concurrency, len(document))
+        await asyncio.gather(*(work(places) for _ in range(workers)))
         answered = [reply for reply in replies if reply is not None]
         return Answer(b"[" + b",".join(answered) + b"]" if answered else None)
 
     def _refuse(self, error: CstpError, call: Call) -> Answer:
-        _log_call("", call, error.code, perf_counter())
-        return Answer(orjson.dumps(error_reply(error)), error)
+        self._note(UNKNOWN, call, error.code, perf_counter())
+        return Answer(error_body(error), error)
 
-    async def _answer(self, request: Request | Malformed, call: Call) -> tuple[Reply | None, CstpError | None]:
-        """The response object, None for a notification; and the error in it, if any."""
+    async def _answer(self, request: Request | Malformed, call: Call, room: int) -> Answer:
+        """The response to one element; no body for a notification. An answer of more than `room` bytes fails."""
         began = perf_counter()
         if isinstance(request, Malformed):
-            _log_call("", call, request.error.code, began)
-            return error_reply(request.error, request.id), request.error
-        bound = self._bound.get(request.method)
-        name = "" if bound is None else bound.method.name
+            self._note(UNKNOWN, call, request.error.code, began)
+            return Answer(error_body(request.error, request.id), request.error)
+        guarded = self._guarded.get(request.method)
         outcome = _Outcome()
-        reply = await self._dispatch(request, call, bound, outcome)
-        _log_call(name, call, 0 if outcome.error is None else outcome.error.code, began)
-        if request.notification:
-            return None, None
-        return reply, outcome.error
-
-    async def _dispatch(self, request: Request, call: Call, bound: AnyBound | None, outcome: "_Outcome") -> Reply:
-        element: Any = {"jsonrpc": "2.0", "method": request.method, "params": [request.params], "id": 0}
-        reply: Any = await dispatch_to_response(
-            element,
-            {request.method: self._guarded(bound)},
-            context=(call, outcome),
-            deserializer=_as_is,
-            validator=_as_is,
-            post_process=_plain,
+        element = Element(request.method, [request.params], 0)
+        await dispatch_request({request.method: guarded or self._unknown}, (call, outcome), element)
+        body = (
+            b""
+            if outcome.error
+            else orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
         )
-        if outcome.error is not None:
-            return error_reply(outcome.error, request.id)
-        return {**reply, "id": request.id}
+        if len(body) > room and not request.notification:
+            outcome.error = QueryFailed("answer", call.request_id)
+        name = UNKNOWN if guarded is None else request.method
+        self._note(name, call, 0 if outcome.error is None else outcome.error.code, began)
+        if request.notification:
+            return Answer(None)
+        return Answer(body if outcome.error is None else error_body(outcome.error, request.id), outcome.error)
 
-    def _guarded(self, bound: AnyBound | None) -> Any:
+    def _guard(self, bound: AnyBound | None) -> Guarded:
         """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception.
 
         None stands for every name that is not served: it is charged like a call, too.
@@ -128,8 +155,8 @@ class Dispatcher:
             call, outcome = context
             try:
                 await self._limiter.charge(call.token.agent, name)
-                result = await _run(bound, sent, call)
-                return Success(orjson.Fragment(result.model_dump_json()))
+                outcome.result = (await _run(bound, sent, call)).model_dump_json()
+                return Success()
             except CstpError as error:
                 outcome.error = error
             except ComponentFailed as error:
@@ -140,7 +167,21 @@ class Dispatcher:
                 outcome.error = InternalError(call.request_id)
             return Error(outcome.error.code, outcome.error.message)
 
+        # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
+        run.__signature__ = signature(run)  # type: ignore[attr-defined]
         return run
+
+    def _note(self, method: str, call: Call, code: int, began: float) -> None:
+        """One line in the log and one count for each call."""
+        seconds = perf_counter() - began
+        self._metrics.count(method, code, seconds)
+        self._log_call(
+            method=None if method == UNKNOWN else method,
+            agent=call.token.agent,
+            code=code,
+            ms=round(seconds * 1000, 2),
+            request_id=call.request_id,
+        )
 
 
 async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
@@ -151,29 +192,3 @@ async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
         raise Forbidden(scope)
     result: Wire = await bound.handle(parse_params(bound.method.params, sent), call)
     return result
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What a call came to, carried past jsonrpcserver, which keeps only codes."""
-
-    error: CstpError | None = None
-
-
-def _as_is(value: Any) -> Any:
-    return value
-
-
-def _plain(response: Response) -> Any:
-    return to_serializable_one(response)
-
-
-def _log_call(method: str, call: Call, code: int, began: float) -> None:
-    _log.info(
-        "call",
-        method=method or None,
-        agent=call.token.agent,
-        code=code,
-        ms=round((perf_counter() - began) * 1000, 2),
-        request_id=call.request_id,
-    )

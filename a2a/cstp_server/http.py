@@ -7,17 +7,16 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import getrandbits
 from typing import Final
-from uuid import uuid4
 
-import orjson
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.auth import Header, Network, Refusal, authenticate, client_address
 from cstp_server.call import Call
-from cstp_server.dispatch import Dispatcher, error_reply
+from cstp_server.dispatch import Dispatcher, error_body
 from cstp_server.limits import Limiter, Window
 from cstp_server.tokens import TokenBook
 
@@ -148,7 +147,7 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
 
 def _refuse(status: int, error: CstpError) -> _Reply:
     headers = [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, Overloaded | RateLimited) else []
-    return _Reply(status, orjson.dumps(error_reply(error)), headers)
+    return _Reply(status, error_body(error), headers)
 
 
 def _refuse_call(status: int, error: CstpError, call: Call) -> _Reply:
@@ -170,7 +169,9 @@ async def _unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request
 
 
 def _is_json(headers: list[Header]) -> bool:
-    types = [value for name, value in headers if name == b"content-type"]
+    types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
+    if types == [b"application/json"]:
+        return True
     if len(types) != 1 or any(name == b"content-encoding" for name, _ in headers):
         return False
     media_type, *parameters = (part.strip().lower() for part in types[0].split(b";"))
@@ -202,7 +203,7 @@ def _request_id(headers: list[Header]) -> str:
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
-    return uuid4().hex
+    return f"{getrandbits(128):032x}"  # names a request, keeps no secret
 
 
 async def _send(send: Send, reply: _Reply, request_id: str) -> None:

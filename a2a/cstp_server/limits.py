@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
-from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.storage import RedisStorage, Storage
 from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
@@ -24,6 +24,7 @@ from cognition_engines.errors import ConfigurationError
 from cstp.contract import Method
 from cstp.errors import RateLimited
 from cstp_server.settings import LimitSettings
+from cstp_server.windows import LocalWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
 PROBE_SECONDS: Final = 2.0
@@ -33,12 +34,13 @@ _log = structlog.get_logger("cstp.limits")
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One limit: `limit` units in `seconds`, named for the headers."""
+    """One limit: `limit` units in `seconds`, named for the headers; `header` is its part of RateLimit-Policy."""
 
     policy: str
     limit: int
     seconds: int
     item: RateLimitItem
+    header: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +70,18 @@ def parse_windows(text: str, setting: str) -> tuple[Window, ...]:
         items = sorted(parse_many(text), key=lambda item: item.get_expiry())
     except ValueError as error:
         raise ConfigurationError(f'{setting}: must read like "600/minute" or "600/minute; 40/second"') from error
-    windows = tuple(
-        Window(
-            policy=item.GRANULARITY.name if item.multiples == 1 else f"{item.multiples}{item.GRANULARITY.name}",
-            limit=item.amount,
-            seconds=item.get_expiry(),
-            item=item,
-        )
-        for item in items
-    )
+    windows = tuple(map(_window, items))
     if any(window.limit < 1 for window in windows):
         raise ConfigurationError(f"{setting}: a limit must be at least 1")
     if len({window.seconds for window in windows}) < len(windows):
         raise ConfigurationError(f"{setting}: names the same window twice")
     return windows
+
+
+def _window(item: RateLimitItem) -> Window:
+    name, seconds = item.GRANULARITY.name, item.get_expiry()
+    policy = name if item.multiples == 1 else f"{item.multiples}{name}"
+    return Window(policy, item.amount, seconds, item, header=f'"{policy}";q={item.amount};w={seconds}')
 
 
 def _wait(reset: float, window: Window) -> int:
@@ -140,7 +140,7 @@ class Limiter:
 
     def __init__(self, plan: Plan, redis: RedisStorage | None) -> None:
         self._plan = plan
-        self._local = MovingWindowRateLimiter(MemoryStorage())
+        self._local = MovingWindowRateLimiter(LocalWindows())
         self._shared = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
         self._probe: asyncio.Task[None] | None = None
@@ -176,8 +176,8 @@ class Limiter:
     async def headers(self, agent: str) -> list[tuple[bytes, bytes]]:
         """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
         states = await self.states(agent)
-        policy = ", ".join(f'"{window.policy}";q={window.limit};w={window.seconds}' for window, _, _ in states)
-        state = ", ".join(f'"{window.policy}";r={remaining};t={wait}' for window, remaining, wait in states)
+        policy = ", ".join([window.header for window, _, _ in states])
+        state = ", ".join([f'"{window.policy}";r={remaining};t={wait}' for window, remaining, wait in states])
         return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
     async def count_locally(self, window: Window, key: str) -> RateLimited | None:

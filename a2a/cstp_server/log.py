@@ -9,8 +9,10 @@ import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
-from typing import Any, Final, TextIO, cast
+from typing import Any, Final, Protocol, TextIO, cast
 
 import orjson
 import structlog
@@ -36,20 +38,20 @@ class _StandardError:
     def write(self, text: str) -> None:
         with suppress(OSError, ValueError):
             sys.stderr.write(text)
+            sys.stderr.flush()
 
     def flush(self) -> None:
-        with suppress(OSError, ValueError):
-            sys.stderr.flush()
+        """Nothing is left to flush."""
 
 
 def configure_logging(settings: LogSettings) -> None:
     """Sets up structlog, and hands the standard library's warnings (uvicorn, chromadb, alembic) to it."""
     pretty = settings.format == "pretty" or (settings.format == "auto" and sys.stderr.isatty())
     shared: list[Any] = [
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
         _trace,
         _redact,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     renderer: Any = (
         structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer(serializer=_to_json)
@@ -68,6 +70,39 @@ def configure_logging(settings: LogSettings) -> None:
     root.setLevel(max(level, logging.WARNING))
 
 
+class CallLine(Protocol):
+    """Writes the one line of a call."""
+
+    def __call__(self, *, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None: ...
+
+
+def call_line() -> CallLine:
+    """The writer of call lines, as logging is configured now.
+
+    A JSON line is put together here: structlog's chain would take a fifth of the time of a cheap call.
+    """
+    logger = structlog.get_logger("cstp.call").bind()
+    if not isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
+        return partial(logger.info, "call")
+    if not logger.is_enabled_for(logging.INFO):
+        return lambda **_fields: None
+    return _write_call_line
+
+
+def _write_call_line(*, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
+    line: Event = {
+        "method": method,
+        "agent": _clean(agent),
+        "code": code,
+        "ms": ms,
+        "request_id": _clean(request_id),
+        "event": "call",
+        "level": "info",
+        "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z",
+    }
+    _StandardError().write(_to_json(line) + "\n")
+
+
 def _trace(_logger: object, _name: str, event: Event) -> Event:
     """Where an exception came from: types and places, no messages, for those may quote what a caller sent."""
     error = event.pop("exc_info", None)
@@ -82,11 +117,18 @@ def _trace(_logger: object, _name: str, event: Event) -> Event:
 
 
 def _redact(_logger: object, _name: str, event: Event) -> Event:
-    return {key: "[redacted]" if key.lower() in _SECRET_KEYS else _clean(value) for key, value in event.items()}
+    for key, value in event.items():
+        if key.lower() in _SECRET_KEYS:
+            event[key] = "[redacted]"
+        elif type(value) is not int and type(value) is not float:
+            event[key] = _clean(value)
+    return event
 
 
 def _clean(value: object, level: int = 0) -> object:
     if isinstance(value, str):
+        if value.isalnum():
+            return value[:MAX_VALUE]  # every secret has a mark in it
         return _SECRET.sub("[redacted]", value)[:MAX_VALUE]
     if isinstance(value, Mapping | list | tuple) and level == MAX_LEVELS:
         return "[deep]"

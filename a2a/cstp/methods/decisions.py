@@ -5,14 +5,12 @@ from typing import Annotated, Literal
 from pydantic import (
     AfterValidator,
     Field,
-    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
-    model_serializer,
 )
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, Wire
+from cstp.contract import Method, Wire, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import InstantOut, Integer, Label, LowerInstant, UpperInstant, not_blank
 
@@ -71,7 +69,7 @@ class QueryDecisionsParams(Wire):
         return value
 
 
-class DecisionSummary(Wire):
+class DecisionSummary(WireResult):
     """One decision that was found; members are null where its record does not say.
 
     `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
@@ -87,17 +85,10 @@ class DecisionSummary(Wire):
     outcome: str | None
     date: InstantOut | None
     distance: float | None
-    reasons: list[str] | None = None
-
-    @model_serializer(mode="wrap")
-    def _reasons_only_when_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, object]:
-        members: dict[str, object] = dump(self)
-        if self.reasons is None:
-            members.pop("reasons", None)
-        return members
+    reasons: list[str] | None = Field(None, exclude_if=lambda reasons: reasons is None)
 
 
-class QueryDecisionsResult(Wire):
+class QueryDecisionsResult(WireResult):
     """The decisions found, best first; `total` is how many are here, `queryTimeMs` what the search took."""
 
     decisions: list[DecisionSummary]

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from cstp.contract import Method, Wire
+from cstp.contract import Method, Wire, WireResult
 from cstp.fields import InstantOut
 
 Clearance = Literal["normal", "sensitive", "highly_sensitive"]
@@ -12,7 +12,7 @@ class WhoamiParams(Wire):
     """`cstp.whoami` takes no parameters."""
 
 
-class LimitState(Wire):
+class LimitState(WireResult):
     """One limit of the agent: `limit` units in `window` seconds, `remaining` of them left now."""
 
     policy: str
@@ -21,14 +21,14 @@ class LimitState(Wire):
     remaining: int
 
 
-class ServerInfo(Wire):
+class ServerInfo(WireResult):
     """The agent that this server speaks for, and the server's version."""
 
     agent: str
     version: str
 
 
-class WhoamiResult(Wire):
+class WhoamiResult(WireResult):
     """Who the token makes the caller, and what it may see and do. `projects` null is no restriction."""
 
     agent: str

@@ -25,7 +25,7 @@ def decision_methods(decisions: Decisions, agent_id: str) -> tuple[AnyBound, ...
             raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
         question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode)
         found = [_summary(match, with_reasons=params.include_reasons) for match in await decisions.query(question)]
-        return QueryDecisionsResult.model_construct(
+        return QueryDecisionsResult(
             decisions=found,
             total=len(found),
             query=params.query,
@@ -52,7 +52,7 @@ def _filters(filters: QueryFilters | None) -> Filters:
 
 def _summary(match: Match, *, with_reasons: bool) -> DecisionSummary:
     decision = match.decision
-    return DecisionSummary.model_construct(
+    return DecisionSummary(
         id=decision.id,
         title=decision.title,
         category=decision.category,

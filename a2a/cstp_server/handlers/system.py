@@ -14,7 +14,7 @@ def system_methods(limiter: Limiter, agent_id: str) -> tuple[AnyBound, ...]:
 
     async def whoami(_: WhoamiParams, call: Call) -> WhoamiResult:
         token = call.token
-        return WhoamiResult.model_construct(
+        return WhoamiResult(
             agent=token.agent,
             scopes=list(token.scopes),
             clearance=cast(Clearance, token.clearance),
