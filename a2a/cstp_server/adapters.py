@@ -5,7 +5,7 @@ at exit. A pool whose threads are all past their deadline refuses new calls with
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -34,6 +34,15 @@ class _Job:
     run: Callable[[], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """Threads there may be, calls that run, and calls that wait for a thread."""
+
+    threads: int
+    running: int
+    waiting: int
+
+
 class Pool:
     """Runs blocking calls of one component in at most `threads` daemon threads, each for at most `deadline` seconds."""
 
@@ -46,6 +55,12 @@ class Pool:
         self._running: dict[int, float] = {}  # worker -> when its call began
         self._waiting = 0
         self._lock = Lock()
+        self.failing = False  # whether the last call failed
+
+    @property
+    def load(self) -> PoolLoad:
+        with self._lock:
+            return PoolLoad(self._size, len(self._running), self._waiting)
 
     async def run(self, until: float, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of `function`, run in a thread; `until` is the moment (monotonic) when the caller gives up.
@@ -56,6 +71,7 @@ class Pool:
         future: Future[T] = Future()
         with self._lock:
             if self._stuck():
+                self.failing = True
                 raise ComponentFailed(self.component, "every thread is past its deadline")
             self._waiting += 1
             if len(self._threads) < self._size and self._waiting + len(self._running) > len(self._threads):
@@ -66,11 +82,17 @@ class Pool:
         self._jobs.put(_Job(future, lambda: function(*args, **kwargs)))
         try:
             async with asyncio.timeout(seconds) as deadline:
-                return await asyncio.wrap_future(future)
+                result = await asyncio.wrap_future(future)
+        except ComponentFailed:
+            self.failing = True
+            raise
         except TimeoutError as error:
             if not deadline.expired():
                 raise  # the function's own
+            self.failing = True
             raise ComponentFailed(self.component, f"no answer within {seconds:.3g} s") from error
+        self.failing = False
+        return result
 
     def close(self) -> None:
         """Lets idle threads end; a stuck one ends with the process."""
@@ -124,8 +146,11 @@ class Pools:
     vectors: Pool
     records: Pool
 
+    def __iter__(self) -> Iterator[Pool]:
+        yield from (self.embedder, self.keywords, self.vectors, self.records)
+
     def close(self) -> None:
-        for pool in (self.embedder, self.keywords, self.vectors, self.records):
+        for pool in self:
             pool.close()
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TypedDict
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -16,12 +16,15 @@ from cstp.methods.registry import METHODS
 from cstp_server.adapters import Decisions, Pool, Pools
 from cstp_server.auth import parse_networks
 from cstp_server.dispatch import Bounds, Dispatcher
+from cstp_server.gauges import StateGauges
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.system import system_methods
-from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint, healthz
+from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
-from cstp_server.metrics import CallMetrics
+from cstp_server.metrics import CallMetrics, watch_loop
+from cstp_server.probes import Probes, healthz, metrics, readyz
+from cstp_server.readiness import ReadinessCheck
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
 
@@ -30,6 +33,7 @@ class State(TypedDict):
     """What each request finds in its scope."""
 
     parts: Parts
+    probes: Probes
 
 
 class Endpoint:
@@ -66,6 +70,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
         opened = await asyncio.to_thread(open_knowledge, settings) if knowledge is None else knowledge
         registry = CollectorRegistry()
+        calls = CallMetrics(registry)
+        places = gate or Gate(server.max_in_flight, server.max_queue)
         limiter = Limiter(plan, redis)
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())
@@ -73,27 +79,47 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         decisions = Decisions(opened.records, opened.indexes, opened.embeddings, pools)
         methods = (*system_methods(limiter, settings.agent.id), *decision_methods(decisions, settings.agent.id))
         parts = Parts(
-            dispatcher=Dispatcher(methods, limiter, bounds, CallMetrics(registry)),
+            dispatcher=Dispatcher(methods, limiter, bounds, calls),
             limiter=limiter,
             tokens=tokens,
-            gate=gate or Gate(server.max_in_flight, server.max_queue),
+            gate=places,
             failures=FailedAttempts(limiter, failures),
             proxies=proxies,
             max_body_bytes=server.max_body_bytes,
+            metrics=calls,
         )
+        probes = _probes(opened, pools, limiter, places, registry, need_token=not server.loopback)
+        lag = asyncio.create_task(watch_loop(registry))
         try:
-            yield {"parts": parts}
+            yield {"parts": parts, "probes": probes}
         finally:
+            lag.cancel()
             pools.close()
             await limiter.close()
             await asyncio.to_thread(opened.close)
 
     app = Starlette(
-        routes=[Route("/cstp", Endpoint(cstp_endpoint)), Route("/healthz", Endpoint(healthz))],
+        routes=[
+            Route("/cstp", Endpoint(cstp_endpoint)),
+            Route("/healthz", Endpoint(healthz)),
+            Route("/readyz", Endpoint(readyz)),
+            Route("/metrics", Endpoint(metrics)),
+        ],
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _probes(
+    opened: Knowledge, pools: Pools, limiter: Limiter, gate: Gate, registry: CollectorRegistry, *, need_token: bool
+) -> Probes:
+    gauges = StateGauges(gate, limiter, pools, opened.indexes, opened.embeddings)
+    registry.register(gauges)
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    readiness = ReadinessCheck(opened.records, opened.indexes, opened.embeddings, pools, limiter, gate)
+    return Probes(readiness, registry, gauges, need_token)
 
 
 def _pools(settings: Settings) -> Pools:

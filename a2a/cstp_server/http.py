@@ -18,6 +18,7 @@ from cstp_server.auth import Header, Network, Refusal, authenticate, client_addr
 from cstp_server.call import Call
 from cstp_server.dispatch import Dispatcher, error_body
 from cstp_server.limits import Limiter, Window
+from cstp_server.metrics import CallMetrics
 from cstp_server.tokens import TokenBook
 
 _REQUEST_ID: Final = re.compile(rb"[ -~]{1,128}")
@@ -31,24 +32,27 @@ class Gate:
     """How many requests run and wait at a time; once `draining`, nothing new is let in."""
 
     def __init__(self, in_flight: int, queue: int) -> None:
-        self._running = asyncio.Semaphore(in_flight)
+        self._places = asyncio.Semaphore(in_flight)
         self._queue = queue
-        self._waiting = 0
+        self.running = 0
+        self.waiting = 0
         self.draining = False
 
     async def enter(self) -> bool:
         """Waits for a place; False when there is none to wait for. Each True needs a `leave`."""
-        if self.draining or (self._running.locked() and self._waiting >= self._queue):
+        if self.draining or (self._places.locked() and self.waiting >= self._queue):
             return False
-        self._waiting += 1
+        self.waiting += 1
         try:
-            await self._running.acquire()
+            await self._places.acquire()
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
+        self.running += 1
         return True
 
     def leave(self) -> None:
-        self._running.release()
+        self.running -= 1
+        self._places.release()
 
 
 class FailedAttempts:
@@ -73,10 +77,11 @@ class Parts:
     failures: FailedAttempts
     proxies: Sequence[Network]
     max_body_bytes: int
+    metrics: CallMetrics
 
 
 @dataclass(frozen=True, slots=True)
-class _Reply:
+class Reply:
     status: int
     body: bytes | None
     headers: list[Header]
@@ -95,30 +100,23 @@ async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         reply = await _answer(scope, receive, parts, request_id)
     except _Disconnected:
         return
-    await _send(send, reply, request_id)
+    parts.metrics.answered(reply.status)
+    await send_reply(send, reply, request_id)
 
 
-async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
-    """`GET /healthz`: the process is alive; touches nothing."""
-    if scope["method"] not in ("GET", "HEAD"):
-        await _send(send, _Reply(405, None, [(b"allow", b"GET, HEAD")]), "")
-        return
-    await _send(send, _Reply(200, b'{"status":"ok"}', []), "")
-
-
-async def _answer(scope: Scope, receive: Receive, parts: Parts, request_id: str) -> _Reply:
+async def _answer(scope: Scope, receive: Receive, parts: Parts, request_id: str) -> Reply:
     headers: list[Header] = scope["headers"]
     if scope["method"] != "POST":
-        return _Reply(405, None, [(b"allow", b"POST")])
+        return Reply(405, None, [(b"allow", b"POST")])
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
-        return await _unauthenticated(scope, token, parts, request_id)
+        return await unauthenticated(scope, token, parts, request_id)
     reply = await _authenticated(receive, headers, parts, Call(token, request_id))
     reply.headers.extend(await parts.limiter.headers(token.agent))
     return reply
 
 
-async def _authenticated(receive: Receive, headers: list[Header], parts: Parts, call: Call) -> _Reply:
+async def _authenticated(receive: Receive, headers: list[Header], parts: Parts, call: Call) -> Reply:
     if not _is_json(headers):
         return _refuse_call(415, InvalidRequest(), call)
     body = await _read_body(receive, headers, parts.max_body_bytes)
@@ -131,9 +129,9 @@ async def _authenticated(receive: Receive, headers: list[Header], parts: Parts, 
     finally:
         parts.gate.leave()
     if answer.body is None:
-        return _Reply(204, None, [])
+        return Reply(204, None, [])
     status, extra = _status(answer.error)
-    return _Reply(status, answer.body, extra)
+    return Reply(status, answer.body, extra)
 
 
 def _status(error: CstpError | None) -> tuple[int, list[Header]]:
@@ -145,25 +143,26 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
     return 200, []
 
 
-def _refuse(status: int, error: CstpError) -> _Reply:
+def refuse(status: int, error: CstpError) -> Reply:
     headers = [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, Overloaded | RateLimited) else []
-    return _Reply(status, error_body(error), headers)
+    return Reply(status, error_body(error), headers)
 
 
-def _refuse_call(status: int, error: CstpError, call: Call) -> _Reply:
+def _refuse_call(status: int, error: CstpError, call: Call) -> Reply:
     _log.warning("refused", status=status, agent=call.token.agent, request_id=call.request_id)
-    return _refuse(status, error)
+    return refuse(status, error)
 
 
-async def _unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request_id: str) -> _Reply:
+async def unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request_id: str = "") -> Reply:
+    """401, or 429 once there were too many wrong tokens from there."""
     peer = scope["client"][0] if scope.get("client") else ""
     address = client_address(peer, scope["headers"], parts.proxies)
     limited = await parts.failures.count(address) if refusal.presented else None
     _log.warning("refused", status=429 if limited else 401, address=address, request_id=request_id)
     if limited is not None:
-        return _refuse(429, limited)
+        return refuse(429, limited)
     challenge = _CHALLENGE + (', error="invalid_token"' if refusal.presented else "")
-    reply = _refuse(401, AuthenticationRequired())
+    reply = refuse(401, AuthenticationRequired())
     reply.headers.append((b"www-authenticate", challenge.encode()))
     return reply
 
@@ -206,11 +205,11 @@ def _request_id(headers: list[Header]) -> str:
     return f"{getrandbits(128):032x}"  # names a request, keeps no secret
 
 
-async def _send(send: Send, reply: _Reply, request_id: str) -> None:
+async def send_reply(send: Send, reply: Reply, request_id: str = "") -> None:
     headers = list(reply.headers)
     if request_id:
         headers.append((b"x-request-id", request_id.encode("ascii")))
-    if reply.body is not None:
+    if reply.body is not None and not any(name == b"content-type" for name, _ in headers):
         headers.append((b"content-type", b"application/json"))
     if reply.status != 204:
         headers.append((b"content-length", str(len(reply.body or b"")).encode()))

@@ -151,6 +151,11 @@ class Limiter:
         """Whether Redis is configured and does not answer."""
         return self._probe is not None
 
+    @property
+    def state(self) -> str:
+        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory stands in."""
+        return "degraded" if self.degraded else "memory" if self._shared is None else "shared"
+
     async def charge(self, agent: str, method: str) -> None:
         """Takes what a call of `method` costs from each window of the agent. Raises RateLimited."""
         cost = self._plan.costs.get(method, 1)

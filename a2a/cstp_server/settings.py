@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
@@ -48,6 +49,14 @@ class ServerSettings(Section):
     trusted_proxies: tuple[str, ...] = Field(
         (), description="Networks (CIDR) whose X-Forwarded-For is believed; none unless named."
     )
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
 
 class AgentSettings(Section):

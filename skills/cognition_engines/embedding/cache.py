@@ -50,6 +50,13 @@ class QueryCache:
                     self._vectors.popitem(last=False)
         return known.result() if known is not None else self._embed(text, made)
 
+    def probe(self) -> None:
+        """Embeds a word without looking here first: raises as the embedder does when that does not work."""
+        self._embedder.embed_query("ready")
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
     def _embed(self, text: str, made: Future[FloatArray]) -> FloatArray:
         try:
             vector = self._embedder.embed_query(text).copy()

@@ -62,6 +62,10 @@ class Snapshot:
     row_of: Ints
     codes: Mapping[str, Mapping[str, int]]
 
+    @property
+    def alive_count(self) -> int:
+        return int(np.count_nonzero(self.alive))
+
     def mask(self, filters: Filters, viewer: Viewer) -> Bools:
         """Which rows the viewer may see and the filters accept, exactly."""
         mask = self.alive & (self.sensitivity <= int(viewer.clearance))

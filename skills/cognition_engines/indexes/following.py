@@ -51,6 +51,7 @@ class Indexes:
         self._columns = Columns(embedder.dim if embedder else 1)
         self.keywords = keywords
         self.vectors = vectors
+        self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._thread = Thread(target=self._follow, name="follower", daemon=True)
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
@@ -58,6 +59,11 @@ class Indexes:
     @property
     def snapshot(self) -> Snapshot:
         return self._columns.snapshot
+
+    @property
+    def keywords_state(self) -> str:
+        """`ready`, or `down` while the keyword index cannot follow the records."""
+        return "down" if self._failure == "keywords" else "ready"
 
     def start(self) -> None:
         """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot."""
@@ -90,7 +96,9 @@ class Indexes:
                 while self._step() and not self._stop.is_set():
                     pass
                 self._columns.publish()
+                self._failure = None
             except ComponentFailed as error:
+                self._failure = error.component
                 _log.warning("the indexes cannot follow the records: %s", error)
 
     def _step(self) -> bool:

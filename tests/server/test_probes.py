@@ -1,0 +1,157 @@
+"""What an operator's tools see: is it alive, can it answer, and what is it doing."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from cstp_server.http import Gate
+
+
+def get(server: Any, request_bytes: Any, path: str, token: str | None = None, method: str = "GET") -> Any:
+    headers = [("Connection", "close"), *([("Authorization", f"Bearer {token}")] if token else [])]
+    with server.connect() as connection:
+        connection.send(request_bytes(b"", headers, method, path))
+        return connection.read(method)
+
+
+def samples(reply: Any) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Name and sorted labels of each sample to its value."""
+    families = text_string_to_metric_families(reply.body.decode())
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_a_server_that_can_answer_is_ready_and_names_each_part(live_server: Any, request_bytes: Any) -> None:
+    reply = get(live_server(), request_bytes, "/readyz")
+    assert reply.status == 200
+    assert reply.header("content-type") == "application/json"
+    assert reply.json == {
+        "status": "ready",
+        "parts": {"records": "ready", "keywords": "ready", "vectors": "off", "embedder": "off", "limits": "memory"},
+    }
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_probes_are_read_and_nothing_else(common_server: Any, request_bytes: Any, path: str) -> None:
+    server = common_server()
+    head = get(server, request_bytes, path, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+    refused = get(server, request_bytes, path, method="POST")
+    assert (refused.status, refused.header("allow")) == (405, "GET, HEAD")
+
+
+def test_a_server_that_drains_is_not_ready(live_server: Any, request_bytes: Any) -> None:
+    gate = Gate(1, 1)
+    server = live_server(gate=gate)
+    assert get(server, request_bytes, "/readyz").status == 200
+    gate.draining = True
+    reply = get(server, request_bytes, "/readyz")
+    assert (reply.status, reply.json["status"]) == (503, "draining")
+    assert int(reply.header("retry-after")) >= 1
+    assert get(server, request_bytes, "/healthz").status == 200
+
+
+def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
+    live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any
+) -> None:
+    server = live_server(data_dir=tmp_path)
+
+    def change(statement: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "records.sqlite3")) as connection:
+            connection.execute(statement)
+
+    change("ALTER TABLE counter RENAME TO elsewhere")
+    wait_until(lambda: get(server, request_bytes, "/readyz").status == 503)
+    reply = get(server, request_bytes, "/readyz").json
+    assert (reply["status"], reply["parts"]["records"]) == ("unavailable", "down")
+    change("ALTER TABLE elsewhere RENAME TO counter")
+    wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
+
+
+def test_a_redis_that_is_gone_degrades_and_does_not_stop(
+    live_server: Any, request_bytes: Any, redis_server: Any, wait_until: Any
+) -> None:
+    redis = redis_server()
+    server = live_server({"limits.redis_url": redis.url})
+    assert get(server, request_bytes, "/readyz").json["parts"]["limits"] == "shared"
+    redis.kill()
+    server.call("cstp.whoami", server.token())
+    wait_until(lambda: get(server, request_bytes, "/readyz").json["status"] == "degraded")
+    reply = get(server, request_bytes, "/readyz")
+    assert (reply.status, reply.json["parts"]["limits"]) == (200, "degraded")
+
+
+def test_calls_are_counted_by_method_and_code(live_server: Any, request_bytes: Any) -> None:
+    server = live_server()
+    token = server.token()
+    call = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
+    server.post([call, call, call | {"method": "cstp.nothing"}, {}], token)
+    server.call("cstp.whoami", token, [1])
+    server.call("cstp.queryDecisions", token, {"query": "x"})
+    server.post(call, "cstp_wrong_token")
+    found = samples(get(server, request_bytes, "/metrics"))
+
+    def calls(method: str, code: int) -> float:
+        return found[("cstp_calls_total", (("code", str(code)), ("method", method)))]
+
+    assert calls("cstp.whoami", 0) == 2
+    assert calls("cstp.whoami", -32602) == 1
+    assert calls("cstp.queryDecisions", 0) == 1
+    assert calls("unknown", -32601) == 1
+    assert calls("unknown", -32600) == 1
+    assert found[("cstp_call_seconds_count", (("method", "cstp.whoami"),))] == 3
+    assert found[("cstp_http_answers_total", (("status", "200"),))] == 3
+    assert found[("cstp_http_answers_total", (("status", "401"),))] == 1
+
+
+def test_the_state_of_every_part_can_be_watched(live_server: Any, request_bytes: Any) -> None:
+    server = live_server({"embedding.model": "minilm"})
+    token = server.token()
+    for _ in range(3):
+        server.call("cstp.queryDecisions", token, {"query": "the same words"})
+    found = samples(get(server, request_bytes, "/metrics"))
+    assert found[("cstp_part_up", (("part", "records"),))] == 1
+    assert found[("cstp_limiter_state", (("state", "memory"),))] == 1
+    assert found[("cstp_index_lag", (("index", "columns"),))] == 0
+    assert found[("cstp_index_lag", (("index", "vectors"),))] == 0
+    assert found[("cstp_index_records", ())] == 0
+    assert found[("cstp_pool_threads", (("pool", "embedder"),))] >= 1
+    assert found[("cstp_pool_running", (("pool", "vectors"),))] == 0
+    assert found[("cstp_embedding_cache_hits_total", ())] == 2
+    assert found[("cstp_embedding_cache_misses_total", ())] == 1
+    assert found[("cstp_requests_running", ())] == 0
+    assert found[("process_open_fds", ())] > 0
+    assert ("cstp_event_loop_lag_seconds_count", ()) in found
+
+
+def test_metrics_tell_neither_agents_nor_tokens_nor_texts(live_server: Any, request_bytes: Any) -> None:
+    server = live_server()
+    token = server.token("a-most-secret-agent")
+    server.call("cstp.queryDecisions", token, {"query": "a-most-secret-query"})
+    server.call("a-most-secret-method", token)
+    assert b"secret" not in get(server, request_bytes, "/metrics").body
+
+
+def test_metrics_need_a_token_where_others_can_reach_the_server(live_server: Any, request_bytes: Any) -> None:
+    server = live_server({"server.host": "0.0.0.0"})
+    refused = get(server, request_bytes, "/metrics")
+    assert (refused.status, refused.json["error"]["code"]) == (401, -32001)
+    assert refused.header("www-authenticate") == 'Bearer realm="cstp"'
+    assert get(server, request_bytes, "/metrics", "cstp_wrong_one").status == 401
+    assert get(server, request_bytes, "/metrics", server.token()).status == 200
+    # the figures count the records of every project
+    assert get(server, request_bytes, "/metrics", server.token(projects=["one"])).status == 403
+    assert get(server, request_bytes, "/readyz").status == 200
+
+
+def test_readiness_repeats_nothing_of_what_is_inside(live_server: Any, request_bytes: Any, tmp_path: Path) -> None:
+    body = json.dumps(get(live_server(data_dir=tmp_path), request_bytes, "/readyz").json)
+    assert str(tmp_path) not in body
