@@ -72,7 +72,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         registry = CollectorRegistry()
         calls = CallMetrics(registry)
         places = gate or Gate(server.max_in_flight, server.max_queue)
-        limiter = Limiter(plan, redis)
+        limiter = Limiter(plan, redis, settings.limits.redis_timeout_seconds)
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())
         pools = _pools(settings)

@@ -62,8 +62,8 @@ class FailedAttempts:
         self._limiter = limiter
         self._window = window
 
-    async def count(self, address: str) -> RateLimited | None:
-        return await self._limiter.count_locally(self._window, f"auth {address}")
+    def count(self, address: str) -> RateLimited | None:
+        return self._limiter.count_event(self._window, address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, request_id: str)
         return Reply(405, None, [(b"allow", b"POST")])
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
-        return await unauthenticated(scope, token, parts, request_id)
+        return unauthenticated(scope, token, parts, request_id)
     reply = await _authenticated(receive, headers, parts, Call(token, request_id))
     reply.headers.extend(await parts.limiter.headers(token.agent))
     return reply
@@ -153,11 +153,11 @@ def _refuse_call(status: int, error: CstpError, call: Call) -> Reply:
     return refuse(status, error)
 
 
-async def unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request_id: str = "") -> Reply:
+def unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request_id: str = "") -> Reply:
     """401, or 429 once there were too many wrong tokens from there."""
     peer = scope["client"][0] if scope.get("client") else ""
     address = client_address(peer, scope["headers"], parts.proxies)
-    limited = await parts.failures.count(address) if refusal.presented else None
+    limited = parts.failures.count(address) if refusal.presented else None
     _log.warning("refused", status=429 if limited else 401, address=address, request_id=request_id)
     if limited is not None:
         return refuse(429, limited)

@@ -1,7 +1,8 @@
 """What each agent may spend: the windows, their state, and what happens when Redis does not answer.
 
-A call that Redis cannot count within its timeout is counted here instead, with the same limits; while Redis is down
-nothing waits for it. A background probe brings it back.
+Every call is counted in this process and, where there is one, in Redis; both must allow it. So a Redis that goes away,
+or comes back without its memory, gives nobody a second helping. While it is down nothing waits for it; a background
+probe brings it back.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from cognition_engines.errors import ConfigurationError
 from cstp.contract import Method
 from cstp.errors import RateLimited
 from cstp_server.settings import LimitSettings
-from cstp_server.windows import LocalWindows
+from cstp_server.windows import MovingWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
 PROBE_SECONDS: Final = 2.0
@@ -115,15 +116,9 @@ def redis_storage(settings: LimitSettings) -> RedisStorage | None:
     """A connection pool to the configured Redis, not yet connected; None when limits are kept in memory."""
     if settings.redis_url is None:
         return None
-    timeout = settings.redis_timeout_seconds
     try:
-        pool = BlockingConnectionPool.from_url(
-            settings.redis_url,
-            max_connections=32,
-            timeout=timeout,
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout,
-        )
+        # no timeouts here: the limiter has one for each hit as a whole, at a third of the cost of one for each step
+        pool = BlockingConnectionPool.from_url(settings.redis_url, max_connections=32, timeout=None)
     except ValueError as error:
         raise ConfigurationError("limits.redis_url: must read like redis://host:6379/0") from error
     return RedisStorage(
@@ -138,11 +133,13 @@ def redis_storage(settings: LimitSettings) -> RedisStorage | None:
 class Limiter:
     """Charges agents. One Redis round trip a call; one more a second and agent for the headers' counts."""
 
-    def __init__(self, plan: Plan, redis: RedisStorage | None) -> None:
+    def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan
-        self._local = MovingWindowRateLimiter(LocalWindows())
+        self._local = MovingWindows()
+        self._events = MovingWindows()
         self._shared = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
+        self._timeout = redis_timeout
         self._probe: asyncio.Task[None] | None = None
         self._seen: dict[tuple[str, str], _Seen] = {}
 
@@ -185,12 +182,13 @@ class Limiter:
         state = ", ".join([f'"{window.policy}";r={remaining};t={wait}' for window, remaining, wait in states])
         return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
-    async def count_locally(self, window: Window, key: str) -> RateLimited | None:
+    def count_event(self, window: Window, key: str) -> RateLimited | None:
         """Counts one event of `key` in this process only; what to answer when that was too many."""
-        if await self._local.hit(window.item, key):
+        if self._events.take(key, window.limit, window.seconds, 1):
             return None
-        reset, _ = await self._local.get_window_stats(window.item, key)
-        return RateLimited(max(1, _wait(reset, window)), window.limit, window.seconds, window.policy)
+        _, wait = self._events.state(key, window.seconds)
+        seconds = min(window.seconds, max(1, math.ceil(wait)))
+        return RateLimited(seconds, window.limit, window.seconds, window.policy)
 
     async def close(self) -> None:
         if self._probe is not None:
@@ -200,26 +198,35 @@ class Limiter:
             await self._redis.bridge.get_connection().aclose(close_connection_pool=True)  # type: ignore[attr-defined]
 
     async def _hit(self, window: Window, agent: str, cost: int) -> bool:
-        if self._shared is not None and not self.degraded:
-            try:
-                return await self._shared.hit(window.item, agent, cost=cost)
-            except StorageError as error:
-                self._fall_back(error)
-        return await self._local.hit(window.item, agent, cost=cost)
+        if not self._local.take(agent, window.limit, window.seconds, cost):
+            return False
+        if self._shared is None or self.degraded:
+            return True
+        try:
+            async with asyncio.timeout(self._timeout):
+                allowed = await self._shared.hit(window.item, agent, cost=cost)
+        except (StorageError, TimeoutError) as error:
+            self._fall_back(error)
+            return True
+        if not allowed:
+            self._local.give_back(agent, window.seconds, cost)
+        return allowed
 
     async def _read(self, window: Window, agent: str) -> tuple[int, float]:
-        limiter = self._local
+        taken, wait = self._local.state(agent, window.seconds)
+        remaining, reset = window.limit - taken, time() + wait
         if self._shared is not None and not self.degraded:
-            limiter = self._shared
-        try:
-            reset, remaining = await limiter.get_window_stats(window.item, agent)
-        except StorageError as error:
-            self._fall_back(error)
-            reset, remaining = await self._local.get_window_stats(window.item, agent)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    shared_reset, shared_remaining = await self._shared.get_window_stats(window.item, agent)
+                if shared_remaining < remaining:
+                    remaining, reset = shared_remaining, shared_reset
+            except (StorageError, TimeoutError) as error:
+                self._fall_back(error)
         self._seen[agent, window.policy] = _Seen(remaining, reset, time())
         return remaining, reset
 
-    def _fall_back(self, error: StorageError) -> None:
+    def _fall_back(self, error: StorageError | TimeoutError) -> None:
         if self._probe is None:
             cause = type(error.__cause__ or error).__name__
             _log.warning("limits_local", reason=cause, remedy="limits.redis_url does not answer; counting in memory")
@@ -231,8 +238,9 @@ class Limiter:
         while True:
             await asyncio.sleep(PROBE_SECONDS)
             # a hit, not a ping: a Redis that is full or read-only answers pings too
-            with suppress(StorageError):
-                await self._shared.hit(_PROBE)
+            with suppress(StorageError, TimeoutError):
+                async with asyncio.timeout(self._timeout):
+                    await self._shared.hit(_PROBE)
                 break
         self._seen.clear()
         self._probe = None

@@ -45,20 +45,20 @@ async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
 async def metrics(scope: Scope, receive: Receive, send: Send) -> None:
     """Prometheus' text format. A server that others can reach wants a token; one for some projects will not do."""
     probes: Probes = scope["state"]["probes"]
-    reply = _refused_method(scope) or await _refused_caller(scope, probes)
+    reply = _refused_method(scope) or _refused_caller(scope, probes)
     if reply is None:
         probes.gauges.readiness = await probes.readiness.look()
         reply = Reply(200, generate_latest(probes.registry), [_TEXT])
     await send_reply(send, reply)
 
 
-async def _refused_caller(scope: Scope, probes: Probes) -> Reply | None:
+def _refused_caller(scope: Scope, probes: Probes) -> Reply | None:
     if not probes.metrics_need_token:
         return None
     parts: Parts = scope["state"]["parts"]
     token = authenticate(scope["headers"], parts.tokens)
     if isinstance(token, Refusal):
-        return await unauthenticated(scope, token, parts)
+        return unauthenticated(scope, token, parts)
     # the figures count the records of all projects
     return None if token.projects is None else refuse(403, Forbidden("read"))
 

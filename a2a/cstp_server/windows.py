@@ -1,17 +1,15 @@
-"""Moving windows counted in this process, as a storage for the `limits` library.
+"""Moving windows counted in this process.
 
-The library's own memory storage copies an agent's whole history in a thread of its own after each call. Here a call
-costs a constant: a history is at most `STEPS` steps long, because what is counted within one of so many steps of a
+Not the memory storage of the `limits` library: that copies an agent's whole history in a thread of its own after each
+call. Here a call costs a constant, and a history is at most STEPS long: what is taken within one of so many steps of a
 window is counted together, and leaves the window together, at most one step late.
 """
 
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import monotonic, time
+from time import monotonic
 from typing import Final
-
-from limits.aio.storage import MemoryStorage
 
 STEPS: Final = 1000
 _FIRST_SWEEP: Final = 1024
@@ -19,9 +17,9 @@ _FIRST_SWEEP: Final = 1024
 
 @dataclass(slots=True)
 class _History:
-    """Units by the step in which they were taken, oldest first, their sum, and their life in seconds."""
+    """Units by the step in which they were taken, oldest first; `total` is their sum."""
 
-    expiry: float
+    seconds: int
     steps: deque[list[int]] = field(default_factory=deque)
     total: int = 0
 
@@ -30,61 +28,71 @@ class _History:
         while self.steps and self.steps[0][0] < step - STEPS:
             self.total -= self.steps.popleft()[1]
 
-    def step(self, clock: float) -> int:
-        return int(clock / self.expiry * STEPS)
 
-
-class LocalWindows(MemoryStorage):
+class MovingWindows:
     """Counts by a clock that nobody can set, so a change of the time of day neither forgives nor punishes."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        super().__init__()
         self._clock = clock
-        self._histories: dict[str, _History] = {}
+        self._histories: dict[tuple[str, int], _History] = {}
         self._sweep_at = _FIRST_SWEEP
 
     def __len__(self) -> int:
-        """How many keys are remembered."""
+        """How many histories are kept."""
         return len(self._histories)
 
-    def steps(self, key: str) -> int:
-        """How long the history of `key` is."""
-        return len(self._histories[key].steps) if key in self._histories else 0
+    def length(self, key: str, seconds: int) -> int:
+        """How many steps the history of `key` has."""
+        history = self._histories.get((key, seconds))
+        return 0 if history is None else len(history.steps)
 
-    async def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Takes `amount` units unless that would make more than `limit` within `expiry` seconds."""
-        history = self._histories.get(key)
+    def take(self, key: str, limit: int, seconds: int, cost: int) -> bool:
+        """Takes `cost` units; False, with nothing taken, if that made more than `limit` in the last `seconds`."""
+        history = self._histories.get((key, seconds))
         if history is None:
-            if len(self._histories) >= self._sweep_at:
-                self._sweep()
-            history = self._histories[key] = _History(expiry)
-        step = history.step(self._clock())
+            self._sweep()
+            history = self._histories[key, seconds] = _History(seconds)
+        step = self._step(seconds)
         history.forget(step)
-        if history.total + amount > limit:
+        if history.total + cost > limit:
             return False
         if history.steps and history.steps[-1][0] == step:
-            history.steps[-1][1] += amount
+            history.steps[-1][1] += cost
         else:
-            history.steps.append([step, amount])
-        history.total += amount
+            history.steps.append([step, cost])
+        history.total += cost
         return True
 
-    async def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
-        """When the oldest unit in the window was taken (seconds since 1970; now if there is none), and how many are."""
-        history = self._histories.get(key)
-        clock = self._clock()
-        if history is not None:
-            history.forget(history.step(clock))
-        if history is None or not history.steps:
-            return time(), 0
-        taken = (history.steps[0][0] + 1) * history.expiry / STEPS
-        return time() - clock + taken, history.total
+    def give_back(self, key: str, seconds: int, cost: int) -> None:
+        """Undoes a `take` of just now that turned out to be refused elsewhere."""
+        history = self._histories.get((key, seconds))
+        while history is not None and history.steps and cost:
+            units = min(cost, history.steps[-1][1])
+            history.steps[-1][1] -= units
+            history.total -= units
+            cost -= units
+            if not history.steps[-1][1]:
+                history.steps.pop()
+
+    def state(self, key: str, seconds: int) -> tuple[int, float]:
+        """Units taken in the last `seconds`, and the seconds until the first of them come back, 0 if there are none."""
+        history = self._histories.get((key, seconds))
+        if history is None:
+            return 0, 0.0
+        history.forget(self._step(seconds))
+        if not history.steps:
+            return 0, 0.0
+        return history.total, (history.steps[0][0] + 1) * seconds / STEPS + seconds - self._clock()
+
+    def _step(self, seconds: int) -> int:
+        return int(self._clock() / seconds * STEPS)
 
     def _sweep(self) -> None:
-        """Drops the keys that count nothing any more; rare enough to cost nothing a call."""
-        clock = self._clock()
-        for key, history in list(self._histories.items()):
-            history.forget(history.step(clock))
+        """Drops histories that count nothing any more, once there are twice as many as the last time."""
+        if len(self._histories) < self._sweep_at:
+            return
+        for name, history in list(self._histories.items()):
+            history.forget(self._step(history.seconds))
             if not history.steps:
-                del self._histories[key]
+                del self._histories[name]
         self._sweep_at = max(_FIRST_SWEEP, 2 * len(self._histories))
