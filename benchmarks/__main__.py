@@ -23,6 +23,7 @@ from benchmarks.searching import measure_costs, measure_search
 from benchmarks.serving import fill, served
 from benchmarks.table import render
 from benchmarks.texts import DECISION, Text, read_queries, read_texts
+from benchmarks.throughput import measure_cheap_calls, measure_load
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.records.values import FloatArray
 from cstp_server.knowledge import open_model
@@ -62,6 +63,8 @@ def main() -> int:
     )
     began = perf_counter()
     material = _prepare(options.texts, plan)
+    _say("measuring the cheapest call beside an echo")
+    cheap = measure_cheap_calls()
     blocks = [_measure(size, material, plan, real_windows=False) for size in plan.sizes]
     blocks += [_measure(size, material, plan, real_windows=True) for size in plan.real]
     facts = RunFacts(
@@ -75,7 +78,7 @@ def main() -> int:
         decisions=sum(text.topic == DECISION for text in material.texts),
         windows=sum(map(len, material.embedded.vectors)),
     )
-    results = Results(facts, material.embedded.rates, blocks)
+    results = Results(facts, material.embedded.rates, cheap, blocks)
     options.output.write_text(render(results), encoding="utf-8")
     _say(f"wrote {options.output}")
     if options.json:
@@ -145,6 +148,7 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
         _say("  measuring whole calls")
         with served(settings) as caller:
             calls, embedding = measure_calls(caller, raw, brute, material.embedder, asked, plan.rounds)
+            load = measure_load(caller, asked.known, asked.fresh)
     _say(f"  done after {perf_counter() - began:.0f} s")
     return Block(
         size,
@@ -156,6 +160,7 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
         embedding,
         rows,
         costs,
+        load,
     )
 
 

@@ -7,6 +7,7 @@ from benchmarks.calls import CallRow
 from benchmarks.embedding import Rate
 from benchmarks.measure import Timing
 from benchmarks.searching import Costs, SearchRow
+from benchmarks.throughput import CheapRow, LoadRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,12 @@ class Block:
     embedding: Timing
     searches: Sequence[SearchRow]
     costs: Costs
+    load: Sequence[LoadRow]
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
     facts: RunFacts
     rates: Sequence[Rate]
+    cheap: Sequence[CheapRow]
     blocks: Sequence[Block]

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -69,6 +69,8 @@ class Caller:
     """Calls cstp.queryDecisions over one connection."""
 
     def __init__(self, host: str, port: int, token: str) -> None:
+        self.port = port
+        self.token = token
         self._connection = HTTPConnection(host, port, timeout=_DEADLINE)
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
@@ -98,15 +100,15 @@ def wire_filters(filters: Filters) -> dict[str, object]:
 
 
 @contextmanager
-def served(settings: Settings) -> Iterator[Caller]:
-    """`cstp serve` over the filled folder, its log in a file, until the block ends.
+def served(settings: Settings, variables: Mapping[str, str] | None = None) -> Iterator[Caller]:
+    """`cstp serve` over the folder of `settings`, with CSTP_* `variables`, its log in a file, until the block ends.
 
     Raises NotServing when it does not come up.
     """
     _, token = create_token(settings.tokens_path, "benchmark", lifetime=timedelta(days=1))
     log_path = settings.data_dir / "server.log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "OPENBLAS_"))}
-    environment["CSTP_LIMITS__DEFAULT"] = _UNLIMITED
+    environment |= {"CSTP_LIMITS__DEFAULT": _UNLIMITED, **(variables or {})}
     command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "serve"]
     with log_path.open("wb") as log:
         process = subprocess.Popen(

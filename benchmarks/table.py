@@ -8,6 +8,7 @@ from benchmarks.corpus import ALL_SIX, ANOTHER_TOPIC, NONE
 from benchmarks.measure import Timing
 from benchmarks.results import Block, Results
 from benchmarks.searching import SearchRow
+from benchmarks.throughput import CheapRow, LoadRow
 
 FILTER_BOUND: Final = 1.5  # a filtered search costs at most so many times an unfiltered one
 _DEAREST: Final = (
@@ -51,6 +52,7 @@ def render(results: Results) -> str:
         _facts(results),
         _READING.rstrip(),
         *_promises(results.blocks),
+        *_cheap(results.cheap),
         *_embedding(results),
     ]
     for block in results.blocks:
@@ -132,6 +134,38 @@ def _chroma_rows(block: Block) -> list[list[str]]:
     return rows
 
 
+def _cheap(rows: Sequence[CheapRow]) -> Iterable[str]:
+    """The cheapest call, as a share of what a bare echo of the same framework does in the same seconds."""
+    yield "## The cheapest call"
+    yield (
+        "`cstp.whoami` with a token, over 16 connections, beside a bare starlette application that sends the body "
+        "back; slices of a second in turn, medians. In batches, a call is an element."
+    )
+    cells = []
+    for row in rows:
+        bound = "" if row.required is None else f"{row.required:.0%}"
+        kept = "" if row.required is None else "yes" if row.ratio >= row.required else "**no**"
+        share = "" if row.required is None else f"{row.ratio:.0%}"
+        cells.append([row.name, f"{row.calls_per_second:,.0f}", share, bound, kept, f"{row.p50:.2f}", f"{row.p99:.2f}"])
+    yield _table(["what", "calls/s", "of the echo", "at least", "kept", "p50, ms", "p99, ms"], cells)
+
+
+def _load(rows: Sequence[LoadRow]) -> Iterable[str]:
+    yield "Under load, hybrid without filters:"
+    cells = [
+        [
+            row.name,
+            str(row.connections),
+            f"{row.calls_per_second:,.0f}",
+            f"{row.p50:.2f}",
+            f"{row.p99:.2f}",
+            f"{row.loop_lag:.0f}",
+        ]
+        for row in rows
+    ]
+    yield _table(["query", "connections", "calls/s", "p50, ms", "p99, ms", "event loop's lag, p99, at most ms"], cells)
+
+
 def _embedding(results: Results) -> Iterable[str]:
     yield "## Embedding"
     if results.rates:
@@ -160,6 +194,7 @@ def _block(block: Block) -> Iterable[str]:
     )
     yield "Whole call:"
     yield _calls(block.calls)
+    yield from _load(block.load)
     yield "Search alone:"
     yield _searches(block.searches)
 
