@@ -14,6 +14,7 @@ from cstp.errors import InvalidParams, Violation
 
 W = TypeVar("W", bound=Wire)
 
+MAX_UNKNOWN: Final = 100
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _MESSAGES: Final = {
     "missing": "is required",
@@ -63,6 +64,10 @@ def _in_wire_spelling(
     model: type[Wire], members: Mapping[str, object], path: str, violations: list[Violation]
 ) -> dict[str, object]:
     spellings = _nested(model)
+    # a list of a hundred thousand mistakes helps nobody and takes a second to make
+    if len(members.keys() - spellings.keys()) > MAX_UNKNOWN:
+        message = f"has more than {MAX_UNKNOWN} members that are not parameters of this method"
+        raise InvalidParams([Violation(path.rstrip(".") or "params", message)])
     normal: dict[str, object] = {}
     for key, value in members.items():
         wire_name, inner = spellings.get(key, (key, None))
