@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench check docs env lock clean FORCE
+.PHONY: help demo test chaos lint types bench check docs env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -20,6 +20,10 @@ demo: .venv/.server ## start a server on this project's own decisions and print 
 
 test: .venv/.dev ## run the whole test suite
 	@.venv/bin/python -m pytest $(ARGS)
+
+chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md
+	@.venv/bin/python -m pytest tests/chaos --chaos long --timeout 7200 $(ARGS)
+	@.venv/bin/python -m tests.chaos.report
 
 lint: .venv/.dev ## check style and formatting
 	.venv/bin/ruff check .

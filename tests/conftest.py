@@ -30,6 +30,13 @@ from cstp_server.tokens import create_token
 hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 hypothesis.settings.load_profile("suite")
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("chaos")
+    group.addoption("--chaos", choices=["short", "long"], default="short", help="form of the tests in tests/chaos")
+    group.addoption("--chaos-soak-minutes", type=float, default=10.0, help="length of the soak in the long form")
+
+
 DEADLINE = 20.0  # seconds that anything here may take to come up
 READ_TIMEOUT = 15.0
 

@@ -1,0 +1,72 @@
+"""What all fault tests share: the form of the run, the rows of its report, and servers in processes of their own."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from tests.chaos.process import Served
+from tests.chaos.report import RESULTS, machine, version
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The form of the run: a short one with every test run, a long one with `--chaos long`."""
+
+    long: bool
+
+    def pick(self, short: T, long: T) -> T:
+        return long if self.long else short
+
+
+@pytest.fixture(scope="session")
+def chaos_scale(request: pytest.FixtureRequest) -> Scale:
+    return Scale(long=request.config.getoption("--chaos") == "long")
+
+
+@pytest.fixture(scope="session")
+def chaos_report(chaos_scale: Scale) -> Callable[[str, str, int, str], None]:
+    """`chaos_report(family, what, times, seen)`: a row for the table of docs/reliability.md; long form only."""
+
+    def add(family: str, what: str, times: int, seen: str) -> None:
+        if not chaos_scale.long:
+            return
+        row = {
+            "family": family,
+            "what": what,
+            "times": times,
+            "seen": seen,
+            "date": datetime.now(UTC).date().isoformat(),
+            "machine": machine(),
+            "version": version(),
+        }
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        with RESULTS.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    return add
+
+
+@pytest.fixture
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+    """`served({"embedding.model": "minilm"})`: a running server process; gone at the end of the test.
+
+    `data_dir` names a folder to serve, a new one unless given; `start=False` leaves the start to the test.
+    """
+    made: list[Served] = []
+
+    def make(
+        overrides: Mapping[str, object] | None = None, *, data_dir: Path | None = None, start: bool = True
+    ) -> Served:
+        server = Served(data_dir or tmp_path_factory.mktemp("chaos") / "data", overrides)
+        made.append(server)
+        return server.start() if start else server
+
+    yield make
+    for server in made:
+        server.kill()

@@ -1,0 +1,211 @@
+"""A server in a process of its own, so that its memory, descriptors and end are its own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp_server.tokens import create_token
+
+COMMAND = (sys.executable, "-c", "from cstp_server.entry import main; main()")
+STARTS_WITHIN = 60.0  # seconds, on a busy machine
+STOPS_WITHIN = 30.0
+CALL_TIMEOUT = 30.0
+AGENT = "chaos"
+# what a server of these tests has unless a test says otherwise: no model, and limits that no test reaches
+DEFAULTS: Mapping[str, object] = {
+    "embedding.model": "none",
+    "limits.default": "1000000/second",
+    "auth.reload_seconds": 0.05,
+}
+TOPICS = ("storage", "queues", "caching", "tests", "releases", "security", "search")
+_ADDRESS = re.compile(r"on http://127\.0\.0\.1:(\d+)/cstp")
+
+
+def environment(overrides: Mapping[str, object]) -> dict[str, str]:
+    """This environment with the settings of `overrides` (by dotted name), and no others."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    for name, value in overrides.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        kept["CSTP_" + name.upper().replace(".", "__")] = text
+    return kept
+
+
+def run_cstp(
+    *words: object, overrides: Mapping[str, object] | None = None, cwd: Path
+) -> "subprocess.CompletedProcess[str]":
+    """Runs a command to its end; never with a traceback."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)],
+        cwd=cwd,
+        env=environment(dict(DEFAULTS) | dict(overrides or {})),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def write_records(path: Path, count: int, *, first: int = 0) -> Path:
+    """A JSONL file of `count` decisions, each with an id, a date, and words that no other has."""
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(first, first + count):
+            topic = TOPICS[number % len(TOPICS)]
+            words = f"Option{number} was weighed against {topic} and item{number * 7919 % 10007}."
+            record = {
+                "id": f"rec{number}",
+                "title": f"Choose option{number} for {topic}",
+                "text": words,
+                "category": topic,
+                "confidence": number % 100 / 100,
+                "stakes": ("low", "medium", "high")[number % 3],
+                "status": "accepted",
+                "date": f"20{10 + number % 15}-{1 + number % 12:02}-{1 + number % 28:02}",
+            }
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
+class Served:
+    """`cstp serve` on a data folder; `start` and `kill` as often as a test wants, each time on a free port.
+
+    The log is one file, appended to over restarts.
+    """
+
+    def __init__(self, data_dir: Path, overrides: Mapping[str, object] | None = None) -> None:
+        self.data_dir = data_dir
+        self.overrides = dict(DEFAULTS) | dict(overrides or {})
+        self.log_path = data_dir.parent / f"{data_dir.name}.log"
+        self.port = 0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.token = self.new_token(AGENT)
+
+    def new_token(
+        self, agent: str, *, scopes: Sequence[str] = ("read", "write", "admin"), clearance: str = "highly_sensitive"
+    ) -> str:
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        _, text = create_token(
+            self.data_dir / "tokens.json", agent, scopes=scopes, lifetime=timedelta(days=1), clearance=clearance
+        )
+        return text
+
+    def start(self, *, wait: bool = True, port: int = 0) -> "Served":
+        """Starts the process; with `wait` returns when it answers, and fails the test when it does not come up."""
+        began_at = self.log_path.stat().st_size if self.log_path.exists() else 0
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*COMMAND, "serve", "--port", str(port), "--data-dir", str(self.data_dir)],
+                cwd=self.data_dir.parent,
+                env=environment(self.overrides),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        if wait:
+            self._wait_until_up(began_at)
+        return self
+
+    def _wait_until_up(self, began_at: int) -> None:
+        deadline = time.monotonic() + STARTS_WITHIN
+        while time.monotonic() < deadline and self.alive():
+            with self.log_path.open("rb") as log:
+                log.seek(began_at)
+                found = _ADDRESS.search(log.read().decode(errors="replace"))
+            if found:
+                self.port = int(found[1])
+                if self.healthy():
+                    return
+            time.sleep(0.02)
+        pytest.fail(f"the server did not come up; its log: {self.log_path.read_text(errors='replace')[-4000:]}")
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def rss(self) -> int:
+        """Resident memory in bytes."""
+        return self._status("VmRSS") * 1024
+
+    def threads(self) -> int:
+        return self._status("Threads")
+
+    def fds(self) -> int:
+        """Open descriptors."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def _status(self, name: str) -> int:
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1])
+        raise AssertionError(f"/proc has no {name} of a process that has ended")
+
+    def terminate(self, seconds: float = STOPS_WITHIN) -> int:
+        """SIGTERM; the exit code. Fails the test when the process does not end in time."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"the server did not end within {seconds:g} s of SIGTERM")
+
+    def kill(self) -> None:
+        """SIGKILL, also of a stopped process; returns when it is gone."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def healthy(self) -> bool:
+        try:
+            return self.request("GET", "/healthz")[0] == 200
+        except (OSError, HTTPException):
+            return False
+
+    def request(
+        self,
+        verb: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = CALL_TIMEOUT,
+    ) -> tuple[int, bytes]:
+        """Status and body of one HTTP request on a connection of its own. Raises OSError or HTTPException."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(verb, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def call(self, method: str, params: object = None, *, timeout: float = CALL_TIMEOUT) -> Any:
+        """The JSON-RPC response object of one call. Raises OSError or HTTPException when there is none."""
+        request: dict[str, object] = {"jsonrpc": "2.0", "method": method, "id": 1}
+        if params is not None:
+            request["params"] = params
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        _, body = self.request("POST", "/cstp", json.dumps(request).encode(), headers, timeout)
+        return json.loads(body)
+
+    def ingest(self, path: Path) -> Any:
+        """`cstp ingest PATH --json` into this folder with these settings, beside the server if it runs."""
+        words = ("ingest", path, "--json", "--data-dir", self.data_dir)
+        done = run_cstp(*words, overrides=self.overrides, cwd=self.data_dir.parent)
+        assert done.returncode == 0, f"ingest ended with {done.returncode}: {done.stdout} {done.stderr}"
+        return json.loads(done.stdout)
