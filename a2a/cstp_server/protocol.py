@@ -116,6 +116,7 @@ def capped_protocol(max_bytes: int, max_headers: int) -> type[HttpToolsProtocol]
             self._refused = True
             if self.cycle is not None and not self.cycle.response_complete:
                 self.cycle.disconnected = True
+                self.cycle.waiting_for_100_continue = False  # it would be written after the refusal
                 self.cycle.message_event.set()
             self.pipeline.clear()
             self.transport.write(

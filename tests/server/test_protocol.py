@@ -1,6 +1,8 @@
 """HTTP itself: what a peer may send to confuse the server about where a request begins and what belongs to it."""
 
 import json
+from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -169,6 +171,20 @@ def test_a_broken_chunk_is_a_400(server: Any, headers: list[tuple[str, str]], ch
     with server.connect() as connection:
         connection.send(b"POST /cstp HTTP/1.1\r\nHost: a\r\n" + fields + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
         assert connection.read().status == 400
+
+
+def test_a_refused_client_is_not_told_to_go_on(
+    server: Any, headers: list[tuple[str, str]], log_output: Callable[[str], StringIO]
+) -> None:
+    log = log_output("info")
+    fields = "".join(f"{name}: {value}\r\n" for name, value in [*headers, ("Expect", "100-continue")]).encode()
+    with server.connect() as connection:
+        head = b"POST /cstp HTTP/1.1\r\nHost: a\r\n" + fields + b"Transfer-Encoding: chunked\r\n\r\n"
+        connection.send(head + b"zz\r\n")  # together: the head is accepted, then its body refused
+        assert connection.reader.readline() == b"HTTP/1.1 400 Bad Request\r\n"
+        assert b"100 Continue" not in connection.reader.read()
+    assert server.call("cstp.whoami", server.token()).status == 200
+    assert "Exception" not in log.getvalue()
 
 
 @pytest.mark.parametrize(
