@@ -60,7 +60,8 @@ def not_blank(value: str) -> str:
 _INSTANT_SCHEMA = {"type": "string", "format": "date-time"}
 _INSTANT_IN = {"anyOf": [_INSTANT_SCHEMA, {"type": "string", "format": "date"}, {"type": "null"}]}
 
-Integer = Annotated[int, BeforeValidator(whole_number)]
+# after the bounds, or the JSON Schema does not state them: Annotated[int, Field(ge=1), WHOLE]
+WHOLE: Final = BeforeValidator(whole_number)
 LowerInstant = Annotated[datetime | None, BeforeValidator(_lower), WithJsonSchema(_INSTANT_IN)]
 UpperInstant = Annotated[datetime | None, BeforeValidator(_upper), WithJsonSchema(_INSTANT_IN)]
 InstantOut = Annotated[datetime, WithJsonSchema(_INSTANT_SCHEMA)]  # in UTC, which pydantic writes with `Z`

@@ -98,6 +98,17 @@ def test_a_list_that_is_too_long_is_one_violation() -> None:
     assert [violation.field for violation in caught.value.violations] == ["filters.stakes"]
 
 
+def test_the_schema_says_what_an_integer_may_be_and_that_a_mode_is_never_null() -> None:
+    members = QueryDecisionsParams.model_json_schema(by_alias=True)["properties"]
+    assert {name: members["limit"].get(name) for name in ("type", "minimum", "maximum")} == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 50,
+    }
+    assert (members["mode"]["type"], members["mode"]["enum"]) == ("string", ["hybrid", "semantic", "keyword"])
+    assert "null" not in repr(members["mode"])
+
+
 def test_both_spellings_mean_the_same() -> None:
     camel = {"query": "x", "includeReasons": True, "filters": {"minConfidence": 0, "dateAfter": "2026-01-31"}}
     snake = {"query": "x", "include_reasons": True, "filters": {"min_confidence": 0, "date_after": "2026-01-31"}}

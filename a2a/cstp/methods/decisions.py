@@ -6,15 +6,18 @@ from pydantic import (
     AfterValidator,
     Field,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import QueryFailed
-from cstp.fields import InstantOut, Integer, Label, LowerInstant, UpperInstant, not_blank
+from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
+# null is not among them: a mode is absent or given
+_MODE_SCHEMA = {"type": "string", "enum": ["hybrid", "semantic", "keyword"]}
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -55,9 +58,9 @@ class QueryDecisionsParams(Wire):
 
     query: Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(not_blank)]
     filters: QueryFilters | None = None
-    limit: Annotated[Integer, Field(ge=1, le=50)] = 10
+    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     include_reasons: bool = False
-    mode: Literal["hybrid", "semantic", "keyword"] | None = Field(
+    mode: Annotated[Literal["hybrid", "semantic", "keyword"] | None, WithJsonSchema(_MODE_SCHEMA)] = Field(
         default=None, description="Absent: hybrid, or keyword where the server has no embedding model."
     )
 
