@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.chaos.process import Served
+
+from tests.chaos.fuzzing import Target
+from tests.chaos.process import Served, write_records
 from tests.chaos.report import RESULTS, machine, version
 
 T = TypeVar("T")
@@ -70,3 +72,28 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., S
     yield make
     for server in made:
         server.kill()
+
+
+@pytest.fixture(scope="module")
+def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Target]]:
+    """`targets("none")`: a server with that embedding model and some records, shared by the tests of this file."""
+    made: dict[str, Target] = {}
+
+    def target(model: str) -> Target:
+        if model not in made:
+            folder = tmp_path_factory.mktemp(f"fuzz-{model}")
+            overrides = {"embedding.model": model, "log.level": "debug", "limits.auth_failures": "1000000/second"}
+            server = Served(folder / "data", overrides)
+            server.ingest(write_records(folder / "records.jsonl", 200))
+            made[model] = Target(server.start())
+        return made[model]
+
+    yield target
+    for each in made.values():
+        each.close()
+        each.server.kill()
+
+
+@pytest.fixture
+def target(targets: Callable[[str], Target]) -> Target:
+    return targets("none")

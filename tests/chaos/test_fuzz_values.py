@@ -1,0 +1,155 @@
+"""Family 7: values for every parameter, and envelopes of every kind."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.chaos.fuzzing import FAMILY, PARAMETERS, Report, Target, call, encode, examples
+from tests.chaos.values import NUMBERS, Json, Parameter, anything, beyond, fitting, names, schema_of, texts
+from tests.chaos.wire import CANARY, INVALID_PARAMS, METHOD_NAMES, Answer, parse_answer, reply_code
+
+TOGETHER = 20  # requests made by one example
+WITHOUT_MODEL = b"this server has no embedding model"
+
+
+def field_of(parameter: Parameter) -> str:
+    path = ""
+    for step in parameter.path:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+    return path
+
+
+def test_every_parameter_of_every_method_is_known_to_the_fuzz() -> None:
+    named = {(each.method, field_of(each)) for each in PARAMETERS}
+    assert ("cstp.queryDecisions", "query") in named
+    assert ("cstp.queryDecisions", "filters.stakes[0]") in named
+    assert {method for method, _ in named} <= METHOD_NAMES
+
+
+@pytest.mark.parametrize(("model", "share"), [("none", 1.0), ("minilm", 0.04)])
+def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_name(
+    targets: Callable[[str], Target], chaos_scale: Any, chaos_report: Report, model: str, share: float
+) -> None:
+    target = targets(model)
+    before = target.requests
+    for parameter in PARAMETERS:
+        # rounded up, so that each parameter has its turn
+        count = -(-int(chaos_scale.pick(1500, 100_000) * share) // (3 * TOGETHER * len(PARAMETERS)))
+        # members of an object may have to fit each other, which a schema does not state
+        accepted = plainly_accepted(target, parameter) and not parameter.has_members
+
+        def fits(answer: Answer, code: int, parameter: Parameter = parameter, accepted: bool = accepted) -> None:
+            refused = code == INVALID_PARAMS and WITHOUT_MODEL not in answer.body
+            assert not (accepted and refused), f"{parameter}: refused, {answer.body[:500]!r}"
+
+        def is_beyond(answer: Answer, code: int, parameter: Parameter = parameter) -> None:
+            assert code == INVALID_PARAMS, f"{parameter}: taken"
+            fields = [each["field"] for each in parse_answer(answer.body)["error"]["data"]["violations"]]
+            assert any(each.startswith(field_of(parameter)) for each in fields), f"{parameter}: named as {fields}"
+
+        try_values(target, parameter, count, fitting(parameter.schema, parameter.definitions), fits)
+        try_values(target, parameter, count, beyond(parameter.schema, parameter.definitions), is_beyond)
+        try_values(target, parameter, count, anything, lambda answer, code: None)
+    seen = target.settle()
+    what = f"values for each of {len(PARAMETERS)} parameters: allowed, just beyond, anything (model {model})"
+    chaos_report(FAMILY, what, target.requests - before, f"no answer but what the protocol says; so far {seen}")
+
+
+def try_values(
+    target: Target, parameter: Parameter, count: int, values: Json, holds: Callable[[Answer, int], None]
+) -> None:
+    """`count` examples of requests with values for one parameter."""
+
+    @examples(count)
+    @given(values=st.lists(values, min_size=TOGETHER, max_size=TOGETHER))
+    def run(values: list[object]) -> None:
+        bodies = [call(parameter.method, parameter.params(value)) for value in values]
+        for body, answer, codes in zip(bodies, *target.check(bodies), strict=True):
+            try:
+                holds(answer, codes[0])
+            except AssertionError as error:
+                raise AssertionError(f"{error}\nsent: {body[:2000]!r}") from None
+
+    run()
+
+
+def plainly_accepted(target: Target, parameter: Parameter) -> bool:
+    """Whether the method runs with nothing but its required parameters: some want one of several."""
+    (answer,) = target.send([call(parameter.method, parameter.base)])
+    return reply_code(parse_answer(answer.body)) != INVALID_PARAMS
+
+
+def often(usual: Json, *others: Json, share: float = 0.7) -> Json:
+    """`usual` in that share of cases; `one_of` gives all the same weight."""
+    return st.sampled_from([True] * round(share * 10) + [False] * round(10 - share * 10)).flatmap(
+        lambda usually: usual if usually else st.one_of(*others)
+    )
+
+
+IDENTIFIERS = often(
+    st.one_of(st.integers(-(2**63), 2**64 - 1), st.text(max_size=8), st.sampled_from([CANARY, f"Bearer {CANARY}"])),
+    st.none(),
+    st.integers(-(2**66), 2**66),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([*NUMBERS, "", "0", True, False, [], {}, [1], {CANARY: 1}]),
+)
+METHOD_CHOICES = often(
+    st.sampled_from(sorted(METHOD_NAMES)),
+    st.sampled_from(["", "cstp.", "cstp.__class__", "CSTP.WHOAMI", "rpc.anything", f"cstp.{CANARY}", "a" * 4000]),
+    texts,
+)
+GIVEN_PARAMS = often(
+    st.one_of([fitting(schema_of(name), schema_of(name).get("$defs", {})) for name in sorted(METHOD_NAMES)]),
+    st.dictionaries(
+        st.one_of(names, st.sampled_from([str(each.path[0]) for each in PARAMETERS])), anything, max_size=4
+    ),
+    st.lists(anything, max_size=3),
+)
+WHOLE = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "method": METHOD_CHOICES}, optional={"id": IDENTIFIERS, "params": GIVEN_PARAMS}
+)
+FITTED = st.one_of(
+    [
+        st.fixed_dictionaries(
+            {
+                "jsonrpc": st.just("2.0"),
+                "method": st.just(name),
+                "params": fitting(schema_of(name), schema_of(name).get("$defs", {})),
+                "id": IDENTIFIERS,
+            }
+        )
+        for name in sorted(METHOD_NAMES)
+    ]
+)
+TORN = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": often(st.just("2.0"), st.sampled_from(["1.0", "2.1", "", "2.0 ", 2.0, 2, None])),
+        "method": often(METHOD_CHOICES, anything),
+        "params": often(GIVEN_PARAMS, anything),
+        "id": IDENTIFIERS,
+    },
+)
+STRANGE = st.builds(lambda torn, more: {**more, **torn}, TORN, st.dictionaries(names, anything, max_size=2))
+ELEMENTS = often(st.one_of(WHOLE, FITTED), TORN, STRANGE, anything)
+
+
+def test_every_envelope_alone_and_in_a_batch_gets_what_the_protocol_says(
+    target: Target, chaos_scale: Any, chaos_report: Report
+) -> None:
+    before, calls = target.requests, target.calls
+
+    @examples(chaos_scale.pick(25, 2600))
+    @given(elements=st.lists(ELEMENTS, min_size=TOGETHER, max_size=TOGETHER), ascii_only=st.booleans())
+    def try_elements(elements: list[object], ascii_only: bool) -> None:
+        bodies = [encode(each, ascii_only=ascii_only) for each in elements]
+        target.check([*bodies, b"[" + b",".join(bodies) + b"]"])
+
+    try_elements()
+    seen = target.settle()
+    count = target.requests - before
+    what = f"envelopes alone and in batches of {TOGETHER} ({target.calls - calls:,} calls)"
+    chaos_report(FAMILY, what, count, f"each reply, id and code as the protocol says; so far {seen}")
