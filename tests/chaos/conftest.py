@@ -58,14 +58,19 @@ def chaos_report(chaos_scale: Scale) -> Callable[[str, str, int, str], None]:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
     """`served({"embedding.model": "minilm"})`: a running server process; gone at the end of the test.
 
-    `data_dir` names a folder to serve, a new one unless given; `start=False` leaves the start to the test.
+    `data_dir` names a folder to serve, a new one unless given; `start=False` leaves the start to the test; `observed`
+    is for `look`.
     """
     made: list[Served] = []
 
     def make(
-        overrides: Mapping[str, object] | None = None, *, data_dir: Path | None = None, start: bool = True
+        overrides: Mapping[str, object] | None = None,
+        *,
+        data_dir: Path | None = None,
+        start: bool = True,
+        observed: bool = False,
     ) -> Served:
-        server = Served(data_dir or tmp_path_factory.mktemp("chaos") / "data", overrides)
+        server = Served(data_dir or tmp_path_factory.mktemp("chaos") / "data", overrides, observed=observed)
         made.append(server)
         return server.start() if start else server
 
@@ -74,9 +79,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., S
         server.kill()
 
 
-@pytest.fixture(scope="module")
-def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Target]]:
-    """`targets("none")`: a server with that embedding model and some records, shared by the tests of this file."""
+@pytest.fixture(scope="session")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Target]]:
+    """`fuzzed("none")`: a server with that embedding model and some records, shared by all tests of the fuzz."""
     made: dict[str, Target] = {}
 
     def target(model: str) -> Target:
@@ -84,7 +89,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
             folder = tmp_path_factory.mktemp(f"fuzz-{model}")
             overrides = {"embedding.model": model, "log.level": "debug", "limits.auth_failures": "1000000/second"}
             server = Served(folder / "data", overrides)
-            server.ingest(write_records(folder / "records.jsonl", 200))
+            server.ingest(write_records(folder / "records.jsonl", 100))
             made[model] = Target(server.start())
         return made[model]
 
@@ -95,5 +100,6 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
 
 
 @pytest.fixture
-def target(targets: Callable[[str], Target]) -> Target:
-    return targets("none")
+def target(fuzzed: Callable[[str], Target], chaos_scale: Scale) -> Target:
+    """The short form has one server; the long form asks most of one that does not have to embed."""
+    return fuzzed(chaos_scale.pick("minilm", "none"))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from cstp_server.tokens import create_token
 
 COMMAND = (sys.executable, "-c", "from cstp_server.entry import main; main()")
+OBSERVED = Path(__file__).with_name("observed.py")
 STARTS_WITHIN = 60.0  # seconds, on a busy machine
 STOPS_WITHIN = 30.0
 CALL_TIMEOUT = 30.0
@@ -79,14 +81,26 @@ def write_records(path: Path, count: int, *, first: int = 0) -> Path:
     return path
 
 
+@dataclass(frozen=True)
+class Look:
+    """Asyncio tasks, and the most frequent types of objects with their numbers."""
+
+    tasks: int
+    objects: Mapping[str, int]
+
+
 class Served:
     """`cstp serve` on a data folder; `start` and `kill` as often as a test wants, each time on a free port.
 
-    The log is one file, appended to over restarts.
+    The log is one file, appended to over restarts. An `observed` process can also be asked for what it holds.
     """
 
-    def __init__(self, data_dir: Path, overrides: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, data_dir: Path, overrides: Mapping[str, object] | None = None, *, observed: bool = False
+    ) -> None:
         self.data_dir = data_dir
+        self.command = (sys.executable, "-P", str(OBSERVED)) if observed else COMMAND
+        self.look_path = data_dir.parent / f"{data_dir.name}.look"
         self.overrides = dict(DEFAULTS) | dict(overrides or {})
         self.log_path = data_dir.parent / f"{data_dir.name}.log"
         self.port = 0
@@ -107,9 +121,9 @@ class Served:
         began_at = self.log_path.stat().st_size if self.log_path.exists() else 0
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [*COMMAND, "serve", "--port", str(port), "--data-dir", str(self.data_dir)],
+                [*self.command, "serve", "--port", str(port), "--data-dir", str(self.data_dir)],
                 cwd=self.data_dir.parent,
-                env=environment(self.overrides),
+                env=environment(self.overrides) | {"CHAOS_LOOK": str(self.look_path)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -149,6 +163,22 @@ class Served:
     def fds(self) -> int:
         """Open descriptors."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def look(self) -> Look:
+        """What an observed process holds now; its garbage is collected first."""
+        self.look_path.unlink(missing_ok=True)
+        os.kill(self.pid, signal.SIGUSR1)
+        deadline = time.monotonic() + CALL_TIMEOUT
+        while not self.look_path.exists():
+            assert time.monotonic() < deadline, "the process does not react to SIGUSR1"
+            time.sleep(0.01)
+        return Look(**json.loads(self.look_path.read_text()))
+
+    def metrics(self) -> dict[str, float]:
+        """`GET /metrics`, by name with labels."""
+        _, body = self.request("GET", "/metrics")
+        lines = [line.rpartition(" ") for line in body.decode().splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, _, value in lines}
 
     def _status(self, name: str) -> int:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():

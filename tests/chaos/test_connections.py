@@ -1,0 +1,151 @@
+"""Family 6: connections that are slow, silent, deaf or gone harm nobody else and leave nothing behind."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from cstp_server.settings import ServerSettings
+from tests.chaos.clients import SLOW, Cut, Steady, call_bytes, steady, vanish
+from tests.chaos.process import Served, write_records
+from tests.chaos.wire import request
+
+Report = Callable[[str, str, int, str], None]
+FAMILY = "6 connections"
+SOCKETS = 200
+POOLED = 6  # threads that the pools may still have had to make
+SLACK = 5.0  # seconds that a busy machine may be late
+CALLS = [
+    call_bytes("cstp.whoami"),
+    call_bytes("cstp.queryDecisions", {"query": "option17 for tests", "mode": "keyword"}),
+]
+needs_deadlines = pytest.mark.skipif(
+    not {"receive_seconds", "idle_seconds", "send_seconds", "max_connections"} <= set(ServerSettings.model_fields),
+    reason="this server has no deadlines for its clients",
+)
+
+
+@needs_deadlines
+async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(
+    served: Callable[..., Served],
+    tmp_path: Path,
+    chaos_scale: Any,
+    chaos_report: Report,
+    wait_until: Callable[..., None],
+) -> None:
+    short = {"server.receive_seconds": 2, "server.idle_seconds": 2, "server.send_seconds": 2}
+    server = served(chaos_scale.pick(short, {}))
+    server.ingest(write_records(tmp_path / "records.jsonl", 200))
+    limits = ServerSettings() if chaos_scale.long else ServerSettings(receive_seconds=2, idle_seconds=2, send_seconds=2)
+    longest = max(limits.receive_seconds, limits.idle_seconds, limits.send_seconds)
+    seconds = chaos_scale.pick(3.0, 40.0)
+    await calls_of_others(server, 1.0)  # threads and pools are made
+    before, alone = server.fds(), await calls_of_others(server, chaos_scale.pick(1.0, 20.0))
+
+    until = monotonic() + seconds
+    slow = asyncio.gather(*(slow_client(server, SLOW[number % len(SLOW)], until) for number in range(SOCKETS)))
+    beside = await calls_of_others(server, seconds)
+    cuts = [cut for cuts in await slow for cut in cuts]
+
+    late = [f"{kind} after {took:.1f} s" for kind, took in cuts if took > longest + SLACK]
+    assert late == []
+    assert set(alone.codes) == set(beside.codes) == {0}
+    wait_until(lambda: server.fds() <= before)
+    if chaos_scale.long:
+        assert beside.quantile(0.99) < max(2 * alone.quantile(0.99), alone.quantile(0.99) + 50)
+    slowest = {kind: max(took for each, took in cuts if each == kind) for kind in sorted({kind for kind, _ in cuts})}
+    seen = (
+        f"each cut, the last of its kind after {', '.join(f'{kind} {took:.1f} s' for kind, took in slowest.items())}; "
+        f"{len(beside.took):,} calls of 8 others all answered, p50 and p99 {beside.quantile(0.5):.1f} and "
+        f"{beside.quantile(0.99):.1f} ms, without them {alone.quantile(0.5):.1f} and {alone.quantile(0.99):.1f} ms; "
+        "descriptors as before"
+    )
+    chaos_report(FAMILY, f"{SOCKETS} slow sockets of five kinds at a time, opened again when cut", len(cuts), seen)
+
+
+async def slow_client(server: Served, kind: Cut, until: float) -> list[tuple[str, float]]:
+    """Connects as `kind` again and again; how long each connection lasted, in seconds."""
+    cuts = []
+    while not cuts or monotonic() < until:
+        began = monotonic()
+        await kind(server.port, server.token)
+        cuts.append((kind.__name__, monotonic() - began))
+    return cuts
+
+
+async def calls_of_others(server: Served, seconds: float) -> Steady:
+    seen = Steady()
+    await asyncio.gather(*(steady(server.port, server.token, CALLS, seconds, 0.05, seen) for _ in range(8)))
+    return seen
+
+
+def kinds_of_requests(server: Served) -> dict[str, bytes]:
+    token = server.token
+    query = call_bytes("cstp.queryDecisions", {"query": "which option was chosen for storage"})
+    chunks = b"".join(
+        b"%x\r\n%s\r\n" % (len(query[at : at + 20]), query[at : at + 20]) for at in range(0, len(query), 20)
+    )
+    chunked = request(query, token).replace(b"Content-Length: %d" % len(query), b"Transfer-Encoding: chunked")
+    return {
+        "whoami": request(call_bytes("cstp.whoami"), token),
+        "query": request(query, token),
+        "notification": request(b'{"jsonrpc":"2.0","method":"cstp.whoami"}', token),
+        "batch": request(b"[" + b",".join([query] * 20) + b"]", token),
+        "large": request(call_bytes("cstp.whoami", {"a": "x" * 500_000}), token),
+        "large answer": request(call_bytes("cstp.whoami", identifier="x" * 300_000), token),
+        "too large": request(b" " * 1_100_000, token),
+        "not JSON": request(b'{"jsonrpc"', token),
+        "not authenticated": request(query, None),
+        "chunked": chunked[: -len(query)] + chunks + b"0\r\n\r\n",
+        "pipelined": request(query, token) * 5,
+        "expecting": request(query, token, headers=[("Expect", "100-continue")]),
+        "healthz": request(b"", None, verb="GET", path="/healthz"),
+        "metrics": request(b"", token, verb="GET", path="/metrics"),
+        "not HTTP": b"\x16\x03\x01\x02\x00\x01" + b"x" * 200,
+    }
+
+
+async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(
+    served: Callable[..., Served],
+    tmp_path: Path,
+    chaos_scale: Any,
+    chaos_report: Report,
+    wait_until: Callable[..., None],
+) -> None:
+    # few places, so that one that is lost is missed
+    server = served({"server.max_in_flight": 4, "server.max_queue": 16}, observed=True)
+    server.ingest(write_records(tmp_path / "records.jsonl", 200))
+    await calls_of_others(server, 1.0)
+    wait_until(lambda: at_rest(server))
+    before = (server.fds(), server.threads(), server.look().tasks)
+
+    random, kinds = Random(6), kinds_of_requests(server)
+    gone: Counter[str] = Counter()
+    for _ in range(chaos_scale.pick(10, 67)):
+        names = random.sample(sorted(kinds), len(kinds))
+        await asyncio.gather(*(vanish(server.port, kinds[name], random) for name in names))
+        gone.update(names)
+
+    wait_until(lambda: at_rest(server) and server.fds() <= before[0])
+    assert server.threads() <= before[1] + POOLED
+    assert server.look().tasks <= before[2]
+    after = Steady()  # as many at once as there are places
+    await asyncio.gather(*(steady(server.port, server.token, CALLS, 0.5, 0.01, after) for _ in range(20)))
+    assert set(after.codes) == {0}
+    what = f"disconnects at a random byte, of {len(kinds)} kinds of requests: end, reset, or half-closed"
+    seen = (
+        f"descriptors {before[0]} before and {server.fds()} after, threads {before[1]} and {server.threads()}, "
+        f"tasks {before[2]} and {server.look().tasks}; every place free again"
+    )
+    chaos_report(FAMILY, what, gone.total(), seen)
+
+
+def at_rest(server: Served) -> bool:
+    """Whether nothing runs and nothing waits, in the gate and in the pools."""
+    busy = ("cstp_requests_running", "cstp_requests_waiting", "cstp_pool_running", "cstp_pool_waiting")
+    return not any(value for name, value in server.metrics().items() if name.startswith(busy))
