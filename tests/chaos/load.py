@@ -1,0 +1,151 @@
+"""Load on a server: closed loops, which wait for each answer, and an open one, which does not care."""
+
+import asyncio
+import re
+from asyncio import Protocol, Transport
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import cast
+
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *([0-9]+)")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One answer: its status (0 when there was none), and seconds from when it was due until it was there.
+
+    `at` is when that was, in seconds from the beginning of the run.
+    """
+
+    status: int
+    took: float
+    at: float
+
+
+@dataclass
+class Outcomes:
+    """The answers of one run of `seconds`.
+
+    `unsent` found no connection free; the last answer came `drained` seconds after the last request was sent.
+    """
+
+    seconds: float
+    all: list[Outcome] = field(default_factory=list)
+    unsent: int = 0
+    drained: float = 0.0
+
+    def rate(self, status: int) -> float:
+        """Answers a second while the run lasted; what comes later is not counted."""
+        return sum(each.status == status and each.at <= self.seconds for each in self.all) / self.seconds
+
+    def count(self, status: int) -> int:
+        return sum(each.status == status for each in self.all)
+
+    def quantile(self, status: int, share: float) -> float:
+        """Milliseconds."""
+        ordered = sorted(each.took for each in self.all if each.status == status)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000 if ordered else float("nan")
+
+
+class Line(Protocol):
+    """One connection with one request on its way at a time."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._answer: asyncio.Future[int] | None = None
+        self.open = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(Transport, transport)
+        self.open = True
+
+    def ask(self, request: bytes) -> "asyncio.Future[int]":
+        """The status of the answer; 0 when the connection ends first."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return self._answer
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        head = self._buffer.find(b"\r\n\r\n")
+        if head < 0:
+            return
+        length = _LENGTH.search(self._buffer, 0, head + 2)
+        if len(self._buffer) < head + 4 + (int(length[1]) if length else 0):
+            return
+        status, self._buffer = int(self._buffer[9:12]), b""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(status)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.open = False
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(0)
+
+
+async def connect(port: int) -> Line:
+    _, line = await asyncio.get_running_loop().create_connection(Line, "127.0.0.1", port)
+    return line
+
+
+async def closed_loops(port: int, requests: Iterator[bytes], connections: int, seconds: float) -> Outcomes:
+    """What `connections` clients reach that each wait for their answer before they ask again."""
+    seen, began = Outcomes(seconds), monotonic()
+
+    async def client() -> None:
+        line = await connect(port)
+        while (asked := monotonic()) < began + seconds:
+            status = await line.ask(next(requests))
+            seen.all.append(Outcome(status, monotonic() - asked, monotonic() - began))
+        line.transport.close()
+
+    await asyncio.gather(*(client() for _ in range(connections)))
+    return seen
+
+
+async def open_loop(port: int, requests: Iterator[bytes], rate: float, connections: int, seconds: float) -> Outcomes:
+    """What comes back when `rate` requests a second are sent, whatever becomes of them."""
+    seen, free = Outcomes(seconds), [await connect(port) for _ in range(connections)]
+    running: set[asyncio.Task[None]] = set()
+
+    async def one(line: Line, due: float) -> None:
+        status = await line.ask(next(requests))
+        seen.all.append(Outcome(status, monotonic() - due, monotonic() - began))
+        free.append(line if line.open else await connect(port))
+
+    began, sent = monotonic(), 0
+    while (due := began + sent / rate) < began + seconds:
+        await asyncio.sleep(due - monotonic())
+        sent += 1
+        while free and not free[-1].open:  # it was idle for too long
+            free[-1] = await connect(port)
+        if not free:
+            seen.unsent += 1
+            continue
+        task = asyncio.create_task(one(free.pop(), due))
+        running.add(task)
+        task.add_done_callback(running.discard)
+    ended = monotonic()
+    await asyncio.gather(*running)
+    seen.drained = monotonic() - ended
+    for line in free:
+        line.transport.close()
+    return seen
+
+
+async def recovery(port: int, requests: Iterator[bytes], within: float, patience: float) -> float:
+    """Seconds from now until a call is answered with 200 within `within` seconds; infinite after `patience`."""
+    line, began = await connect(port), monotonic()
+    while (asked := monotonic()) < began + patience:
+        status = await line.ask(next(requests))
+        if status == 200 and monotonic() - asked <= within:
+            line.transport.close()
+            return monotonic() - began
+        await asyncio.sleep(0.02)
+    line.transport.close()
+    return float("inf")
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,66 @@
+"""Family 6: three times the load that the server can carry costs it little, and is over when it is over."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.clients import call_bytes
+from tests.chaos.load import Outcomes, closed_loops, mean, open_loop, recovery
+from tests.chaos.process import TOPICS, Served, write_records
+from tests.chaos.wire import request
+
+Report = Callable[[str, str, int, str], None]
+FAMILY = "6 connections"
+CONNECTIONS = 200  # below server.max_connections
+PEAK_CLIENTS = 32
+GOODPUT = 0.9
+REFUSED_WITHIN = 50.0  # milliseconds, the median
+RECOVERED_WITHIN = 2.0  # seconds
+
+
+def queries(server: Served) -> Iterator[bytes]:
+    """Searches in the default mode, no two with the same text."""
+    for number in count():
+        text = f"which option{number} was chosen for {TOPICS[number % len(TOPICS)]} and why"
+        yield request(call_bytes("cstp.queryDecisions", {"query": text}), server.token)
+
+
+async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passes(
+    served: Callable[..., Served], tmp_path: Path, chaos_scale: Any, chaos_report: Report
+) -> None:
+    server = served({"embedding.model": chaos_scale.pick("none", "minilm")})
+    server.ingest(write_records(tmp_path / "records.jsonl", chaos_scale.pick(500, 2000)))
+    asked = queries(server)
+    await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(0.5, 5.0))  # warm
+    alone = await closed_loops(server.port, asked, 1, chaos_scale.pick(0.5, 5.0))
+
+    peaks, overloads, recoveries = [], [], []
+    for _ in range(chaos_scale.pick(1, 4)):
+        peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 8.0)))
+        rate = 3 * peaks[-1].rate(200)
+        overloads.append(await open_loop(server.port, asked, rate, CONNECTIONS, chaos_scale.pick(1.5, 12.0)))
+        within = max(2 * alone.quantile(200, 0.99), 100.0) / 1000
+        recoveries.append(overloads[-1].drained + await recovery(server.port, asked, within, 20.0))
+    peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 8.0)))
+
+    together = Outcomes(0, [one for each in overloads for one in each.all])
+    assert {each.status for each in together.all} <= {200, 503}
+    assert together.count(200) > 0
+    assert together.count(503) > 0
+    assert max(recoveries) < 40.0
+    peak, goodput = mean([each.rate(200) for each in peaks]), mean([each.rate(200) for each in overloads])
+    refused = (together.quantile(503, 0.5), together.quantile(503, 0.99))
+    seen = (
+        f"peak {peak:.0f}/s ({', '.join(f'{each.rate(200):.0f}' for each in peaks)}), goodput under overload "
+        f"{goodput:.0f}/s ({goodput / peak:.0%}); {together.count(503):,} refused in {refused[0]:.1f} ms at the "
+        f"median, {refused[1]:.1f} ms p99; answers p50 {together.quantile(200, 0.5):.0f} ms, p99 "
+        f"{together.quantile(200, 0.99):.0f} ms; as before {max(recoveries):.2f} s at most after the last request"
+    )
+    unsent = sum(each.unsent for each in overloads)
+    what = f"open-loop hybrid searches at three times the peak, {len(overloads)} runs between peaks"
+    chaos_report(FAMILY, what, len(together.all) + unsent, seen)
+    if chaos_scale.long:
+        assert goodput >= GOODPUT * peak, seen
+        assert refused[0] < REFUSED_WITHIN, seen
+        assert max(recoveries) < RECOVERED_WITHIN, seen
