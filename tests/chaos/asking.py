@@ -1,0 +1,126 @@
+"""Callers that go on asking while a test breaks something, and note every answer."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from threading import Event, Thread
+from typing import Any
+
+from tests.chaos.process import CALL_TIMEOUT, Served
+
+Request = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: when it came, after how long, its HTTP status (0 for none) and body, and what had been asked."""
+
+    at: float  # time.monotonic()
+    seconds: float
+    status: int
+    body: Any
+    request: Request
+
+    @property
+    def result(self) -> Any:
+        """The result; None for an error."""
+        return self.body.get("result") if isinstance(self.body, dict) else None
+
+    @property
+    def failed_part(self) -> str | None:
+        """The component that a -32003 names; None for anything else."""
+        error = self.body.get("error", {}) if isinstance(self.body, dict) else {}
+        return error["data"]["component"] if error.get("code") == -32003 else None
+
+
+@dataclass
+class Noted:
+    """What the callers have seen so far; complete once they have stopped."""
+
+    answers: list[Answer] = field(default_factory=list)
+
+    def since(self, moment: float) -> list[Answer]:
+        return [answer for answer in self.answers if answer.at >= moment]
+
+
+@contextmanager
+def callers(
+    server: Served,
+    count: int,
+    requests: Callable[[int], Iterator[Request]],
+    *,
+    token: str | None = None,
+    pause: float = 0.005,
+) -> Iterator[Noted]:
+    """`count` connections that each send what `requests(number)` yields, one after the other, until the block ends.
+
+    A connection that fails is noted as status 0 and opened again.
+    """
+    noted, stop = Noted(), Event()
+
+    def work(number: int) -> None:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=CALL_TIMEOUT)
+        for request in requests(number):
+            if stop.is_set():
+                break
+            noted.answers.append(ask(connection, request, token or server.token))
+            if noted.answers[-1].status == 0:
+                connection.close()
+                connection = HTTPConnection("127.0.0.1", server.port, timeout=CALL_TIMEOUT)
+            stop.wait(pause)
+        connection.close()
+
+    threads = [Thread(target=work, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield noted
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(CALL_TIMEOUT + 5)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def ask(connection: HTTPConnection, request: Request, token: str) -> Answer:
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, **request}).encode()
+    began = time.monotonic()
+    try:
+        connection.request("POST", "/cstp", body, headers)
+        reply = connection.getresponse()
+        status, content = reply.status, json.loads(reply.read())
+    except (OSError, HTTPException):
+        status, content = 0, None
+    ended = time.monotonic()
+    return Answer(ended, ended - began, status, content, request)
+
+
+def again_and_again(*requests: Request) -> Callable[[int], Iterator[Request]]:
+    """Sends these in turn, each connection beginning at another one."""
+
+    def endless(number: int) -> Iterator[Request]:
+        while True:
+            yield requests[number % len(requests)]
+            number += 1
+
+    return endless
+
+
+def most_within(times: Sequence[float], seconds: float) -> int:
+    """The highest number of `times` (ascending) in any stretch of `seconds`."""
+    most = start = 0
+    for end, moment in enumerate(times):
+        while moment - times[start] >= seconds:
+            start += 1
+        most = max(most, end - start + 1)
+    return most
+
+
+def least_within(times: Sequence[float], seconds: float, begin: float, end: float) -> int:
+    """The lowest number of `times` (ascending) in any stretch of `seconds` between `begin` and `end`."""
+    starts = [begin, *(moment for moment in times if begin < moment <= end - seconds)]
+    return min(sum(start < moment <= start + seconds for moment in times) for start in starts)
