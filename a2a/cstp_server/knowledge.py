@@ -53,6 +53,8 @@ def open_knowledge(settings: Settings) -> Knowledge:
     with ExitStack() as undo:
         records = open_records(settings.store_url)
         undo.callback(records.close)
+        if embedder is not None and (dim := records.dimension(embedder.model)) is not None:
+            embedder.expect(dim)  # so that a model that is down needs not be asked
         indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
         undo.callback(indexes.close)
         indexes.start()

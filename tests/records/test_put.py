@@ -6,9 +6,11 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import MAX_ID, Entry, FloatArray, Origin, Outcome, Removal, Upsert
@@ -161,6 +163,38 @@ def test_a_batch_of_several_dimensions_is_refused(records: Records, entry: Make)
     wide = Entry(entry("b").decision, entry("b").origin, np.ones((1, 4), np.float32))
     with pytest.raises(ValueError, match=r"dimensions: \[3, 4\]"):
         records.put([entry("a", windows=1), wide], "m")
+
+
+def test_vectors_of_another_dimension_than_those_stored_of_the_model_are_refused(records: Records, entry: Make) -> None:
+    other = np.ones((2, 5), np.float32)
+    records.put([entry("d-1", windows=1)], "model-a")
+    changed = Entry(entry("d-1").decision, Origin("/notes/a.md", 0, None, "later"), other)
+    for write in (lambda: records.put([changed], "model-a"), lambda: records.put_vectors([(1, other)], "model-a")):
+        with pytest.raises(ComponentFailed, match="5 dimensions; those stored of model-a have 3") as refused:
+            write()
+        assert refused.value.component == "embedder"
+    assert (records.dimension("model-a"), records.last_seq()) == (3, 1)
+    assert records.dimension("model-b") is None
+    records.put([changed], "model-b")
+    assert records.dimension("model-b") == 5
+
+
+def test_a_store_that_has_not_noted_the_dimension_is_asked_for_a_vector(
+    records: Records, entry: Make, url: str
+) -> None:
+    records.put([entry("d-1", windows=2)], "model-a")
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        assert connection.execute(sa.text("DELETE FROM meta WHERE name LIKE 'dimension%'")).rowcount == 1
+    engine.dispose()
+    assert records.dimension("model-a") == 3
+
+
+def test_a_model_whose_vectors_were_dropped_may_come_back_with_another_dimension(records: Records, entry: Make) -> None:
+    records.put([entry("d-1", windows=1)], "model-a")
+    records.put([entry("d-2", windows=1)], "model-b")
+    records.drop_vectors("model-b")
+    assert (records.dimension("model-a"), records.dimension("model-b")) == (None, 3)
 
 
 def test_vectors_and_model_come_together_or_not_at_all(records: Records, entry: Make) -> None:

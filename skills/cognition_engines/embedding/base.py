@@ -25,6 +25,9 @@ class Embedder(Protocol):
     def dim(self) -> int:
         """Length of a vector."""
 
+    def expect(self, dim: int) -> None:
+        """Says how long the vectors are that it gave before: from here on others are refused as wrong answers."""
+
     def embed_query(self, text: str) -> FloatArray:
         """One float32 unit vector of shape (dim,). Raises ComponentFailed("embedder", ...)."""
 

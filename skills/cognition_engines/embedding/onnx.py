@@ -137,6 +137,10 @@ class OnnxEmbedder:
     def dim(self) -> int:
         return self._dim
 
+    def expect(self, dim: int) -> None:
+        if dim != self._dim:
+            raise ComponentFailed("embedder", f"the model has {self._dim} dimensions; the vectors stored of it {dim}")
+
     def embed_query(self, text: str) -> FloatArray:
         vectors = self._embed(text, self._query_prefix)
         if len(vectors) > 1:

@@ -44,6 +44,10 @@ class RegistryEmbedder:
             raise ComponentFailed("embedder", "the dimension is not known")
         return self._dim
 
+    def expect(self, dim: int) -> None:
+        with self._settling:
+            self._dim = dim
+
     def embed_query(self, text: str) -> FloatArray:
         with ForeignCalls("embedder"):
             answer = self._function.embed_query([text])

@@ -2,15 +2,18 @@
 
 import os
 from collections.abc import Sequence
+from typing import Final
 
 import sqlalchemy as sa
 
 from cognition_engines.models import Viewer
 from cognition_engines.records.open import Store
 from cognition_engines.records.rows import SELECT_STORED, Row, stored
-from cognition_engines.records.schema import counter, decisions, vectors
+from cognition_engines.records.schema import counter, decisions, dimension_name, meta, vectors
 from cognition_engines.records.transactions import pages, reading
 from cognition_engines.records.values import SourceRow, Stored
+
+FLOAT_BYTES: Final = 4
 
 
 def last_seq(store: Store) -> int:
@@ -29,6 +32,22 @@ def models(store: Store) -> dict[str, int]:
     statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
     with reading(store) as connection:
         return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
+
+
+def dimension(store: Store, model: str) -> int | None:
+    with reading(store) as connection:
+        return stored_dimension(connection, model)
+
+
+def stored_dimension(connection: sa.Connection, model: str) -> int | None:
+    """The dimension of the vectors stored of `model`; None before there were any."""
+    noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
+    if noted is not None:
+        return int(noted)
+    # a store from before it was noted
+    length = sa.select(sa.func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
+    size: int | None = connection.execute(length).scalar_one_or_none()
+    return None if size is None else size // FLOAT_BYTES
 
 
 def get(store: Store, id: str, viewer: Viewer | None) -> Stored | None:

@@ -16,12 +16,19 @@ metadata: Final = sa.MetaData(
     }
 )
 
+# The id of the store, and the dimension of each model's vectors.
 meta: Final = sa.Table(
     "meta",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )
+
+
+def dimension_name(model: str) -> str:
+    """Under which name `meta` has the dimension of a model."""
+    return f"dimension {model}"
+
 
 # One row. Writers take it first and hold it until they commit, so commits happen in the order of `seq`.
 counter: Final = sa.Table("counter", metadata, sa.Column("seq", _BIGINT, nullable=False))

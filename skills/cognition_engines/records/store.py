@@ -52,6 +52,10 @@ class Records:
         """For each embedding model, the number of decisions that have its vectors."""
         return read.models(self._store)
 
+    def dimension(self, model: str) -> int | None:
+        """The dimension of the vectors stored of `model`; None when there never were any."""
+        return read.dimension(self._store, model)
+
     def put(self, batch: Sequence[Entry], model: str | None) -> tuple[Outcome, ...]:
         """Insert or update decisions by id; what was done with each, in the order of `batch`.
 
@@ -61,7 +65,8 @@ class Records:
         `model` is named and from none when it is None.
 
         Raises `ValueError` naming the field for an id or model outside 1 to `MAX_ID` characters, an id given twice,
-        missing or superfluous vectors, and vectors that are not finite float32 of one dimension.
+        missing or superfluous vectors, and vectors that are not finite float32 of one dimension; `ComponentFailed` of
+        the embedder for vectors of another dimension than those stored of `model`.
         """
         return write.put(self._store, batch, model)
 

@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 import sqlalchemy as sa
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.records.open import Store
+from cognition_engines.records.read import stored_dimension
 from cognition_engines.records.rows import Cell, content, microseconds, window_rows
-from cognition_engines.records.schema import decisions, tombstones, vectors
+from cognition_engines.records.schema import decisions, dimension_name, meta, tombstones, vectors
 from cognition_engines.records.transactions import allocate, pages, writing
 from cognition_engines.records.values import MAX_ID, Entry, FloatArray, Outcome
 
@@ -52,6 +54,7 @@ def put_vectors(store: Store, given: Sequence[tuple[int, FloatArray]], model: st
             present += connection.execute(found.order_by(decisions.c.key)).scalars()
         if not present:
             return
+        _settle_dimension(connection, model, by_key[present[0]].shape[1])
         for page in pages(present):
             connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page), vectors.c.model == model))
         numbers = allocate(connection, len(present))
@@ -78,7 +81,9 @@ def delete(store: Store, ids: Sequence[str]) -> tuple[str, ...]:
 
 def drop_vectors(store: Store, keep: str) -> int:
     """Remove the vectors of all models but one; see `Records.drop_vectors`."""
+    others = meta.c.name.startswith(dimension_name(""), autoescape=True), meta.c.name != dimension_name(keep)
     with writing(store) as connection:
+        connection.execute(sa.delete(meta).where(*others))
         return connection.execute(sa.delete(vectors).where(vectors.c.model != keep)).rowcount
 
 
@@ -152,6 +157,8 @@ def _store(connection: sa.Connection, work: Sequence[Entry], known: dict[str, _K
             outdated.append(key)
         if entry.vectors is not None:
             windows.append((key, entry.vectors))
+    if model is not None:
+        _settle_dimension(connection, model, windows[0][1].shape[1])
     for page in pages(outdated):
         connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page)))
     if inserts:
@@ -162,6 +169,15 @@ def _store(connection: sa.Connection, work: Sequence[Entry], known: dict[str, _K
         connection.execute(_UPDATE, renumbered)
     if model is not None:
         _insert_vectors(connection, windows, model)
+
+
+def _settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
+    """Notes the dimension of a model's first vectors, and refuses others: the model answers wrongly."""
+    known = stored_dimension(connection, model)
+    if known is None:
+        connection.execute(sa.insert(meta).values(name=dimension_name(model), value=str(dim)))
+    elif known != dim:
+        raise ComponentFailed("embedder", f"vectors of {dim} dimensions; those stored of {model} have {known}")
 
 
 def _insert_vectors(connection: sa.Connection, windows: Sequence[tuple[int, FloatArray]], model: str) -> None:
