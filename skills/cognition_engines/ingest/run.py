@@ -7,9 +7,9 @@ lost nothing that it committed and the next run finishes the rest. With `strict`
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -110,8 +110,9 @@ def ingest(
     run = _Run()
     progress.start(len(files))
     batch: list[_Candidate] = []
-    with ThreadPoolExecutor(threads) as executor:
-        embed = _Embedding(embedder, executor)
+    # unlike an executor's, these threads do not hold the process when it is told to end while a model hangs
+    with ThreadPool(threads) as pool:
+        embed = _Embedding(embedder, pool)
         held = 0
         for file in files:
             batch += _read(file, options, run)
@@ -294,9 +295,9 @@ def _conflict(candidate: _Candidate, stored: Stored) -> str | None:
 class _Embedding:
     """Embeds texts, several at a time."""
 
-    def __init__(self, embedder: Embedder | None, executor: ThreadPoolExecutor) -> None:
+    def __init__(self, embedder: Embedder | None, pool: ThreadPool) -> None:
         self._embedder = embedder
-        self._executor = executor
+        self._pool = pool
         self.model = embedder.model if embedder else None
 
     def entries(self, candidates: Sequence[_Candidate]) -> list[Entry]:
@@ -304,7 +305,7 @@ class _Embedding:
         if self._embedder is None:
             return plain
         texts = [searchable_text(entry.decision) for entry in plain]
-        vectors = self._executor.map(self._embedder.embed_text, texts)
+        vectors = self._pool.map(self._embedder.embed_text, texts, chunksize=1)
         return [replace(entry, vectors=found) for entry, found in zip(plain, vectors, strict=True)]
 
 
