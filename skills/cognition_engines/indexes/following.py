@@ -14,12 +14,14 @@ from cognition_engines.indexes.columns import Columns, Snapshot
 from cognition_engines.indexes.keywords import KeywordIndex, Text
 from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.indexes.neighbours import VectorSide
+from cognition_engines.indexes.outage import Outage
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Change, Stored, Upsert
 
 PAGE: Final = 1000
 POLL_SECONDS: Final = 0.25
+LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
 FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
 _log = logging.getLogger(__name__)
@@ -89,17 +91,22 @@ class Indexes:
         self._lock.close()
 
     def _follow(self) -> None:
-        while not self._stop.wait(POLL_SECONDS):
+        outage = Outage("the indexes cannot follow the records")
+        pause = POLL_SECONDS
+        while not self._stop.wait(pause):
             try:
-                if self._records.last_seq() <= self._columns.seq:
-                    continue
-                while self._step() and not self._stop.is_set():
-                    pass
-                self._columns.publish()
+                # what an attempt that failed has applied is published by the next one
+                if self._records.last_seq() > self.snapshot.seq:
+                    while self._step() and not self._stop.is_set():
+                        pass
+                    self._columns.publish()
+                outage.over()
                 self._failure = None
+                pause = POLL_SECONDS
             except ComponentFailed as error:
+                outage.note(error)
                 self._failure = error.component
-                _log.warning("the indexes cannot follow the records: %s", error)
+                pause = min(LONGEST_PAUSE, 2 * pause)
 
     def _step(self) -> bool:
         """Applies one page of changes everywhere; whether there may be more."""
@@ -118,6 +125,7 @@ class Indexes:
 
     def _fill(self) -> None:
         """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""
+        outage = Outage("records without vectors cannot be embedded")
         filled = -1
         while not self._stop.is_set():
             try:
@@ -125,8 +133,9 @@ class Indexes:
                 if filled != (last := self._records.last_seq()):
                     fill_vectors(self._records, self._embedder, self._stop)
                     filled = last
+                outage.over()
             except ComponentFailed as error:
-                _log.warning("records without vectors cannot be embedded now: %s", error)
+                outage.note(error)
             self._stop.wait(FILL_SECONDS)
 
 
