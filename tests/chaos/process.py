@@ -143,7 +143,7 @@ class Served:
                 if self.healthy():
                     return
             time.sleep(0.02)
-        pytest.fail(f"the server did not come up; its log: {self.log_path.read_text(errors='replace')[-4000:]}")
+        pytest.fail(f"the server did not come up; {self.last_log()}")
 
     @property
     def pid(self) -> int:
@@ -200,6 +200,10 @@ class Served:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
+
+    def last_log(self, length: int = 4000) -> str:
+        """The end of the log, for messages."""
+        return f"its log: {self.log_path.read_text(errors='replace')[-length:]}"
 
     def healthy(self) -> bool:
         try:

@@ -1,0 +1,147 @@
+"""Stores with many records and their vectors, made without embedding, and what must be found in them."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.chaos.embedder.chaos_embedder import register, vector_of
+from tests.chaos.process import Served
+
+from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.indexes.following import searchable_text
+from cognition_engines.models import Decision
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry, Origin, Upsert
+
+EMBEDDER = Path(__file__).parent / "embedder"
+MODEL: Mapping[str, object] = {"embedding.model": "chroma:chaos"}
+GROUP = 20  # records that share a word which no other has
+MODES = ("hybrid", "semantic", "keyword")
+
+
+def use_embedder(patch: pytest.MonkeyPatch, control: Path | None = None) -> None:
+    """Lets processes that are started from here on use `chroma:chaos`, obeying the file `control`."""
+    patch.setenv("PYTHONPATH", str(EMBEDDER), prepend=os.pathsep)
+    if control is not None:
+        patch.setenv("CHAOS_EMBEDDER", str(control))
+
+
+def model_name() -> str:
+    """The identity under which vectors of `chroma:chaos` are stored."""
+    register()
+    embedder = open_embedder(EmbeddingChoice(model="chroma:chaos"))
+    assert embedder is not None
+    return embedder.model
+
+
+def decision(id: str, words: str = "") -> Decision:
+    """A decision with a word of its own (`mark...`) and one that it shares with some others (`group...`)."""
+    name, _, number = id.rpartition("-")
+    marks = f"mark{name}{number} group{name}{int(number) // GROUP}"
+    return Decision(id, f"Choose {marks}", f"Weighed {words} against others.")
+
+
+def fill(records: Records, decisions: Iterable[Decision], vectors: Callable[[Decision], Any] | None = None) -> None:
+    """Stores decisions with the vectors that `chroma:chaos` gives them, or those of `vectors`."""
+    made = vectors or (lambda one: vector_of(searchable_text(one))[None])
+    batch = [Entry(one, Origin("/made/up.md", 0, None, searchable_text(one)), made(one)) for one in decisions]
+    model = model_name()
+    for start in range(0, len(batch), 1000):
+        records.put(batch[start : start + 1000], model)
+
+
+def store_of(folder: Path, count: int) -> None:
+    """A data folder with `count` decisions base-0, base-1, ..."""
+    records = open_records(f"sqlite:///{folder}/records.sqlite3")
+    fill(records, (decision(f"base-{number}") for number in range(count)))
+    records.close()
+
+
+@dataclass
+class Known:
+    """What a reader of the store has seen committed, followed by `seq` as a server does it."""
+
+    records: Records
+    seq: int = 0
+    last: str = ""  # the id that was written last
+    texts: dict[str, str] = field(default_factory=dict)  # searchable text by id
+    words: dict[str, str] = field(default_factory=dict)  # title by id
+
+    def read_on(self) -> list[str]:
+        """Takes in what was committed since; the ids that were written."""
+        written = []
+        while changes := self.records.changes(self.seq, 1000, None):
+            for change in changes:
+                if isinstance(change, Upsert):
+                    one = change.stored.decision
+                    self.texts[one.id], self.words[one.id] = searchable_text(one), one.title
+                    written.append(one.id)
+                    self.last = one.id
+                else:
+                    self.texts.pop(change.id, None)
+                    self.words.pop(change.id, None)
+            self.seq = changes[-1].seq
+        return [id for id in written if id in self.texts]
+
+    def groups(self, random: Random, count: int) -> list[tuple[str, set[str]]]:
+        """Shared words, each with the ids of all decisions that have it."""
+        found: dict[str, set[str]] = {}
+        for id, title in self.words.items():
+            found.setdefault(title.split()[2], set()).add(id)
+        return [(word, found[word]) for word in random.sample(sorted(found), min(count, len(found)))]
+
+
+def asked(server: Served, query: str, mode: str, limit: int = 10) -> list[Any]:
+    """The decisions found. An error fails the test."""
+    reply = server.call("cstp.queryDecisions", {"query": query, "mode": mode, "limit": limit})
+    assert "result" in reply, f"{reply}; {server.last_log()}"
+    found: list[Any] = reply["result"]["decisions"]
+    return found
+
+
+def found_in_all_modes(server: Served, known: Known, id: str) -> bool:
+    """Whether a decision is found: by its own word alone, and first by its whole text, at no distance."""
+    by_word = asked(server, known.words[id].split()[1], "keyword")
+    if [one["id"] for one in by_word] != [id] or by_word[0]["title"] != known.words[id]:
+        return False
+    for mode in ("semantic", "hybrid"):
+        first = asked(server, known.texts[id], mode)[0]
+        if first["id"] != id or first["distance"] > 1e-5:
+            return False
+    return True
+
+
+def compare_with_brute_force(server: Served, known: Known, random: Random, queries: int) -> None:
+    """Fails unless words find exactly the decisions that have them, and meaning the nearest ones in order."""
+    for word, ids in known.groups(random, queries):
+        assert {one["id"] for one in asked(server, word, "keyword", 50)} == ids
+        assert ids <= {one["id"] for one in asked(server, word, "hybrid", 50)}
+    ids = sorted(known.texts)
+    vectors = np.stack([vector_of(known.texts[id]) for id in ids]).astype(np.float64)
+    for number in range(queries):
+        query = f"question {number} {random.random()}"
+        cosines = np.round(vectors @ vector_of(query).astype(np.float64), 6)
+        best = sorted(range(len(ids)), key=lambda row: (-cosines[row], ids[row]))[:10]
+        found = asked(server, query, "semantic")
+        assert [one["id"] for one in found] == [ids[row] for row in best]
+        assert np.allclose([one["distance"] for one in found], 1 - cosines[best], atol=2e-6)
+
+
+def write_jsonl(path: Path, decisions: Iterable[Decision]) -> None:
+    """A file for `cstp ingest`, replaced whole."""
+    lines = [json.dumps({"id": one.id, "title": one.title, "text": one.text}) + "\n" for one in decisions]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".new")
+    draft.write_text("".join(lines))
+    draft.replace(path)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes that the files below a folder say they have: a sparse file counts whole."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
