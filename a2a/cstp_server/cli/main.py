@@ -21,8 +21,8 @@ MISUSED: Final = 2
 STOPPED: Final = 130
 
 _REMEDIES: Final[Mapping[str, str]] = {
-    "records": "{}: the database cannot be used; `cstp config` tells where it is (store.url, else records.sqlite3 in "
-    "the data folder): check that it is up and undamaged, or restore it",
+    "records": "{}; `cstp config` tells where the database is (store.url, else records.sqlite3 in the data folder): "
+    "check that it is up, undamaged and has space, or restore it",
     "embedder": "{}: the embedding model does not work; see `cstp config` (embedding.*)",
 }
 

@@ -1,6 +1,6 @@
 """Transactions over an open store, and what a failing database becomes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -13,6 +13,25 @@ from cognition_engines.records.schema import counter
 T = TypeVar("T")
 
 _PAGE: Final = 1000  # SQLite takes 32,766 variables
+_BUSY: Final = f"another process has kept the database locked for {WAIT} s"
+_GONE: Final = "the database does not answer"
+# by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
+_REASONS: Final[Mapping[str, str]] = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_IOERR": "the disk fails or a file may not grow",
+    "SQLITE_READONLY": "the database may not be written",
+    "SQLITE_CANTOPEN": "the database cannot be opened",
+    "SQLITE_CORRUPT": "the database is damaged",
+    "SQLITE_NOTADB": "the database is damaged",
+    "SQLITE_BUSY": _BUSY,
+    "55P03": _BUSY,
+    "53100": "the disk is full",
+    "53300": "the database has no connection left",
+    "57P": _GONE,
+    "08": _GONE,
+    "28": "the database refuses the user or password",
+    "3D": "there is no such database",
+}
 
 
 @contextmanager
@@ -21,7 +40,18 @@ def failures() -> Iterator[None]:
     try:
         yield
     except sa.exc.SQLAlchemyError as error:
-        raise ComponentFailed("records", type(error).__name__) from error
+        raise ComponentFailed("records", _reason(error)) from error
+
+
+def _reason(error: sa.exc.SQLAlchemyError) -> str:
+    """In words where it is known, else the name of the exception."""
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else None
+    name = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    if name is None:
+        # psycopg's errors have one, but none is known of a connection that is lost or could not be made
+        lost = isinstance(error, sa.exc.OperationalError) and hasattr(cause, "sqlstate")
+        return _GONE if lost else type(error).__name__
+    return next((words for prefix, words in _REASONS.items() if name.startswith(prefix)), type(error).__name__)
 
 
 @contextmanager
