@@ -43,6 +43,19 @@ def environment(overrides: Mapping[str, object]) -> dict[str, str]:
     return kept
 
 
+def start_cstp(*words: object, overrides: Mapping[str, object] | None = None, cwd: Path) -> "subprocess.Popen[str]":
+    """Starts a command."""
+    return subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        cwd=cwd,
+        env=environment(dict(DEFAULTS) | dict(overrides or {})),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def run_cstp(
     *words: object, overrides: Mapping[str, object] | None = None, cwd: Path
 ) -> "subprocess.CompletedProcess[str]":

@@ -1,0 +1,60 @@
+"""Questions whose answers are known, and what must be said of every answer while something is broken."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.chaos.asking import Answer, Request, again_and_again
+from tests.chaos.store import GROUP, decision
+
+
+@dataclass(frozen=True)
+class Questions:
+    """About the decisions base-0 to base-<count - 1>: the word of a group, and a text that is its own nearest."""
+
+    count: int
+    every: int = 23  # a question about each so many-th decision
+
+    def __call__(self, number: int) -> Iterator[Request]:
+        """What one of several callers asks, again and again."""
+        return again_and_again(*self.requests())(number)
+
+    def requests(self) -> list[Request]:
+        found: list[Request] = []
+        for number in range(0, self.count, self.every):
+            one = decision(f"base-{number}")
+            word, text = one.title.split()[2], f"{one.title}\n{one.text}"
+            for mode, query, limit in (("keyword", word, 50), ("hybrid", word, 50), ("semantic", text, 1)):
+                params = {"query": query, "mode": mode, "limit": limit}
+                found.append({"method": "cstp.queryDecisions", "params": params})
+        return found
+
+    def whole(self, answer: Answer) -> bool:
+        """Whether a result holds all that it must."""
+        params: Any = answer.request["params"]
+        decisions = answer.result["decisions"]
+        if params["mode"] == "semantic":
+            return [one["title"] for one in decisions] == [params["query"].split("\n")[0]]
+        first = int(params["query"].removeprefix("groupbase")) * GROUP
+        expected = {f"base-{number}" for number in range(first, min(self.count, first + GROUP))}
+        return expected <= {one["id"] for one in decisions}
+
+    def check(self, answers: Sequence[Answer], within: float, *parts: str) -> tuple[int, int]:
+        """Every answer comes within so many seconds and is whole, or names one of `parts`; how many of each."""
+        failed = 0
+        for answer in answers:
+            assert answer.seconds < within, answer
+            if answer.result is None:
+                assert answer.failed_part in parts, answer
+                failed += 1
+            else:
+                assert self.whole(answer), answer
+        return len(answers) - failed, failed
+
+
+def refused(done: "subprocess.CompletedProcess[str]", reason: str) -> None:
+    """A command has failed in one line that says so of the records, and why."""
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert done.stderr.startswith(f"cstp: records: {reason}; "), done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,206 @@
+"""A disk without space: what cannot be written is refused, what is there is read on, and nothing is half there."""
+
+import json
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.chaos.asking import callers
+from tests.chaos.process import COMMAND, Served, environment, run_cstp
+from tests.chaos.questions import Questions, refused
+from tests.chaos.store import (
+    MODEL,
+    Known,
+    asked,
+    decision,
+    fill,
+    found_in_all_modes,
+    store_of,
+    use_embedder,
+    write_jsonl,
+)
+
+from cognition_engines.records.store import Records, open_records
+
+BASE = 400
+QUESTIONS = Questions(BASE)
+LATE = 4.0  # seconds within which a busy machine answers
+FULL = "the disk is full"
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of that size at `folder`. Skips where this process may not mount one."""
+    folder.mkdir(parents=True)
+    words = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=700", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(words, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextmanager
+def no_space(folder: Path, left: int = 0) -> Iterator[None]:
+    """Fills the file system of `folder` but for `left` bytes."""
+    filler = folder / "filler"
+    with filler.open("wb") as file:
+        try:
+            while True:
+                file.write(bytes(1 << 16))
+                file.flush()
+        except OSError:
+            file.truncate(max(0, os.fstat(file.fileno()).st_size - left))
+    yield
+    filler.unlink()
+
+
+def some_docs(folder: Path, count: int, name: str) -> Path:
+    for number in range(count):
+        write_jsonl(folder / f"{number}.jsonl", [decision(f"{name}-{number}", "x" * 500)])
+    return folder
+
+
+def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_space(
+    served: Callable[..., Served],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    rounds = chaos_scale.pick(1, 10)
+    kept = answered = 0
+    with small_disk(tmp_path / "data", 48) as data:
+        store_of(data, BASE)
+        server = served(MODEL, data_dir=data)
+        records = open_records(f"sqlite:///{data}/records.sqlite3")
+        for number in range(rounds):
+            docs = some_docs(tmp_path / f"docs{number}", 200, f"full{number}")
+            words = ("ingest", docs, "--json", "--data-dir", data)
+            with callers(server, 2, QUESTIONS, pause=0.02) as noted:
+                with no_space(data, 100_000 * (number % 5)):
+                    done = run_cstp(*words, overrides=server.overrides, cwd=tmp_path)
+                    refused(done, FULL)
+                    known = seen(records)
+                    whole_records(records, known)
+                    count = len(noted.answers)
+                    wait_until(lambda noted=noted, count=count: len(noted.answers) > count + 50)
+                kept += sum(id.startswith(f"full{number}-") for id in known.texts)
+                assert server.ingest(docs)["new"] == 200 - sum(id.startswith(f"full{number}-") for id in known.texts)
+                known = seen(records)
+                wait_until(partial(found_in_all_modes, server, known, known.last), 10)
+            answered += QUESTIONS.check(noted.answers, LATE)[0]
+            assert all(found_in_all_modes(server, known, f"full{number}-{place}") for place in range(0, 200, 20))
+        records.close()
+        server.kill()
+    chaos_report(
+        "4",
+        "the disk of the data folder full under an ingest and queries",
+        rounds,
+        f"ingest ends with 1 and a reason; {answered} answers meanwhile, all whole; {kept} records committed before, "
+        "all kept; all works again with space",
+    )
+
+
+def seen(records: Records) -> Known:
+    known = Known(records)
+    known.read_on()
+    return known
+
+
+def whole_records(records: Records, known: Known) -> None:
+    """Every record has its vectors: nothing is half stored."""
+    assert records.models() == {model: len(known.texts) for model in records.models()}
+    assert records.count() == len(known.texts)
+
+
+def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chaos_scale: Any, chaos_report: Callable[..., None]
+) -> None:
+    use_embedder(monkeypatch)
+    data = tmp_path / "data"
+    store_of(data, BASE)
+    records = open_records(f"sqlite:///{data}/records.sqlite3")
+    docs = some_docs(tmp_path / "docs", 300, "limited")
+    words = [*COMMAND, "ingest", str(docs), "--json", "--data-dir", str(data)]
+    limits = chaos_scale.pick((100_000, 700_000), range(50_000, 1_250_000, 50_000))
+    for limit in limits:
+        done = subprocess.run(
+            words,
+            cwd=tmp_path,
+            env=environment(MODEL),
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
+        )
+        refused(done, "the disk fails or a file may not grow")
+        whole_records(records, seen(records))
+    kept = records.count() - BASE
+    done = run_cstp(*words[len(COMMAND) :], overrides=MODEL, cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["unchanged"]) == (0, kept)
+    records.close()
+    chaos_report(
+        "4",
+        "an ingest whose files may not grow (RLIMIT_FSIZE)",
+        len(limits),
+        f"ends with 1 and a reason each time; {kept} records committed on the way, none half; the next run ends it",
+    )
+
+
+def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
+    served: Callable[..., Served],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    data = tmp_path / "data"
+    rounds = chaos_scale.pick(1, 10)
+    store_of(data, BASE)
+    records = open_records(f"sqlite:///{data}/records.sqlite3")
+    lines: list[int] = []
+    with small_disk(data / "indexes", 16) as indexes:
+        server = served(MODEL, data_dir=data)
+        for number in range(rounds):
+            told = server.log_path.read_text().count('"level":"warning"')
+            with callers(server, 2, QUESTIONS, pause=0.02) as noted:
+                with no_space(indexes):
+                    fill(records, (decision(f"late{number}-{place}", "y" * 300) for place in range(300)))
+                    known = seen(records)
+                    shown(server, known, f"late{number}-")
+                    count = len(noted.answers)
+                    wait_until(lambda noted=noted, count=count: len(noted.answers) > count + chaos_scale.pick(100, 500))
+                    shown(server, known, f"late{number}-")
+                for place in range(0, 300, 60):
+                    wait_until(partial(found_in_all_modes, server, known, f"late{number}-{place}"), 15)
+            QUESTIONS.check(noted.answers, LATE)
+            lines.append(server.log_path.read_text().count('"level":"warning"') - told)
+        server.kill()
+    records.close()
+    assert max(lines) < 30
+    chaos_report(
+        "4",
+        "the disk of the indexes full under a server that follows",
+        rounds,
+        f"what words cannot find is not shown; all found with space again; at most {max(lines)} warnings",
+    )
+
+
+def shown(server: Served, known: Known, prefix: str) -> None:
+    """What the nearest neighbours show, words find as well."""
+    for place in range(0, 300, 60):
+        id = f"{prefix}{place}"
+        if asked(server, known.texts[id], "semantic", 1)[0]["id"] == id:
+            assert [one["id"] for one in asked(server, known.words[id].split()[1], "keyword")] == [id]
