@@ -8,8 +8,8 @@ from tests.chaos.wire import CANARY
 
 VERBS = (*["POST"] * 60, "GET", "PUT", "OPTIONS", "CONNECT", "TRACE", "PRI", "post", "X" * 300, "P\0ST", "")
 PATHS = (
-    *["/cstp"] * 60, "/cstp/", "/CSTP", "//cstp", "/cstp?access_token=", "/", "*", "/healthz", "/%63stp", "/../cstp",
-    "http://x/cstp", "/cstp#a", "/é", "/\0", "/" + "a" * 20_000, "",
+    *["/cstp"] * 60, "/cstp/", "/CSTP", "//cstp", "/cstp?access_token=", "/", "*", "/healthz", "/readyz", "/metrics",
+    "/%63stp", "/../cstp", "http://x/cstp", "/cstp#a", "/é", "/\0", "/" + "a" * 20_000, "",
 )  # fmt: skip
 VERSIONS = (*["HTTP/1.1"] * 50, "HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTTP/1.11", "http/1.1", "", "ICY/1.0")
 HOSTS = (*["chaos"] * 10, "", "a" * 300, f"{CANARY}:80")

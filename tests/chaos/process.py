@@ -74,12 +74,12 @@ def run_cstp(
     return done
 
 
-def write_records(path: Path, count: int, *, first: int = 0) -> Path:
-    """A JSONL file of `count` decisions, each with an id, a date, and words that no other has."""
+def write_records(path: Path, count: int, *, first: int = 0, remark: str = "") -> Path:
+    """A JSONL file of `count` decisions, each with an id, a date, and words that no other has; `remark` ends all."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(first, first + count):
             topic = TOPICS[number % len(TOPICS)]
-            words = f"Option{number} was weighed against {topic} and item{number * 7919 % 10007}."
+            words = f"Option{number} was weighed against {topic} and item{number * 7919 % 10007}. {remark}"
             record = {
                 "id": f"rec{number}",
                 "title": f"Choose option{number} for {topic}",
