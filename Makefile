@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chaos lint types bench check docs env lock clean FORCE
+.PHONY: help demo test test-servers chaos lint types bench check docs env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -13,13 +13,16 @@ FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
   done
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.server ## start a server on this project's own decisions and print calls to paste
 	@.venv/bin/cstp demo $(ARGS)
 
 test: .venv/.dev ## run the whole test suite
 	@.venv/bin/python -m pytest $(ARGS)
+
+test-servers: .venv/.dev ## run it on PostgreSQL and a Chroma server, which it starts itself
+	@.venv/bin/python -m pytest --stores=servers $(ARGS)
 
 chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md
 	@.venv/bin/python -m pytest tests/chaos --chaos long --timeout 7200 $(ARGS)

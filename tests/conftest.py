@@ -25,6 +25,7 @@ from cstp_server.log import configure_logging
 from cstp_server.serve import bind, make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
+from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
 
 # a busy machine is no failure, and nothing is written into the checkout
 hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True)
@@ -35,6 +36,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
     group.addoption("--chaos", choices=["short", "long"], default="short", help="form of the tests in tests/chaos")
     group.addoption("--chaos-soak-minutes", type=float, default=10.0, help="length of the soak in the long form")
+    parser.addoption(
+        "--stores",
+        choices=["embedded", "servers"],
+        default="embedded",
+        help="SQLite with embedded Chroma, or PostgreSQL with a Chroma server",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files or Chroma folders themselves")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    if config.getoption("--stores") == "embedded":
+        return
+    for item in items:
+        if marker := item.get_closest_marker("embedded_only"):
+            item.add_marker(pytest.mark.skip(reason=f"embedded only: {marker.args[0]}"))
 
 
 DEADLINE = 20.0  # seconds that anything here may take to come up
@@ -204,6 +223,50 @@ def _request_bytes() -> Callable[..., bytes]:
     return request_bytes
 
 
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSQL]:
+    """One PostgreSQL for all tests that leave it running; each takes a database of its own."""
+    running = PostgreSQL()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaProgram]:
+    """One Chroma server for all tests that leave it running; each store has collections of its own."""
+    running = ChromaProgram(tmp_path_factory.mktemp("chroma") / "data")
+    running.start()
+    yield running
+    running.kill()
+
+
+@pytest.fixture(scope="session")
+def shared_servers(postgresql: PostgreSQL, chroma_server: ChromaProgram) -> Servers:
+    """Both, with stores to be made."""
+    return Servers(postgresql, chroma_server)
+
+
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest) -> Servers | None:
+    """The servers that this run is about; None where stores are embedded."""
+    embedded = request.config.getoption("--stores") == "embedded"
+    return None if embedded else request.getfixturevalue("shared_servers")
+
+
+@pytest.fixture(scope="session")
+def lasting_stores(servers: Servers | None) -> Stores:
+    """For fixtures that outlive a test; gone with the servers."""
+    return Stores(servers)
+
+
+@pytest.fixture
+def stores(servers: Servers | None) -> Iterator[Stores]:
+    """The stores of one test's data folders."""
+    made = Stores(servers)
+    yield made
+    made.drop()
+
+
 def make_settings(data_dir: Path, overrides: Mapping[str, object]) -> Settings:
     """Settings for a test server: a free port, tokens that count at once, no model, and `overrides` by dotted name."""
     names = {"server.port": 0, "auth.reload_seconds": 0.001, "embedding.model": "none"} | dict(overrides)
@@ -221,8 +284,8 @@ class _Running:
     thread: Thread
 
 
-def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None) -> _Running:
-    settings = make_settings(data_dir, overrides)
+def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None, stores: Stores) -> _Running:
+    settings = make_settings(data_dir, {**stores.settings(data_dir), **overrides})
     gate = gate or Gate(settings.server.max_in_flight, settings.server.max_queue)
     server = make_server(settings, gate)
     listener = bind(settings)
@@ -237,7 +300,7 @@ def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None) -
 
 
 @pytest.fixture
-def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., LiveServer]]:
+def live_server(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[Callable[..., LiveServer]]:
     """`live_server({"limits.default": "3/minute"})`: a server of its own, with a fresh data folder.
 
     `data_dir` starts it on a given folder, `gate` with a gate made by the test.
@@ -248,7 +311,7 @@ def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
         overrides: Mapping[str, object] | None = None, *, data_dir: Path | None = None, gate: Gate | None = None
     ) -> LiveServer:
         folder = data_dir or tmp_path_factory.mktemp("data")
-        running.append(_start(folder, overrides or {}, gate))
+        running.append(_start(folder, overrides or {}, gate, stores))
         return running[-1].live
 
     yield start
@@ -256,14 +319,16 @@ def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
 
 
 @pytest.fixture(scope="session")
-def common_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., LiveServer]]:
+def common_server(
+    tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
+) -> Iterator[Callable[..., LiveServer]]:
     """Like `live_server`, but the same overrides share a server for the whole run; use agents of your own."""
     running: dict[tuple[tuple[str, str], ...], _Running] = {}
 
     def start(overrides: Mapping[str, object] | None = None) -> LiveServer:
         key = tuple(sorted((name, str(value)) for name, value in (overrides or {}).items()))
         if key not in running:
-            running[key] = _start(tmp_path_factory.mktemp("data"), overrides or {}, None)
+            running[key] = _start(tmp_path_factory.mktemp("data"), overrides or {}, None, lasting_stores)
         return running[key].live
 
     yield start

@@ -51,11 +51,12 @@ def open_knowledge(settings: Settings) -> Knowledge:
     if embedder is not None and settings.embedding.model in _LOCAL_MODELS:
         embedder.embed_query("warm")  # the first run of a local model allocates, and tells whether it works
     with ExitStack() as undo:
-        records = open_records(settings.store_url)
+        records = open_records(settings.store_url, settings.store.deadline_seconds)
         undo.callback(records.close)
         if embedder is not None and (dim := records.dimension(embedder.model)) is not None:
             embedder.expect(dim)  # so that a model that is down needs not be asked
-        indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
+        vectors = settings.vectors
+        indexes = open_indexes(settings.indexes_path, records, embedder, vectors.url, vectors.deadline_seconds)
         undo.callback(indexes.close)
         indexes.start()
         undo.pop_all()

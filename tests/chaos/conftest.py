@@ -12,6 +12,7 @@ import pytest
 from tests.chaos.fuzzing import Target
 from tests.chaos.process import Served, write_records
 from tests.chaos.report import RESULTS, machine, version
+from tests.stores import Stores
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ def chaos_report(chaos_scale: Scale) -> Callable[[str, str, int, str], None]:
 
 
 @pytest.fixture
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+def served(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[Callable[..., Served]]:
     """`served({"embedding.model": "minilm"})`: a running server process; gone at the end of the test.
 
     `data_dir` names a folder to serve, a new one unless given; `start=False` leaves the start to the test; `observed`
@@ -70,7 +71,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., S
         start: bool = True,
         observed: bool = False,
     ) -> Served:
-        server = Served(data_dir or tmp_path_factory.mktemp("chaos") / "data", overrides, observed=observed)
+        folder = data_dir or tmp_path_factory.mktemp("chaos") / "data"
+        server = Served(folder, {**stores.settings(folder), **(overrides or {})}, observed=observed)
         made.append(server)
         return server.start() if start else server
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.chaos.embedder.chaos_embedder import register, vector_of
-from tests.chaos.process import Served
 
 from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.following import searchable_text
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin, Upsert
+from tests.chaos.embedder.chaos_embedder import register, vector_of
+from tests.chaos.process import Served
 
 EMBEDDER = Path(__file__).parent / "embedder"
 MODEL: Mapping[str, object] = {"embedding.model": "chroma:chaos"}

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from cognition_engines.records.store import Records, open_records
 from tests.chaos.asking import callers
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.questions import Questions, refused
@@ -25,8 +27,6 @@ from tests.chaos.store import (
     use_embedder,
     write_jsonl,
 )
-
-from cognition_engines.records.store import Records, open_records
 
 BASE = 400
 QUESTIONS = Questions(BASE)

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry, Origin, Upsert
 from tests.chaos.embedder.chaos_embedder import DIM
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (
@@ -24,9 +27,6 @@ from tests.chaos.store import (
     use_embedder,
     write_jsonl,
 )
-
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, Origin, Upsert
 
 WRONG = ("raise", "nan", "dimension", "zero", "infinite", "count", "nothing")
 DEADLINE = 1.0

@@ -15,6 +15,8 @@ from random import Random
 from typing import Any
 
 import pytest
+
+from cognition_engines.records.store import open_records
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (
     MODEL,
@@ -27,8 +29,6 @@ from tests.chaos.store import (
     use_embedder,
     write_jsonl,
 )
-
-from cognition_engines.records.store import open_records
 
 EACH = 8  # records in a file
 VICTIMS = ("ingest", "both", "server", "both")

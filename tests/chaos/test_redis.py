@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+
 from tests.chaos.asking import Answer, again_and_again, callers, least_within, most_within
 from tests.chaos.process import Served
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cstp_server.cli.main import run
+from tests.stores import Stores
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,12 @@ class Done:
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A working folder of its own and no settings in the environment."""
+def elsewhere(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working folder of its own and no settings in the environment but where the stores of its `data` are."""
     for name in [name for name in os.environ if name.startswith("CSTP_")]:
         monkeypatch.delenv(name)
+    for name, value in stores.environment(tmp_path / "data").items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
 

@@ -10,6 +10,7 @@ import pytest
 
 from cognition_engines.ingest.schema import NAMES
 from cognition_engines.records.store import open_records
+from tests.stores import Stores
 
 Cstp = Callable[..., Any]
 FULL = {
@@ -192,6 +193,7 @@ def test_delete_removes_what_it_is_told_and_says_what_was_not_there(cstp: Cstp) 
     assert (done.code, done.out, done.err) == (1, "", "no record has the id c\n")
 
 
+@pytest.mark.embedded_only("an SQLite file may be missing")
 @pytest.mark.parametrize("words", [("show", "x"), ("delete", "x"), ("reindex",)])
 def test_a_folder_without_records_is_told_and_not_made(cstp: Cstp, words: tuple[str, ...]) -> None:
     done = cstp(*words, "--data-dir", "typo")
@@ -255,7 +257,7 @@ def test_status_tells_what_is_there_and_makes_nothing(cstp: Cstp, adr: Callable[
 
 
 def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_model_only(
-    cstp: Cstp, adr: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    cstp: Cstp, adr: Callable[..., Path], stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adr("docs/a.md", "A")
     adr("docs/b.md", "B")
@@ -266,7 +268,7 @@ def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_mo
     monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
     done = cstp("reindex")
     assert (done.code, done.out) == (0, "2 decisions indexed, 2 embedded anew, 0 vectors of other models removed\n")
-    records = open_records(f"sqlite:///{Path('data/records.sqlite3').absolute()}")
+    records = open_records(stores.records(Path("data")))
     (vectors,) = (c.vectors for c in records.changes(0, 1, next(iter(records.models()))))  # type: ignore[union-attr]
     key = next(iter(records.changes(0, 1, None))).stored.key  # type: ignore[union-attr]
     assert vectors is not None
@@ -285,6 +287,7 @@ def test_a_dry_run_leaves_no_folder_behind(cstp: Cstp, adr: Callable[..., Path],
     assert not (tmp_path / "fresh").exists()
 
 
+@pytest.mark.embedded_only("damages an SQLite file")
 def test_a_damaged_database_is_told_with_what_to_do(cstp: Cstp, tmp_path: Path) -> None:
     folder = tmp_path / "damaged"
     folder.mkdir()

@@ -15,6 +15,7 @@ from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin
 from cognition_engines.search import keyword_leg, semantic_leg
+from tests.stores import Stores
 
 EVERYTHING = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
@@ -44,8 +45,8 @@ def seeded() -> Callable[..., SeededEmbedder]:
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Iterator[Records]:
-    store = open_records(f"sqlite:///{tmp_path}/records.sqlite3")
+def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
+    store = open_records(stores.records(tmp_path))
     yield store
     store.close()
 
@@ -65,12 +66,14 @@ def put(records: Records) -> Callable[..., None]:
 
 
 @pytest.fixture
-def opened(records: Records, tmp_path: Path, wait_until: Callable[..., None]) -> Iterator[Callable[..., Indexes]]:
+def opened(
+    records: Records, stores: Stores, tmp_path: Path, wait_until: Callable[..., None]
+) -> Iterator[Callable[..., Indexes]]:
     """`opened(embedder)`: indexes that have caught up; closed at the end, or earlier by the test."""
     running: list[Indexes] = []
 
     def start(embedder: SeededEmbedder | None, ready: bool = True, folder: Path = tmp_path / "indexes") -> Indexes:
-        indexes = open_indexes(folder, records, embedder, None)
+        indexes = open_indexes(folder, records, embedder, stores.vectors)
         indexes.start()
         running.append(indexes)
         if ready and indexes.vectors is not None:

@@ -14,8 +14,8 @@ from cognition_engines.indexes.chroma import (
     close_folder,
     collection_name,
     open_folder,
-    server_address,
 )
+from cognition_engines.indexes.chroma_server import server_address
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry, Origin

@@ -57,6 +57,7 @@ def test_what_is_written_changed_and_deleted_is_followed(run: Run, wait_until: C
     assert len(indexes.vectors.nearest(model.embed_query("lynx\n"), 50)) == len(NAMES)
 
 
+@pytest.mark.embedded_only("looks at Chroma's folder")
 def test_a_clean_close_is_trusted_by_the_next_start(run: Run) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
@@ -68,6 +69,7 @@ def test_a_clean_close_is_trusted_by_the_next_start(run: Run) -> None:
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
+@pytest.mark.embedded_only("looks at Chroma's folder")
 def test_without_the_mark_of_a_clean_close_the_neighbours_are_built_anew(run: Run) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
@@ -91,6 +93,7 @@ def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+@pytest.mark.embedded_only("damages Chroma's folder")
 @pytest.mark.parametrize("spoil", [noise, truncated])
 @pytest.mark.parametrize("what", ["sqlite3", "bin"])
 def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
@@ -119,6 +122,7 @@ def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
+@pytest.mark.embedded_only("copies an SQLite file")
 def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tmp_path: Path) -> None:
     model = run.seeded()
     run.put(model, "otter", "falcon")

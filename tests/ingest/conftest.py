@@ -12,6 +12,7 @@ import pytest
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.records.store import Records, open_records
+from tests.stores import Stores
 
 
 @dataclass
@@ -55,8 +56,8 @@ def embedder() -> CountingEmbedder:
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Iterator[Records]:
-    store = open_records(f"sqlite:///{tmp_path}/store/records.sqlite3")
+def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
+    store = open_records(stores.records(tmp_path / "store"))
     yield store
     store.close()
 

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from cognition_engines.records.store import open_records
+from tests.stores import Stores
 
+Start = Callable[..., "subprocess.Popen[bytes]"]
 RECORDS = 256
 KILLS = 8
 MODES = ("hybrid", "semantic", "keyword")
@@ -26,10 +28,18 @@ def title(number: int) -> str:
     return f"{COLOURS[number % 12].title()} {ANIMALS[number // 12 % 10]} uses plan {number}"
 
 
-def start(data: Path, *words: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "--data-dir", str(data), *words]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=data.parent)
+@pytest.fixture
+def start(stores: Stores) -> Start:
+    """`start(data, "ingest", "docs")`: a command as a process of its own."""
+
+    def started(data: Path, *words: str) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "--data-dir", str(data), *words]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+        environment |= stores.environment(data)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, cwd=data.parent)
+
+    return started
 
 
 def finish(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
@@ -50,10 +60,15 @@ def docs(tmp_path: Path) -> Path:
 
 
 def test_killed_at_any_moment_and_run_again_everything_is_there_once_and_found_in_every_mode(
-    docs: Path, tmp_path: Path, live_server: Callable[..., Any], wait_until: Callable[..., None]
+    docs: Path,
+    tmp_path: Path,
+    start: Start,
+    stores: Stores,
+    live_server: Callable[..., Any],
+    wait_until: Callable[..., None],
 ) -> None:
     data, random = tmp_path / "data", Random(6)
-    records = open_records(f"sqlite:///{data}/records.sqlite3")
+    records = open_records(stores.records(data))
     killed = 0
     for _ in range(KILLS):
         before = records.count()
@@ -90,7 +105,7 @@ def decisions(live: Any, token: str, query: str, mode: str) -> list[Any]:
 
 
 def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside_it(
-    tmp_path: Path, live_server: Callable[..., Any], wait_until: Callable[..., None]
+    tmp_path: Path, start: Start, live_server: Callable[..., Any], wait_until: Callable[..., None]
 ) -> None:
     data, folder = tmp_path / "data", tmp_path / "few"
     folder.mkdir()
@@ -115,7 +130,7 @@ def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside
         wait_until(lambda mode=mode: decisions(live, token, "votes", mode) == [], 5)
 
 
-def test_two_runs_at_once_store_everything_once(docs: Path, tmp_path: Path) -> None:
+def test_two_runs_at_once_store_everything_once(docs: Path, tmp_path: Path, start: Start) -> None:
     data = tmp_path / "data"
     both = [start(data, "ingest", str(docs), "--json") for _ in range(2)]
     summaries = [finish(process) for process in both]

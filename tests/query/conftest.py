@@ -28,6 +28,7 @@ from cstp_server.knowledge import Knowledge
 from cstp_server.serve import bind, make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
+from tests.stores import Stores
 
 DIM = 8
 WORDS = (
@@ -212,8 +213,8 @@ def kit() -> ModuleType:
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Iterator[Records]:
-    store = open_records(f"sqlite:///{tmp_path}/records.sqlite3")
+def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
+    store = open_records(stores.records(tmp_path))
     yield store
     store.close()
 
@@ -260,16 +261,16 @@ class Running:
 
 
 def start_asking(
-    folder: Path, embedder: Embedder | None, known: Sequence[Known], wait_until: Callable[..., None]
+    folder: Path, stores: Stores, embedder: Embedder | None, known: Sequence[Known], wait_until: Callable[..., None]
 ) -> Running:
     settings = Settings.model_validate(
         {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}, "agent": {"id": "tester"}}
-        | {"limits": {"default": "1000000/minute"}}
+        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
     )
     records = open_records(settings.store_url)
     if known:
         put(records, known)
-    indexes = open_indexes(settings.indexes_path, records, embedder, None)
+    indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
     indexes.start()
     cache = None if embedder is None else QueryCache(embedder, 64)
     server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, cache))
@@ -293,13 +294,14 @@ def start_asking(
 
 @pytest.fixture(scope="module")
 def asking(
-    tmp_path_factory: pytest.TempPathFactory, wait_until: Callable[..., None]
+    tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, wait_until: Callable[..., None]
 ) -> Iterator[Callable[..., Asking]]:
     """`asking(embedder, known)`: a server over these records, with this value as its embedding model."""
     running: list[Running] = []
 
     def start(embedder: Embedder | None, known: Sequence[Known] = ()) -> Asking:
-        running.append(start_asking(tmp_path_factory.mktemp("asking"), embedder, known, wait_until))
+        folder = tmp_path_factory.mktemp("asking")
+        running.append(start_asking(folder, lasting_stores, embedder, known, wait_until))
         return running[-1].asking
 
     yield start

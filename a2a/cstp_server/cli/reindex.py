@@ -12,6 +12,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.chroma import remove_folders
 from cognition_engines.indexes.following import fill_vectors, open_indexes
 from cognition_engines.indexes.lock import FolderLock
+from cognition_engines.indexes.neighbours import start_over
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, existing_records, settings_for
 from cstp_server.knowledge import open_model
 
@@ -40,6 +41,8 @@ def reindex_command(
             total = records.count()
             task = progress.add_task("embedding", total=total)
             embedded = fill_vectors(records, embedder, Event(), on_page=lambda done: progress.advance(task, done))
+            if embedder is not None and settings.vectors.url is not None:
+                start_over(records, embedder.model, embedder.dim, settings.vectors.url)
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
             progress.add_task("indexing", total=None)
             indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)

@@ -1,46 +1,40 @@
-"""Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<window>`, vectors always ours.
+"""Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
 
-The only module that talks to Chroma. The collection is derived from the records and can be thrown away: a folder is
-trusted only with the mark that a clean shutdown left (Chroma loses data silently when killed while it persists). One
-that is not is left as it is, and the next number gets a new folder: Chroma keeps hold of a path for as long as the
-process lives, so a folder that failed can neither be moved nor built again in its place.
+The collection is derived from the records and can be thrown away: a folder is trusted only with the mark that a clean
+shutdown left (Chroma loses data silently when killed while it persists). One that is not is left as it is, and the
+next number gets a new folder: Chroma keeps hold of a path for as long as the process lives, so a folder that failed
+can neither be moved nor built again in its place. Collections on a server: see chroma_server.py.
 """
 
 import json
 import os
 import shutil
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, cast
-from urllib.parse import urlsplit
+from typing import Final, cast
+from uuid import UUID
 
 import chromadb
 import numpy as np
 from chromadb.api.client import Client
 from chromadb.api.collection_configuration import CreateCollectionConfiguration
+from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
+from chromadb.errors import InvalidArgumentError, NotFoundError
+from chromadb.types import Where
 
-from cognition_engines.embedding.windows import MAX_WINDOWS
-from cognition_engines.errors import ConfigurationError
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns import Floats, Ints
 from cognition_engines.records.values import Change, Upsert
 
 COMPONENT: Final = "vectors"
 _BLOCK: Final = 1 << 22
-PAGE: Final = 1000  # ids a call; Chroma fails with many more
-_COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
-    """Where a Chroma server listens."""
-
-    host: str
-    port: int
-    ssl: bool
+COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
+_ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
+_REMOVED: Final = 1000  # ids a call; Chroma fails with many more
+_LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two versions: likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +45,6 @@ class Checkpoint:
     collection: str
     folder: str
     seq: int
-    highest_key: int
     windows: int
     files: dict[str, list[int]]  # size and CRC-32 by path
 
@@ -62,76 +55,96 @@ def collection_name(kind: str, model: str, store_id: str) -> str:
 
 
 class ChromaIndex:
-    """One open collection. `seq`: every change up to it is in. One thread applies; any may ask."""
+    """One open collection. `seq`: every change up to it is in. One thread applies; any may ask.
 
-    def __init__(self, client: Client, name: str, seq: int, highest_key: int, folder: Path | None = None) -> None:
+    Each version of a record has ids of its own, and adding one removes only older ones. So whatever a writer adds or
+    removes too late, it never replaces newer by older: at worst windows of an older version stay beside the others.
+    """
+
+    def __init__(
+        self, collection: Collection, seq: int, close: Callable[[], object] = int, folder: Path | None = None
+    ) -> None:
         self.folder: Final = folder  # None on a server
-        self._client = client
-        self._name = name
+        self.close: Final = close
+        self._collection = collection
         self._seq = seq
-        self._highest_key = highest_key
-        with ForeignCalls(COMPONENT):
-            self._collection = client.get_or_create_collection(
-                name, embedding_function=None, configuration=_COSINE, metadata={"seq": seq}
-            )
 
     @property
     def seq(self) -> int:
         return self._seq
 
     @property
-    def highest_key(self) -> int:
-        """The highest record key ever seen: windows of a higher one cannot be in the collection yet."""
-        return self._highest_key
+    def identity(self) -> UUID:
+        """Another one for every collection that was ever made, whatever its name."""
+        return self._collection.id
 
     def windows(self) -> int:
         with ForeignCalls(COMPONENT):
             return int(self._collection.count())
 
-    def apply(self, changes: Sequence[Change]) -> None:
-        """Adds changes in ascending `seq`. Raises ComponentFailed; then what was added is unknown, and apply again."""
-        stale: list[str] = []
+    def apply(self, changes: Sequence[Change], before_each: Callable[[], object] = int) -> None:
+        """Adds changes in ascending `seq`, with `before_each` ahead of every request that changes the collection.
+
+        Raises ComponentFailed, and whatever `before_each` does; then what was added is unknown, and apply again.
+        """
+        if not changes:
+            return
         ids: list[str] = []
+        keys: list[int] = []
         vectors: list[Floats] = []
+        changed: dict[int, int] = {}  # key -> seq, of what may have older versions: a record's key is its first seq
         for change in changes:
             key = change.stored.key if isinstance(change, Upsert) else change.key
-            found = change.vectors if isinstance(change, Upsert) else None
-            kept = 0 if found is None else len(found)
-            if key <= self._highest_key:
-                stale += [f"{key}:{window}" for window in range(kept, MAX_WINDOWS)]
-            if found is not None:
-                ids += [f"{key}:{window}" for window in range(kept)]
-                vectors.extend(found)
+            if change.seq != key:
+                changed[key] = change.seq
+            if isinstance(change, Upsert) and change.vectors is not None:
+                ids += [f"{key}:{change.seq}:{window}" for window in range(len(change.vectors))]
+                keys += [key] * len(change.vectors)
+                vectors.extend(change.vectors)
         with ForeignCalls(COMPONENT):
-            for page in range(0, len(stale), PAGE):
-                self._collection.delete(ids=stale[page : page + PAGE])
-            for page in range(0, len(ids), PAGE):
-                self._collection.upsert(ids=ids[page : page + PAGE], embeddings=np.stack(vectors[page : page + PAGE]))
-        if changes:
-            keys = [change.stored.key if isinstance(change, Upsert) else change.key for change in changes]
-            self._highest_key = max(self._highest_key, *keys)
-            self._seq = changes[-1].seq
+            for part in _slices(len(ids), _ADDED):
+                before_each()
+                self._collection.upsert(
+                    ids=ids[part],
+                    embeddings=np.stack(vectors[part]),
+                    metadatas=[{"key": key} for key in keys[part]],
+                )
+            for part in _slices(len(changed), _LOOKED_UP):
+                self._remove_older(dict(list(changed.items())[part]), before_each)
+        self._seq = changes[-1].seq
 
-    def nearest(self, vector: Floats, limit: int) -> Ints:
-        """The keys of the records that own the `limit` nearest windows, nearest first. Raises ComponentFailed."""
+    def _remove_older(self, changed: Mapping[int, int], before_each: Callable[[], object]) -> None:
+        among = cast(Where, {"key": {"$in": [*changed]}})
+        older = []
+        for id in self._collection.get(where=among, include=[])["ids"]:
+            key, seq, _ = map(int, id.split(":"))
+            if seq < changed[key]:
+                older.append(id)
+        for part in _slices(len(older), _REMOVED):
+            before_each()
+            self._collection.delete(ids=older[part])
+
+    def nearest(self, vector: Floats, limit: int) -> Ints | None:
+        """The keys of the records that own the `limit` nearest windows, nearest first.
+
+        None when the collection is gone, or is none for such vectors. Raises ComponentFailed.
+        """
         with ForeignCalls(COMPONENT):
-            answer = self._collection.query(query_embeddings=vector, n_results=limit, include=[])
+            try:
+                answer = self._collection.query(query_embeddings=vector, n_results=limit, include=[])
+            except (NotFoundError, InvalidArgumentError):
+                return None
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
-    def note_seq(self) -> None:
-        """Writes `seq` into the collection's metadata, for the next process that opens a shared server."""
+    def note(self) -> None:
+        """Writes `seq` into the collection's metadata, for whoever reads it or opens it next."""
         with ForeignCalls(COMPONENT):
-            noted = {"seq": self._seq, "highest": self._highest_key, "windows": self.windows()}
-            self._collection.modify(metadata=noted)
+            self._collection.modify(metadata={"seq": self._seq})
 
-    def heartbeat(self) -> None:
-        """Raises ComponentFailed when the collection does not answer."""
-        with ForeignCalls(COMPONENT):
-            self._collection.count()
 
-    def close(self) -> None:
-        with ForeignCalls(COMPONENT):
-            self._client.close()
+def _slices(count: int, size: int) -> Iterator[slice]:
+    for start in range(0, count, size):
+        yield slice(start, start + size)
 
 
 def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
@@ -149,12 +162,12 @@ def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Chroma
         and (folder := _numbered(parent).get(checkpoint.folder)) is not None
         and _unchanged(folder, checkpoint.files)
     ):
-        index = ChromaIndex(_persistent(folder), name, checkpoint.seq, checkpoint.highest_key, folder)
+        index = _open(folder, name, checkpoint.seq)
         if index.windows() == checkpoint.windows:
             return index
         index.close()
     folder = _new_folder(parent)
-    return ChromaIndex(_persistent(folder), name, seq=0, highest_key=0, folder=folder)
+    return _open(folder, name, seq=0)
 
 
 def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
@@ -163,7 +176,7 @@ def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
     windows = index.windows()
     index.close()
     files = _checksums(index.folder)
-    checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, index.highest_key, windows, files)
+    checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, windows, files)
     draft = _mark(index.folder.parent).with_suffix(".new")
     with draft.open("w", encoding="utf-8") as file:
         json.dump(asdict(checkpoint), file)
@@ -179,10 +192,17 @@ def remove_folders(parent: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _persistent(folder: Path) -> Client:
+def _open(folder: Path, name: str, seq: int) -> ChromaIndex:
     with ForeignCalls(COMPONENT):
         settings = Settings(anonymized_telemetry=False)
-        return cast(Client, chromadb.PersistentClient(path=str(folder), settings=settings))
+        client = cast(Client, chromadb.PersistentClient(path=str(folder), settings=settings))
+        collection = client.get_or_create_collection(name, embedding_function=None, configuration=COSINE)
+
+    def close() -> None:
+        with ForeignCalls(COMPONENT):
+            client.close()
+
+    return ChromaIndex(collection, seq, close, folder)
 
 
 def _numbered(parent: Path) -> dict[str, Path]:
@@ -203,36 +223,6 @@ def _new_folder(parent: Path) -> Path:
     folder = parent / f"chroma-{_number(existing[-1]) + 1 if existing else 1}"
     folder.mkdir(parents=True, mode=0o700)
     return folder
-
-
-def server_address(url: str) -> ServerAddress:
-    """Reads `vectors.url`. Raises ConfigurationError for one that cannot be the address of a server."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.username:
-        raise ConfigurationError("vectors.url: must read like http://host:8000, without a path or a password")
-    ssl = parts.scheme == "https"
-    return ServerAddress(parts.hostname, port if port is not None else (443 if ssl else 8000), ssl)
-
-
-def open_server(address: ServerAddress, name: str, last_seq: int) -> ChromaIndex:
-    """The collection `name` on a Chroma server. Raises ComponentFailed while it does not answer."""
-    with ForeignCalls(COMPONENT):
-        settings = Settings(anonymized_telemetry=False)
-        client = cast(
-            Client,
-            chromadb.HttpClient(host=address.host, port=address.port, ssl=address.ssl, settings=settings),
-        )
-        found = client.get_or_create_collection(name, embedding_function=None, configuration=_COSINE)
-        noted: dict[str, Any] = dict(found.metadata or {})
-        # more than was noted is what came after the note, and is applied again; less was lost
-        if noted and found.count() >= int(noted["windows"]) and int(noted["seq"]) <= last_seq:
-            return ChromaIndex(client, name, int(noted["seq"]), int(noted["highest"]))
-        client.delete_collection(name)
-    return ChromaIndex(client, name, seq=0, highest_key=0)
 
 
 def _mark(parent: Path) -> Path:

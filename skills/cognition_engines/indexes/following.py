@@ -13,7 +13,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns import Columns, Snapshot
 from cognition_engines.indexes.keywords import KeywordIndex, Text
 from cognition_engines.indexes.lock import FolderLock
-from cognition_engines.indexes.neighbours import VectorSide
+from cognition_engines.indexes.neighbours import LEAST_DEADLINE, VectorSide
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records
@@ -167,12 +167,21 @@ def fill_vectors(
     return done
 
 
-def open_indexes(folder: Path, records: Records, embedder: Embedder | None, vectors_url: str | None) -> Indexes:
+def open_indexes(
+    folder: Path,
+    records: Records,
+    embedder: Embedder | None,
+    vectors_url: str | None,
+    vectors_deadline: float = LEAST_DEADLINE,
+) -> Indexes:
     """Takes the lock of `folder` and opens the indexes in it, not yet started.
 
-    Raises FolderInUse, ConfigurationError, ComponentFailed.
+    A Chroma server at `vectors_url` has `vectors_deadline` seconds for each answer. Raises FolderInUse,
+    ConfigurationError, ComponentFailed.
     """
-    side = VectorSide(records, embedder.model, folder, vectors_url) if embedder else None
+    side = None
+    if embedder is not None:
+        side = VectorSide(records, embedder.model, embedder.dim, folder, vectors_url, vectors_deadline)
     with ExitStack() as undo:
         lock = FolderLock(folder)
         undo.callback(lock.close)

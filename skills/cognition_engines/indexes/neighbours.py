@@ -8,26 +8,17 @@ brought up to date or rebuilt. A Chroma server that does not answer is one, unti
 import logging
 from pathlib import Path
 from threading import Event, Thread
-from time import monotonic
 from typing import Final
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import (
-    COMPONENT,
-    ChromaIndex,
-    close_folder,
-    collection_name,
-    open_folder,
-    open_server,
-    server_address,
-)
+from cognition_engines.indexes.chroma import COMPONENT, collection_name
+from cognition_engines.indexes.chroma_server import ChromaServer, server_address
 from cognition_engines.indexes.columns import Floats, Ints
+from cognition_engines.indexes.keepers import FolderKeeper, Keeper, ServerKeeper
 from cognition_engines.records.store import Records
 
-PAGE: Final = 1000
 POLL_SECONDS: Final = 0.25
-HEARTBEAT_SECONDS: Final = 1.0
-LONGEST_PAUSE: Final = 30.0  # between two attempts to rebuild a folder
+LEAST_DEADLINE: Final = 5.0  # of a request to a Chroma server: adding vectors takes longer than searching them
 HOPELESS: Final = 4  # failures in a row after which nobody should wait for the index
 _log = logging.getLogger(__name__)
 
@@ -35,18 +26,20 @@ _log = logging.getLogger(__name__)
 class VectorSide:
     """Owns the Chroma index of one store and model."""
 
-    def __init__(self, records: Records, model: str, folder: Path, url: str | None) -> None:
+    def __init__(
+        self, records: Records, model: str, dim: int, folder: Path, url: str | None, deadline_seconds: float
+    ) -> None:
         """`url` None is a folder of our own under `folder`. Raises ConfigurationError for one that is no address."""
         self._records = records
-        self._model = model
-        self._folder = folder
-        self._server = None if url is None else server_address(url)
-        self._name = collection_name("decisions", model, records.store_id)
-        self._index: ChromaIndex | None = None
+        name = _name(records, model)
+        self._keeper: Keeper
+        if url is None:
+            self._keeper = FolderKeeper(records, model, folder, name)
+        else:
+            server = ChromaServer(server_address(url), max(LEAST_DEADLINE, deadline_seconds))
+            self._keeper = ServerKeeper(records, model, dim, server, name, records.shared_lock(name))
         self._failure: str | None = None
-        self._damaged = False
         self._failures = 0  # in a row
-        self._next_beat = 0.0
         self._stop = Event()
         self._thread = Thread(target=self._follow, name="vectors-follower", daemon=True)
 
@@ -54,27 +47,28 @@ class VectorSide:
         self._thread.start()
 
     def close(self, wait_seconds: float) -> None:
-        """Stops following and, for a folder, leaves the mark of a clean shutdown if that succeeds in time."""
+        """Stops following and lets go: of a folder with the mark of a clean shutdown, if that succeeds in time."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join(wait_seconds)
-        if self._thread.is_alive() or self._index is None:
+        if self._thread.is_alive():
             return
         try:
-            if self._server is None:
-                close_folder(self._index, self._name, self._records.store_id)
-            else:
-                self._index.note_seq()
-                self._index.close()
+            self._keeper.close()
         except (ComponentFailed, OSError) as error:
-            _log.warning("the vector index did not close cleanly (%s); the next start rebuilds it", error)
+            _log.warning("the vector index did not close cleanly (%s)", error)
+
+    @property
+    def role(self) -> str:
+        """`writer`, or `reader` while another process writes what several share."""
+        return self._keeper.role
 
     @property
     def state(self) -> str:
         """`ready`, `rebuilding` (answers are exact meanwhile) or `down`."""
         if self._failure is not None:
             return "down"
-        index = self._index
+        index = self._keeper.index
         return "ready" if index is not None and index.seq >= self._records.last_seq() else "rebuilding"
 
     def wait_until_ready(self) -> bool:
@@ -87,8 +81,8 @@ class VectorSide:
     @property
     def seq(self) -> int:
         """Every change up to here is covered; 0 while there is no index."""
-        index = self._index
-        return 0 if index is None or self._damaged else index.seq
+        index = self._keeper.index
+        return 0 if index is None else index.seq
 
     def check(self) -> None:
         """Raises ComponentFailed while the Chroma server does not answer."""
@@ -96,74 +90,64 @@ class VectorSide:
             raise ComponentFailed(COMPONENT, self._failure)
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """See `ChromaIndex.nearest`. None when an embedded index has just failed: it is given up and rebuilt."""
-        index = self._index
+        """See `ChromaIndex.nearest`. None also when an embedded index has just failed: it is given up and rebuilt."""
+        index = self._keeper.index
         if index is None:
             return None
         try:
             return index.nearest(vector, limit)
         except ComponentFailed as error:
-            if self._server is not None:
-                self._failure = str(error).removeprefix(f"{COMPONENT}: ")
-                self._next_beat = 0.0  # it must answer again before it counts as up
-                raise
-            self._damaged = True
-            return None
+            self._keeper.doubt()
+            if self._keeper.exact_meanwhile:
+                return None
+            self._failure = _reason(error)
+            raise
 
     def _follow(self) -> None:
         while not self._stop.is_set():
-            pause = POLL_SECONDS
             try:
-                if self._damaged:
-                    self._give_up()
-                if self._index is None:
-                    self._index = self._open()
-                behind = self._step(self._index)
-                if not behind and self._server is not None and monotonic() >= self._next_beat:
-                    self._index.heartbeat()
-                    self._next_beat = monotonic() + HEARTBEAT_SECONDS
-                if self._failure is not None:
-                    _log.warning("the vector index answers again")
-                self._failure, self._failures = None, 0
+                behind, pause = self._keeper.turn(), POLL_SECONDS
             except (ComponentFailed, OSError) as error:
-                behind = False
                 self._note_failure(error)
-                longest = LONGEST_PAUSE if self._server is None else HEARTBEAT_SECONDS
-                pause = min(longest, POLL_SECONDS * 2.0**self._failures)
+                behind, pause = False, min(self._keeper.longest_pause, POLL_SECONDS * 2.0**self._failures)
+            else:
+                if self._failures:
+                    _log.warning("the vector index follows again")
+                self._failure, self._failures = None, 0
             if not behind:
                 self._stop.wait(pause)
-
-    def _open(self) -> ChromaIndex:
-        last = self._records.last_seq()
-        if self._server is not None:
-            return open_server(self._server, self._name, last)
-        return open_folder(self._folder, self._name, self._records.store_id, last)
-
-    def _step(self, index: ChromaIndex) -> bool:
-        """Applies one page; whether there may be more."""
-        changes = self._records.changes(index.seq, PAGE, self._model)
-        if changes:
-            index.apply(changes)
-            if self._server is not None:
-                index.note_seq()
-        return len(changes) == PAGE
 
     def _note_failure(self, error: ComponentFailed | OSError) -> None:
         self._failures += 1
         if isinstance(error, ComponentFailed) and error.component != COMPONENT:
-            _log.warning("the vector index cannot follow: %s", error)
-        elif self._server is not None:
-            if self._failure is None:
-                _log.warning("the vector index does not answer: %s", error)
-            self._failure = str(error).removeprefix(f"{COMPONENT}: ")
-            self._index = None
-        else:
-            _log.warning("the vector index under %s fails (%s); answers are exact meanwhile", self._folder, error)
-            self._damaged = True
+            if self._failures == 1:
+                _log.warning("the vector index cannot follow: %s", error)
+            return
+        self._keeper.failed()
+        if self._keeper.exact_meanwhile:
+            _log.warning("the vector index fails (%s); answers are exact meanwhile", error)
+            return
+        if self._failure is None:
+            _log.warning("the vector index does not answer: %s", error)
+        self._failure = _reason(error)
 
-    def _give_up(self) -> None:
-        index, self._index = self._index, None
-        self._damaged = False
-        if index is not None:
-            _log.warning("the vector index in %s is left as it is; a new one is built", index.folder)
-            index.close()
+
+def start_over(records: Records, model: str, dim: int, url: str) -> None:
+    """Puts an empty collection in the place of the one on the Chroma server at `url`; whoever writes it fills it.
+
+    Raises ConfigurationError or ComponentFailed.
+    """
+    server = ChromaServer(server_address(url), LEAST_DEADLINE)
+    try:
+        name = _name(records, model)
+        server.replace(name, server.find(name, dim))
+    finally:
+        server.close()
+
+
+def _name(records: Records, model: str) -> str:
+    return collection_name("decisions", model, records.store_id)
+
+
+def _reason(error: ComponentFailed | OSError) -> str:
+    return str(error).removeprefix(f"{COMPONENT}: ")

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from cognition_engines.records.open import Store
 from cognition_engines.records.rows import SELECT_STORED, arrays, stored
 from cognition_engines.records.schema import decisions, tombstones, vectors
-from cognition_engines.records.transactions import reading
+from cognition_engines.records.transactions import scanning
 from cognition_engines.records.values import Change, FloatArray, Removal, Upsert
 
 
@@ -18,7 +18,7 @@ def changes(store: Store, after: int, limit: int, model: str | None) -> list[Cha
         raise ValueError("limit: must be at least 1")
     dead = sa.select(tombstones).where(tombstones.c.seq > after).order_by(tombstones.c.seq).limit(limit)
     live = SELECT_STORED.where(decisions.c.seq > after).order_by(decisions.c.seq).limit(limit)
-    with reading(store) as connection:
+    with scanning(store) as connection:
         stones = connection.execute(dead).all()
         rows = connection.execute(live).all()
         numbers = sorted([row.seq for row in (*stones, *rows)])[:limit]

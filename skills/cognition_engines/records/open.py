@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,8 +20,18 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.records.schema import HEAD, meta
 
 WAIT: Final = 30  # seconds that a writer waits for another one
+SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
+OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see shared_lock.py
 
 _MIGRATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
+# A server that vanished without a word is noticed: by keepalives on an idle connection, else by what stays unanswered.
+_CONNECTION: Final[Mapping[str, int]] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # milliseconds
+}
 _PRAGMAS: Final = (
     f"PRAGMA busy_timeout = {WAIT * 1000}",
     "PRAGMA journal_mode = WAL",
@@ -41,12 +51,18 @@ class Store:
     store_id: str
 
 
-def open_store(url: str) -> Store:
-    """Open, create or migrate the database at `url`; the forms of `url` are those of `open_records`."""
+def open_store(url: str, deadline_seconds: float | None = None) -> Store:
+    """Open, create or migrate the database at `url`; the arguments are those of `open_records`."""
     target = _parse(url)
     if target.get_backend_name() == "sqlite":
         return _open_sqlite(target)
-    return _open_postgresql(target)
+    return _open_postgresql(target, deadline_seconds)
+
+
+def without_deadline(connection: sa.Connection) -> None:
+    """Lets this transaction take as long as it needs, whatever `deadline_seconds` says."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
 
 def _parse(url: str) -> sa.URL:
@@ -105,10 +121,14 @@ def _file_locked(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _open_postgresql(target: sa.URL) -> Store:
-    timeout = {} if "connect_timeout" in target.query else {"connect_timeout": 10}
+def _open_postgresql(target: sa.URL, deadline_seconds: float | None) -> Store:
+    arguments: dict[str, int | str] = {name: value for name, value in _CONNECTION.items() if name not in target.query}
+    if deadline_seconds is not None:
+        given = target.query.get("options", "")
+        timeout = f"-c statement_timeout={round((deadline_seconds + SPARE_SECONDS) * 1000)}"
+        arguments["options"] = f"{given if isinstance(given, str) else ' '.join(given)} {timeout}".lstrip()
     engine = sa.create_engine(
-        target, hide_parameters=True, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args=timeout
+        target, hide_parameters=True, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args=arguments
     )
     writer = engine.execution_options(isolation_level="READ COMMITTED")
     reader = engine.execution_options(isolation_level="REPEATABLE READ")
@@ -120,6 +140,7 @@ def _migrated(store: Store) -> Store:
     with ExitStack() as stack:
         stack.callback(store.reader.dispose)
         with store.reader.begin() as connection:
+            _check_version(connection)
             ready = _revision(connection) == HEAD
         if not ready:
             with store.writer.begin() as connection:
@@ -130,7 +151,14 @@ def _migrated(store: Store) -> Store:
     return replace(store, store_id=store_id)
 
 
+def _check_version(connection: sa.Connection) -> None:
+    found = connection.dialect.server_version_info
+    if connection.dialect.name == "postgresql" and found is not None and found < (OLDEST_POSTGRESQL,):
+        raise ConfigurationError(f"records: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}")
+
+
 def _upgrade(connection: sa.Connection) -> None:
+    without_deadline(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":

@@ -10,7 +10,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.records.open import Store
 from cognition_engines.records.rows import SELECT_STORED, Row, stored
 from cognition_engines.records.schema import counter, decisions, dimension_name, meta, vectors
-from cognition_engines.records.transactions import pages, reading
+from cognition_engines.records.transactions import pages, reading, scanning
 from cognition_engines.records.values import SourceRow, Stored
 
 FLOAT_BYTES: Final = 4
@@ -23,14 +23,14 @@ def last_seq(store: Store) -> int:
 
 
 def count(store: Store) -> int:
-    with reading(store) as connection:
+    with scanning(store) as connection:
         return connection.execute(sa.select(sa.func.count()).select_from(decisions)).scalar_one()
 
 
 def models(store: Store) -> dict[str, int]:
     # whatever has vectors has a window 0
     statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
-    with reading(store) as connection:
+    with scanning(store) as connection:
         return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
 
 
@@ -48,6 +48,16 @@ def stored_dimension(connection: sa.Connection, model: str) -> int | None:
     length = sa.select(sa.func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
     size: int | None = connection.execute(length).scalar_one_or_none()
     return None if size is None else size // FLOAT_BYTES
+
+
+def windows(store: Store, model: str, up_to: int) -> int:
+    statement = (
+        sa.select(sa.func.count())
+        .select_from(vectors.join(decisions))
+        .where(vectors.c.model == model, decisions.c.seq <= up_to)
+    )
+    with scanning(store) as connection:
+        return connection.execute(statement).scalar_one()
 
 
 def get(store: Store, id: str, viewer: Viewer | None) -> Stored | None:
@@ -81,7 +91,7 @@ def sources_under(store: Store, folder: str) -> list[SourceRow]:
     # not LIKE: SQLite's ignores case, and % and _ are part of names
     under = sa.func.substr(decisions.c.source, 1, len(prefix)) == prefix
     columns = decisions.c.id, decisions.c.source, decisions.c.ordinal, decisions.c.ingested_as
-    with reading(store) as connection:
+    with scanning(store) as connection:
         rows = connection.execute(sa.select(*columns).where(under).order_by(decisions.c.key)).all()
     return [SourceRow(*row) for row in rows]
 
@@ -91,7 +101,7 @@ def without_vectors(store: Store, model: str, after_key: int, limit: int) -> lis
         raise ValueError("limit: must be at least 1")
     has_vectors = sa.exists().where(vectors.c.key == decisions.c.key, vectors.c.model == model)
     statement = SELECT_STORED.where(decisions.c.key > after_key, ~has_vectors).order_by(decisions.c.key).limit(limit)
-    with reading(store) as connection:
+    with scanning(store) as connection:
         rows = connection.execute(statement).all()
     return [stored(row) for row in rows]
 

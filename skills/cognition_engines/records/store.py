@@ -6,12 +6,15 @@ from typing import Final
 from cognition_engines.models import Viewer
 from cognition_engines.records import changes, read, write
 from cognition_engines.records.open import Store, open_store
+from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.transactions import failures
 from cognition_engines.records.values import Change, Entry, FloatArray, Outcome, SourceRow, Stored
 
 
-def open_records(url: str) -> "Records":
+def open_records(url: str, deadline_seconds: float | None = None) -> "Records":
     """Open the database at `url`; create and migrate it where needed.
+
+    With `deadline_seconds`, PostgreSQL cancels a read of few records that takes a second longer than that.
 
     `url` is `sqlite:////folder/file` (folder and file are made if missing, for the owner only) or
     `postgresql://user:password@host/database`; `postgres://` and `postgresql+psycopg://` mean the same.
@@ -20,7 +23,7 @@ def open_records(url: str) -> "Records":
     a newer version of the program; `ComponentFailed` when the database does not answer or is damaged.
     """
     with failures():
-        return Records(open_store(url))
+        return Records(open_store(url, deadline_seconds))
 
 
 class Records:
@@ -85,6 +88,14 @@ class Records:
     def drop_vectors(self, keep: str) -> int:
         """Remove the vectors of all models but `keep`; the number of windows removed. Not a change to follow."""
         return write.drop_vectors(self._store, keep)
+
+    def windows(self, model: str, up_to: int) -> int:
+        """How many vectors of `model` the decisions have that did not change after the `seq` `up_to`."""
+        return read.windows(self._store, model, up_to)
+
+    def shared_lock(self, name: str) -> SharedLock | None:
+        """The lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
+        return shared_lock(self._store, name)
 
     def get(self, id: str, viewer: Viewer | None) -> Stored | None:
         """The decision with this id, or None when `viewer` sees none. A viewer of None, the operator, sees all."""

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.records.open import WAIT, Store
+from cognition_engines.records.open import WAIT, Store, without_deadline
 from cognition_engines.records.schema import counter
 
 T = TypeVar("T")
@@ -62,10 +62,19 @@ def reading(store: Store) -> Iterator[sa.Connection]:
 
 
 @contextmanager
+def scanning(store: Store) -> Iterator[sa.Connection]:
+    """As `reading`, for what reads so much that no deadline suits it."""
+    with reading(store) as connection:
+        without_deadline(connection)
+        yield connection
+
+
+@contextmanager
 def writing(store: Store) -> Iterator[sa.Connection]:
     """A transaction that holds the counter, so that no other writer runs before it has committed."""
     with failures(), store.writer.begin() as connection:
         if connection.dialect.name == "postgresql":  # on SQLite, BEGIN IMMEDIATE has done it
+            without_deadline(connection)
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             connection.execute(sa.select(counter.c.seq).with_for_update())
         yield connection

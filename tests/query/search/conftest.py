@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.indexes.chroma import ChromaIndex, collection_name, open_folder
+from cognition_engines.indexes.chroma_server import ChromaServer, server_address
 from cognition_engines.indexes.columns import Columns, Snapshot
 from cognition_engines.indexes.following import searchable_text
 from cognition_engines.indexes.keywords import KeywordIndex
@@ -17,6 +19,7 @@ from cognition_engines.models import Filters, Viewer
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Upsert
 from cognition_engines.search import CANDIDATES, fuse, keyword_leg, semantic_leg
+from tests.stores import Stores
 
 MODEL = "seeded-8"
 
@@ -128,30 +131,47 @@ def named(snapshot: Snapshot, ranked: Any) -> list[tuple[str, float]]:
     ]
 
 
-def open_world(kit: ModuleType, folder: Path) -> World:
-    records = open_records(f"sqlite:///{folder}/records.sqlite3")
+def open_world(kit: ModuleType, stores: Stores, folder: Path) -> World:
+    records = open_records(stores.records(folder))
     words = KeywordIndex.open(folder / "keywords", records.store_id)
     return World(kit, records, Columns(kit.DIM), Words(words, []), {})
 
 
 @pytest.fixture(scope="session")
-def new_world(kit: ModuleType) -> Callable[[Path], World]:
+def new_world(kit: ModuleType, lasting_stores: Stores) -> Callable[[Path], World]:
     """`new_world(folder)`: an empty one."""
-    return lambda folder: open_world(kit, folder)
+    return lambda folder: open_world(kit, lasting_stores, folder)
+
+
+@pytest.fixture(scope="session")
+def open_index(lasting_stores: Stores) -> Iterator[Callable[[Path, Records], ChromaIndex]]:
+    """`open_index(folder, records)`: an empty neighbour index, in the folder or on the Chroma server."""
+
+    def opened(folder: Path, records: Records) -> ChromaIndex:
+        name = collection_name("decisions", MODEL, records.store_id)
+        if lasting_stores.vectors is None:
+            return open_folder(folder, name, records.store_id, records.last_seq())
+        servers.append(ChromaServer(server_address(lasting_stores.vectors), 30))
+        return servers[-1].replace(name, None)
+
+    servers: list[ChromaServer] = []
+    yield opened
+    for server in servers:
+        server.close()
 
 
 @pytest.fixture
-def world(kit: ModuleType, tmp_path: Path) -> Iterator[World]:
-    opened = open_world(kit, tmp_path)
+def world(kit: ModuleType, stores: Stores, tmp_path: Path) -> Iterator[World]:
+    opened = open_world(kit, stores, tmp_path)
     yield opened
     opened.words.index.close()
     opened.records.close()
 
 
 @pytest.fixture(scope="module")
-def mixed(kit: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def mixed(kit: ModuleType, lasting_stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """1,500 random records, more than the keyword leg asks for one by one; a fifth changed, a fifth deleted."""
-    opened = open_world(kit, tmp_path_factory.mktemp("mixed"))
+    opened = open_world(kit, lasting_stores, tmp_path_factory.mktemp("mixed"))
     random = Random(11)
     opened.put(*(kit.Known(kit.random_decision(random, n), kit.random_vectors(random)) for n in range(1500)))
     opened.follow()

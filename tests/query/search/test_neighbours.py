@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import ChromaIndex, open_folder
+from cognition_engines.indexes.chroma import ChromaIndex
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.search import semantic_leg
 
@@ -49,7 +49,10 @@ def same_scores(found: Sequence[tuple[str, float]], expected: Sequence[tuple[str
 
 @pytest.fixture(scope="module")
 def large(
-    kit: ModuleType, new_world: Callable[[Path], World], tmp_path_factory: pytest.TempPathFactory
+    kit: ModuleType,
+    new_world: Callable[[Path], World],
+    open_index: Callable[..., ChromaIndex],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[World, Neighbours]]:
     """32,000 windows of 4,000 records in clusters, in a real Chroma index that lacks the last few changes."""
     folder = tmp_path_factory.mktemp("large")
@@ -62,7 +65,7 @@ def large(
         category = f"c-{number % 1000}" if number % 2 else "half"
         known.append(kit.Known(Decision(f"d-{number:04}", "x", category=category), kit.unit(around)))
     opened.put(*known)
-    index = open_folder(folder / "chroma", "decisions-large", opened.records.store_id, opened.records.last_seq())
+    index = open_index(folder / "chroma", opened.records)
     while changes := opened.records.changes(index.seq, 1000, MODEL):
         index.apply(changes)
     opened.put(*(replace(one, vectors=-one.vectors) for one in known[:40]))

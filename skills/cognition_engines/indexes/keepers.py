@@ -1,0 +1,198 @@
+"""Who brings a collection up to date: the one holder of a folder, or one of several processes over a Chroma server."""
+
+import logging
+from pathlib import Path
+from time import monotonic
+from typing import Final, Protocol
+
+from cognition_engines.errors import EngineError
+from cognition_engines.indexes.chroma import ChromaIndex, close_folder, open_folder
+from cognition_engines.indexes.chroma_server import ChromaServer
+from cognition_engines.records.shared_lock import SharedLock
+from cognition_engines.records.store import Records
+
+PAGE: Final = 1000
+CHECK_SECONDS: Final = 1.0
+_log = logging.getLogger(__name__)
+
+
+class _NotTheWriter(EngineError):
+    """Another process may be writing by now."""
+
+
+class Keeper(Protocol):
+    """Brings one collection up to date, in one thread; any may ask for `index`."""
+
+    exact_meanwhile: bool  # while the collection fails answers are exact; else they fail with it
+    longest_pause: float  # seconds between two attempts after failures
+
+    @property
+    def index(self) -> ChromaIndex | None:
+        """The collection as far as it can be used."""
+
+    @property
+    def role(self) -> str:
+        """`writer`, or `reader` while another process writes."""
+
+    def turn(self) -> bool:
+        """Goes one page further; whether there may be more. Raises ComponentFailed or OSError."""
+
+    def doubt(self) -> None:
+        """A search failed: the next turn looks at the collection again."""
+
+    def failed(self) -> None:
+        """A turn failed: the next one opens the collection again."""
+
+    def close(self) -> None:
+        """Lets go of the collection. Raises ComponentFailed or OSError."""
+
+
+class FolderKeeper:
+    """Keeps a collection in a folder of this process's own. One that fails is left as it is, and a new one is built."""
+
+    exact_meanwhile = True
+    longest_pause = 30.0
+    role = "writer"
+
+    def __init__(self, records: Records, model: str, folder: Path, name: str) -> None:
+        self._records = records
+        self._model = model
+        self._folder = folder
+        self._name = name
+        self._index: ChromaIndex | None = None
+        self._damaged = False
+
+    @property
+    def index(self) -> ChromaIndex | None:
+        return None if self._damaged else self._index
+
+    def turn(self) -> bool:
+        if self._damaged:
+            self._give_up()
+        if self._index is None:
+            last = self._records.last_seq()
+            self._index = open_folder(self._folder, self._name, self._records.store_id, last)
+        changes = self._records.changes(self._index.seq, PAGE, self._model)
+        self._index.apply(changes)
+        return len(changes) == PAGE
+
+    def doubt(self) -> None:
+        self._damaged = True
+
+    def failed(self) -> None:
+        self._damaged = True
+
+    def close(self) -> None:
+        """Leaves the mark of a clean shutdown."""
+        if self._index is not None:
+            close_folder(self._index, self._name, self._records.store_id)
+
+    def _give_up(self) -> None:
+        index, self._index = self._index, None
+        self._damaged = False
+        if index is not None:
+            _log.warning("the vector index in %s is left as it is; a new one is built", index.folder)
+            index.close()
+
+
+class ServerKeeper:
+    """Keeps a collection on a Chroma server, or reads what another process keeps there: whoever has `lock` writes.
+
+    Without a lock, as over SQLite, this process is the only one. A writer holds its lock before every request that
+    changes the collection; one that was paused in between and goes on after another has taken over does no harm (see
+    `ChromaIndex` and `ChromaServer.replace`).
+    """
+
+    exact_meanwhile = False
+    longest_pause = 1.0
+
+    def __init__(
+        self, records: Records, model: str, dim: int, server: ChromaServer, name: str, lock: SharedLock | None
+    ) -> None:
+        self.index: ChromaIndex | None = None
+        self.role = "writer" if lock is None else "reader"
+        self._records = records
+        self._model = model
+        self._dim = dim
+        self._server = server
+        self._name = name
+        self._lock = lock
+        self._next_check = 0.0
+
+    def turn(self) -> bool:
+        """Writes one page, or reads how far the writer is."""
+        try:
+            self._hold()
+            index = self.index = self.index or self._open()
+            behind = self._write(index)
+        except _NotTheWriter:
+            self._read()
+            return False
+        if not behind and monotonic() >= self._next_check:
+            self._check(index)
+            self._next_check = monotonic() + CHECK_SECONDS
+        return behind
+
+    def doubt(self) -> None:
+        self._next_check = 0.0
+
+    def failed(self) -> None:
+        self.index = None
+        self._next_check = 0.0
+
+    def close(self) -> None:
+        """Lets another process write."""
+        if self._lock is not None:
+            self._lock.close()
+        self._server.close()
+
+    def _hold(self) -> None:
+        """Raises _NotTheWriter unless this process may write now, and ComponentFailed when that cannot be told."""
+        if self._lock is None:
+            return
+        before, held = self.role, False
+        try:
+            held = self._lock.held()
+        finally:
+            self.role = "writer" if held else "reader"
+        if not held:
+            raise _NotTheWriter
+        if before != self.role:
+            _log.info("this process writes the vector collection %s from now on", self._name)
+            self.index = None  # what another process wrote last is looked at anew
+
+    def _read(self) -> None:
+        found = self._server.find(self._name, self._dim)
+        index = None if found is None else found.index
+        # records that were replaced by older ones have a collection ahead of them until its writer has made a new one
+        self.index = index if index is not None and index.seq <= self._records.last_seq() else None
+
+    def _open(self) -> ChromaIndex:
+        found = self._server.find(self._name, self._dim)
+        if found is not None:
+            index = found.index
+            if index is not None and index.seq <= self._records.last_seq() and self._holds_all(index):
+                return index
+            _log.warning("the vector collection %s is not what the records say; a new one is built", self._name)
+        self._hold()
+        return self._server.replace(self._name, found)
+
+    def _holds_all(self, index: ChromaIndex) -> bool:
+        """Whether so many windows are there as records need that did not change since; others may be beside them."""
+        return index.windows() >= self._records.windows(self._model, index.seq)
+
+    def _write(self, index: ChromaIndex) -> bool:
+        changes = self._records.changes(index.seq, PAGE, self._model)
+        if changes:
+            index.apply(changes, self._hold)
+            self._hold()
+            index.note()
+        return len(changes) == PAGE
+
+    def _check(self, index: ChromaIndex) -> None:
+        """Notices that the collection was deleted, or that a former writer noted an older state late."""
+        found = self._server.find(self._name, self._dim)
+        if found is None or found.index is None or found.identity != index.identity:
+            self.index = None
+        elif found.index.seq != index.seq:
+            index.note()

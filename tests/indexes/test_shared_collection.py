@@ -1,0 +1,348 @@
+"""One collection on a Chroma server under several processes: one writes, the others read, and nothing can spoil it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.chroma import ChromaIndex, collection_name
+from cognition_engines.indexes.chroma_server import ChromaServer, Found, server_address
+from cognition_engines.indexes.following import Indexes, open_indexes
+from cognition_engines.indexes.neighbours import start_over
+from cognition_engines.models import Decision
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry, Origin
+from tests.stores import Servers, Stores
+
+NAMES = ("otter", "falcon", "gecko", "heron", "lynx", "marten")
+MODEL, DIM = "seeded-a", 8
+
+
+@dataclass
+class Shared:
+    """One store and its collection, and the indexes of as many processes as a test wants, each with its own folder."""
+
+    url: str
+    servers: Servers
+    folder: Path
+    embedder: Any
+    put: Callable[..., None]
+    nearest: Callable[..., list[str]]
+    records: Records
+    server: ChromaServer
+    wait_until: Callable[..., None]
+    running: list[Indexes] = field(default_factory=list)
+
+    def open(self) -> Any:
+        """Indexes as another process would have them: over connections of their own."""
+        number = len(self.running)
+        records = open_records(self.url)
+        indexes = open_indexes(self.folder / f"indexes-{number}", records, self.embedder, self.servers.chroma.url)
+        indexes.start()
+        self.running.append(indexes)
+        return indexes
+
+    def pair(self) -> tuple[Any, Any]:
+        """The writer and a reader."""
+        first, second = self.open(), self.open()
+        self.wait_until(lambda: {first.vectors.role, second.vectors.role} == {"writer", "reader"})
+        return (first, second) if first.vectors.role == "writer" else (second, first)
+
+    def close(self, indexes: Indexes) -> None:
+        indexes.close()
+        indexes._records.close()
+        self.running[self.running.index(indexes)] = None  # type: ignore[call-overload]
+
+    def ready(self, *all_indexes: Any) -> None:
+        last = self.records.last_seq()
+        for indexes in all_indexes:
+            self.wait_until(lambda indexes=indexes: indexes.vectors.state == "ready" and indexes.snapshot.seq == last)
+
+    def finds(self, indexes: Any, id: str, text: str = "") -> bool:
+        return self.nearest(indexes, self.embedder.embed_query(f"{id}\n{text}"), 1) == [id]
+
+    @property
+    def name(self) -> str:
+        return collection_name("decisions", MODEL, self.records.store_id)
+
+    @property
+    def found(self) -> Found:
+        found = self.server.find(self.name, DIM)
+        assert found is not None
+        return found
+
+    def told(self) -> Any:
+        """The collection as Chroma's own interface tells it; None without one."""
+        found = self.servers.chroma.collections(self.records.store_id)
+        return found[0] if found else None
+
+    def windows(self) -> int:
+        return self.servers.chroma.windows(self.records.store_id)
+
+    def unwritten(self) -> Any:
+        """Keeps everybody from writing until it is closed."""
+        lock = self.records.shared_lock(self.name)
+        assert lock is not None
+        assert lock.held()
+        return lock
+
+    def index(self) -> ChromaIndex:
+        """The collection as a writer opens it."""
+        index = self.found.index
+        assert index is not None
+        return index
+
+
+@pytest.fixture
+def shared(
+    shared_servers: Servers,
+    tmp_path: Path,
+    seeded: Callable[..., Any],
+    nearest: Callable[..., list[str]],
+    wait_until: Callable[..., None],
+) -> Iterator[Shared]:
+    stores = Stores(shared_servers)
+    url = stores.records(tmp_path)
+    records = open_records(url)
+    server = ChromaServer(server_address(shared_servers.chroma.url), 10)
+
+    def put(*ids: str, text: str = "") -> None:
+        write(records, seeded(), ids, text)
+
+    made = Shared(url, shared_servers, tmp_path, seeded(), put, nearest, records, server, wait_until)
+    yield made
+    for indexes in [one for one in made.running if one is not None]:
+        made.close(indexes)
+    server.close()
+    records.close()
+    stores.drop()
+
+
+def write(records: Records, embedder: Any, ids: tuple[str, ...], text: str) -> None:
+    entries = []
+    for id in ids:
+        vectors = embedder.embed_text(f"{id}\n{text}")
+        entries.append(Entry(Decision(id, id, text), Origin("/x.md", 0, None, f"{id} {text}"), vectors))
+    records.put(entries, embedder.model)
+
+
+def test_one_writes_and_all_find_what_is_written_changed_and_deleted(shared: Shared) -> None:
+    shared.put(*NAMES)
+    both = shared.pair()
+    shared.ready(*both)
+    shared.put("otter", text="changed")
+    shared.put("newcomer")
+    shared.records.delete(["lynx"])
+    shared.ready(*both)
+    for indexes in both:
+        assert shared.finds(indexes, "otter", "changed")
+        assert shared.finds(indexes, "newcomer")
+        assert len(indexes.vectors.nearest(shared.embedder.embed_query("x"), 50)) == len(NAMES)
+        assert indexes.vectors.seq == shared.records.last_seq()
+    assert shared.windows() == len(NAMES)
+    assert shared.told()["metadata"] == {"seq": shared.records.last_seq()}
+
+
+def test_readers_alone_answer_exactly_and_leave_the_collection_as_it_is(shared: Shared) -> None:
+    shared.put(*NAMES)
+    first = shared.open()
+    shared.ready(first)
+    shared.close(first)
+    before = shared.told()
+    lock = shared.unwritten()
+    readers = [shared.open(), shared.open()]
+    shared.put("newcomer")
+    shared.records.delete(["lynx"])
+    for indexes in readers:
+        shared.wait_until(lambda indexes=indexes: indexes.snapshot.seq == shared.records.last_seq())
+        assert shared.finds(indexes, "newcomer")
+        assert indexes.vectors.seq < shared.records.last_seq()
+        assert (indexes.vectors.role, indexes.vectors.state) == ("reader", "rebuilding")
+    assert (shared.told(), shared.windows()) == (before, len(NAMES))
+    lock.close()
+    shared.ready(*readers)
+    assert (shared.told()["id"], shared.windows()) == (before["id"], len(NAMES))
+
+
+def test_readers_without_any_collection_answer_exactly_and_make_none(shared: Shared) -> None:
+    lock = shared.unwritten()
+    shared.put(*NAMES)
+    reader = shared.open()
+    assert all(shared.finds(reader, name) for name in NAMES)
+    reader.vectors.check()
+    assert reader.vectors.seq == 0
+    assert shared.told() is None
+    lock.close()
+
+
+def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: Shared) -> None:
+    shared.put(*NAMES)
+    writer, reader = shared.pair()
+    shared.ready(writer, reader)
+    before = shared.told()["id"]
+    shared.close(writer)
+    shared.wait_until(lambda: reader.vectors.role == "writer", 5)
+    shared.put("newcomer")
+    shared.ready(reader)
+    assert (shared.told()["id"], shared.windows()) == (before, len(NAMES) + 1)
+
+
+def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_nothing(shared: Shared) -> None:
+    shared.put(*NAMES)
+    first = shared.open()
+    shared.ready(first)
+    shared.close(first)
+    before = shared.told()
+    shared.put("otter", "gecko", text="second")
+    shared.put("short-lived", "lasting")
+    index = shared.index()
+    index.apply(shared.records.changes(index.seq, 100, MODEL))  # and killed here
+    shared.put("otter", "lasting", text="third")
+    shared.records.delete(["short-lived", "gecko"])
+    second = shared.open()
+    shared.ready(second)
+    assert shared.told()["id"] == before["id"], "a collection that holds more than was noted is healthy"
+    assert shared.windows() == len(NAMES)
+    assert shared.finds(second, "otter", "third")
+    assert shared.finds(second, "lasting", "third")
+
+
+def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> None:
+    shared.put(*NAMES)
+    first = shared.open()
+    shared.ready(first)
+    shared.close(first)
+    late, note_late = shared.index(), shared.index()
+    shared.put("otter", text="second")
+    late_page = shared.records.changes(late.seq, 100, MODEL)  # paused here
+    writer, reader = shared.pair()
+    shared.put("otter", text="third")
+    shared.records.delete(["lynx"])
+    shared.ready(writer, reader)
+    late.apply(late_page)
+    for indexes in (writer, reader):
+        key = indexes.vectors.nearest(shared.embedder.embed_query("otter\nthird"), 1)
+        assert shared.finds(indexes, "otter", "third")
+        assert indexes.snapshot.ids[int(indexes.snapshot.row_of[key[0]])] == "otter", "the newer vectors must be there"
+    note_late.note()
+    shared.wait_until(lambda: shared.told()["metadata"] == {"seq": shared.records.last_seq()}, 5)
+    shared.put("otter", text="fourth")
+    shared.ready(writer, reader)
+    assert shared.windows() == len(NAMES) - 1, "the next change of the record removes what came late"
+
+
+def test_a_former_writer_that_wanted_to_start_over_cannot_remove_what_was_built_since(shared: Shared) -> None:
+    shared.put(*NAMES)
+    first = shared.open()
+    shared.ready(first)
+    late = shared.found  # distrusted, and paused here
+    start_over(shared.records, MODEL, DIM, shared.servers.chroma.url)
+    shared.wait_until(lambda: shared.windows() == len(NAMES))
+    before = shared.told()["id"]
+    assert before != str(late.identity)
+    with pytest.raises(ComponentFailed):
+        shared.server.replace(shared.name, late)
+    assert (shared.told()["id"], shared.windows()) == (before, len(NAMES))
+
+
+def spoil_nothing_noted(shared: Shared) -> None:
+    shared.servers.chroma.modify(shared.told()["id"], new_metadata={"colour": "red"})
+
+
+def spoil_fewer_windows(shared: Shared) -> None:
+    shared.servers.chroma.delete_vectors(shared.told()["id"], ["1:1:0"])
+
+
+def spoil_other_dimension(shared: Shared) -> None:
+    shared.servers.chroma.forget(shared.records.store_id)
+    shared.servers.chroma.create(shared.name, {"seq": 3}, [0.5] * 3)
+
+
+def spoil_gone(shared: Shared) -> None:
+    shared.servers.chroma.forget(shared.records.store_id)
+
+
+def spoil_ahead(shared: Shared) -> None:
+    shared.servers.chroma.modify(shared.told()["id"], new_metadata={"seq": 1000})
+
+
+SPOILED = [spoil_nothing_noted, spoil_fewer_windows, spoil_other_dimension, spoil_gone, spoil_ahead]
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
+def test_a_collection_that_is_not_what_the_records_say_is_built_anew_by_the_next_writer_while_all_answer(
+    shared: Shared, spoil: Callable[[Shared], None]
+) -> None:
+    shared.put(*NAMES)
+    first = shared.open()
+    shared.ready(first)
+    shared.close(first)
+    before = shared.told()["id"]
+    spoil(shared)
+    lock = shared.unwritten()
+    reader = shared.open()
+    shared.put("newcomer")
+    shared.wait_until(lambda: shared.finds(reader, "newcomer"))
+    assert all(shared.finds(reader, name) for name in NAMES)
+    lock.close()
+    shared.ready(reader)
+    shared.wait_until(lambda: shared.windows() == len(NAMES) + 1)
+    assert shared.told()["id"] != before
+    assert [one["name"] for one in shared.servers.chroma.collections(shared.records.store_id)] == [shared.name]
+
+
+@pytest.mark.parametrize("spoil", [spoil_gone, spoil_other_dimension, spoil_nothing_noted])
+def test_a_collection_that_vanishes_under_running_servers_is_built_anew_and_no_search_fails(
+    shared: Shared, spoil: Callable[[Shared], None]
+) -> None:
+    shared.put(*NAMES)
+    both = shared.pair()
+    shared.ready(*both)
+    before = shared.told()["id"]
+    spoil(shared)
+
+    def rebuilt() -> bool:
+        for indexes in both:
+            indexes.vectors.check()
+            indexes.vectors.nearest(shared.embedder.embed_query("x"), 5)
+            assert shared.finds(indexes, "otter")
+        told = shared.told()
+        return told is not None and told["id"] != before and shared.windows() == len(NAMES)
+
+    shared.wait_until(rebuilt)
+    shared.ready(*both)
+
+
+def test_starting_over_builds_the_collection_anew_whoever_writes_it(shared: Shared) -> None:
+    shared.put(*NAMES)
+    both = shared.pair()
+    shared.ready(*both)
+    before = shared.told()["id"]
+    start_over(shared.records, MODEL, DIM, shared.servers.chroma.url)
+    shared.wait_until(lambda: shared.windows() == len(NAMES))
+    shared.ready(*both)
+    assert shared.told()["id"] != before
+
+
+def test_over_sqlite_the_one_process_writes_the_collection_and_trusts_it_at_the_next_start(
+    shared: Shared, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    records = open_records(f"sqlite:///{tmp_path}/one.sqlite3")
+    write(records, shared.embedder, NAMES, "")
+    seen = []
+    for _ in range(2):
+        indexes = open_indexes(tmp_path / "one", records, shared.embedder, shared.servers.chroma.url)
+        indexes.start()
+        assert indexes.vectors is not None
+        assert indexes.vectors.role == "writer"
+        assert indexes.vectors.wait_until_ready()
+        indexes.close()
+        (told,) = shared.servers.chroma.collections(records.store_id)
+        seen.append((told["id"], told["metadata"], shared.servers.chroma.windows(records.store_id)))
+    assert seen[0] == seen[1]
+    assert seen[0][1:] == ({"seq": len(NAMES)}, len(NAMES))
+    shared.servers.chroma.forget(records.store_id)
+    records.close()

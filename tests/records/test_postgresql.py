@@ -1,0 +1,178 @@
+"""PostgreSQL that is slow, gone, hung or back again."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.records.open import open_store
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry
+from tests.stores import PostgreSQL, free_port
+
+Make = Callable[..., Entry]
+DEADLINE = 0.2  # and PostgreSQL has a second more
+
+
+@pytest.fixture
+def hurried(postgresql_url: str) -> Iterator[Records]:
+    records = open_records(postgresql_url, DEADLINE)
+    yield records
+    records.close()
+
+
+@pytest.fixture
+def session(postgresql_url: str) -> Iterator["psycopg.Connection[Any]"]:
+    """A connection that holds locks until it is rolled back."""
+    with psycopg.connect(postgresql_url.replace("+psycopg", "")) as connection:
+        yield connection
+
+
+def test_postgresql_gives_up_a_read_a_second_after_its_deadline(
+    hurried: Records, entry: Make, session: "psycopg.Connection[Any]"
+) -> None:
+    hurried.put([entry("a")], None)
+    session.execute("LOCK TABLE decisions")
+    began = monotonic()
+    with pytest.raises(ComponentFailed, match="records: OperationalError"):
+        hurried.get("a", None)
+    assert monotonic() - began < 10
+    session.rollback()
+    assert hurried.get("a", None) is not None
+
+
+def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
+    hurried: Records, entry: Make, session: "psycopg.Connection[Any]", wait_until: Callable[..., None]
+) -> None:
+    hurried.put([entry("a")], None)
+    session.execute("LOCK TABLE decisions, counter")
+    done: list[str] = []
+
+    def late(name: str, function: Callable[[], object]) -> Thread:
+        thread = Thread(target=lambda: (function(), done.append(name)))
+        thread.start()
+        return thread
+
+    threads = [
+        late("changes", lambda: hurried.changes(0, 10, None)),
+        late("put", lambda: hurried.put([entry("b")], None)),
+    ]
+    with pytest.raises(ComponentFailed):  # by then the others are past the deadline too
+        hurried.last_seq()
+    session.rollback()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(done) == ["changes", "put"]
+    assert hurried.count() == 2
+
+
+def parameters(url: str, deadline: float | None = None) -> Mapping[str, str]:
+    """What a connection of the pool is made with."""
+    store = open_store(url, deadline)
+    with store.reader.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        found: Mapping[str, str] = driver.info.get_parameters()
+    store.reader.dispose()
+    return found
+
+
+def test_a_host_that_vanishes_is_noticed_on_every_connection_and_the_url_may_say_otherwise(postgresql_url: str) -> None:
+    found = parameters(postgresql_url, 2.5)
+    assert (found["connect_timeout"], found["tcp_user_timeout"], found["keepalives_idle"]) == ("10", "10000", "10")
+    assert found["options"] == "-c statement_timeout=3500"
+    found = parameters(f"{postgresql_url}&tcp_user_timeout=700&connect_timeout=3&options=-c%20work_mem%3D8MB", 2.5)
+    assert (found["connect_timeout"], found["tcp_user_timeout"], found["keepalives_idle"]) == ("3", "700", "10")
+    assert found["options"] == "-c work_mem=8MB -c statement_timeout=3500"
+    assert "options" not in parameters(postgresql_url)
+
+
+@pytest.fixture
+def own() -> Iterator[PostgreSQL]:
+    """A PostgreSQL of this test's own."""
+    running = PostgreSQL()
+    yield running
+    running.start()
+    running.close()
+
+
+@pytest.mark.parametrize("end", [PostgreSQL.stop, PostgreSQL.kill], ids=["stopped", "killed"])
+def test_records_are_read_and_written_again_after_a_restart(
+    own: PostgreSQL, entry: Make, end: Callable[[PostgreSQL], None], wait_until: Callable[..., None]
+) -> None:
+    records = open_records(own.url, 5)
+    records.put([entry("a")], None)
+    end(own)
+    for _ in range(3):
+        with pytest.raises(ComponentFailed, match="records: OperationalError"):
+            records.get("a", None)
+    own.start()
+    assert records.get("a", None) is not None
+    records.put([entry("b")], None)
+    assert records.count() == 2
+    records.close()
+
+
+def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
+    own: PostgreSQL, entry: Make, live_server: Callable[..., Any], wait_until: Callable[..., None]
+) -> None:
+    records = open_records(own.url)
+    records.put([entry("a", "a lighthouse keeper")], None)
+    live = live_server({"store.url": own.url, "vectors.url": None})
+    token = live.token()
+
+    def asked(words: str) -> Any:
+        return live.call("cstp.queryDecisions", token, {"query": words, "mode": "keyword"}).json
+
+    def titles(words: str) -> int:
+        reply = asked(words)
+        return reply["result"]["total"] if "result" in reply else -1
+
+    assert titles("lighthouse") == 1
+    own.stop()
+    error = asked("lighthouse")["error"]
+    assert (error["code"], error["data"]["component"]) == (-32003, "records")
+    own.start()
+    assert titles("lighthouse") == 1
+    records.put([entry("b", "another lighthouse")], None)
+    wait_until(lambda: titles("lighthouse") == 2, 5)
+    records.close()
+
+
+def serve(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "serve", "--port", "0"]
+    environment = {"CSTP_STORE__URL": url, "CSTP_EMBEDDING__MODEL": "none"}
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def refused(done: "subprocess.CompletedProcess[str]") -> bool:
+    last = done.stderr.splitlines()[-1]
+    return (
+        done.returncode == 1
+        and "store.url" in last
+        and "check that it is up" in last
+        and "Traceback" not in done.stderr
+    )
+
+
+def test_a_server_whose_database_is_down_says_so_and_ends_with_1(tmp_path: Path) -> None:
+    assert refused(serve(f"postgresql://me:secret@127.0.0.1:{free_port()}/x", tmp_path))
+
+
+def test_a_server_whose_database_hangs_says_so_within_the_connect_timeout_and_ends_with_1(
+    own: PostgreSQL, tmp_path: Path
+) -> None:
+    own.freeze()
+    try:
+        began = monotonic()
+        assert refused(serve(f"{own.url}&connect_timeout=2", tmp_path))
+        assert monotonic() - began < 30, "without a timeout it would wait for ever"
+    finally:
+        own.thaw()

