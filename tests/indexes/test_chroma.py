@@ -38,9 +38,9 @@ def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
 def follow(index: ChromaIndex, records: Records) -> int:
     """Applies what is missing; how many changes that was."""
     done = 0
-    while changes := records.changes(index.seq, 100, "seeded-a"):
-        index.apply(changes)
-        done += len(changes)
+    while page := records.page(index.seq, 100, "seeded-a"):
+        index.apply(page)
+        done += len(page)
     return done
 
 

@@ -199,7 +199,7 @@ def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_
     shared.put("otter", "gecko", text="second")
     shared.put("short-lived", "lasting")
     index = shared.index()
-    index.apply(shared.records.changes(index.seq, 100, MODEL))  # and killed here
+    index.apply(shared.records.page(index.seq, 100, MODEL))  # and killed here
     shared.put("otter", "lasting", text="third")
     shared.records.delete(["short-lived", "gecko"])
     second = shared.open()
@@ -217,7 +217,7 @@ def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> Non
     shared.close(first)
     late, note_late = shared.index(), shared.index()
     shared.put("otter", text="second")
-    late_page = shared.records.changes(late.seq, 100, MODEL)  # paused here
+    late_page = shared.records.page(late.seq, 100, MODEL)  # paused here
     writer, reader = shared.pair()
     shared.put("otter", text="third")
     shared.records.delete(["lynx"])

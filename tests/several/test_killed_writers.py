@@ -8,11 +8,11 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests.stores import Servers, Stores
 
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, FloatArray, Origin, Upsert
+from tests.stores import Servers, Stores
 
 KILLS = 8
 MODEL = "seeded-8"

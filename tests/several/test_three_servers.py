@@ -12,10 +12,10 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from tests.chaos.process import Served, run_cstp
-from tests.stores import Servers, Stores
 
 from cstp_server.tokens import create_token
+from tests.chaos.process import Served, run_cstp
+from tests.stores import Servers, Stores
 
 MODES = ("semantic", "keyword", "hybrid")
 SOON = 3.0  # seconds: a change shows within one, and the machine may be busy

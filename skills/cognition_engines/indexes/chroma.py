@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, cast
@@ -27,7 +27,7 @@ from chromadb.types import Where
 
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns import Floats, Ints
-from cognition_engines.records.values import Change, Upsert
+from cognition_engines.records.values import Page
 
 COMPONENT: Final = "vectors"
 _BLOCK: Final = 1 << 22
@@ -82,36 +82,33 @@ class ChromaIndex:
         with ForeignCalls(COMPONENT):
             return int(self._collection.count())
 
-    def apply(self, changes: Sequence[Change], before_each: Callable[[], object] = int) -> None:
-        """Adds changes in ascending `seq`, with `before_each` ahead of every request that changes the collection.
+    def apply(self, page: Page, before_each: Callable[[], object] = int) -> None:
+        """Adds the changes after `seq`, with `before_each` ahead of every request that changes the collection.
 
         Raises ComponentFailed, and whatever `before_each` does; then what was added is unknown, and apply again.
         """
-        if not changes:
+        if not page:
             return
         ids: list[str] = []
-        keys: list[int] = []
-        vectors: list[Floats] = []
-        changed: dict[int, int] = {}  # key -> seq, of what may have older versions: a record's key is its first seq
-        for change in changes:
-            key = change.stored.key if isinstance(change, Upsert) else change.key
-            if change.seq != key:
-                changed[key] = change.seq
-            if isinstance(change, Upsert) and change.vectors is not None:
-                ids += [f"{key}:{change.seq}:{window}" for window in range(len(change.vectors))]
-                keys += [key] * len(change.vectors)
-                vectors.extend(change.vectors)
+        owners: list[int] = []
+        # seq by key, of what may have older versions: a record's key is its first seq
+        changed = dict.fromkeys(page.removed.tolist(), page.seq)
+        for key, seq, count in zip(page.keys.tolist(), page.seqs.tolist(), page.counts.tolist(), strict=True):
+            if seq != key:
+                changed[key] = seq
+            ids += [f"{key}:{seq}:{window}" for window in range(count)]
+            owners += [key] * count
         with ForeignCalls(COMPONENT):
             for part in _slices(len(ids), _ADDED):
                 before_each()
                 self._collection.upsert(
                     ids=ids[part],
-                    embeddings=np.stack(vectors[part]),
-                    metadatas=[{"key": key} for key in keys[part]],
+                    embeddings=page.vectors[part],
+                    metadatas=[{"key": key} for key in owners[part]],
                 )
             for part in _slices(len(changed), _LOOKED_UP):
                 self._remove_older(dict(list(changed.items())[part]), before_each)
-        self._seq = changes[-1].seq
+        self._seq = page.seq
 
     def _remove_older(self, changed: Mapping[int, int], before_each: Callable[[], object]) -> None:
         among = cast(Where, {"key": {"$in": [*changed]}})

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cognition_engines.indexes.sketches import Words, sketch, word_count
-from cognition_engines.models import Decision, Filters, Viewer
-from cognition_engines.records.values import Change, Upsert
+from cognition_engines.models import Filters, Viewer
+from cognition_engines.records.values import LABELS, NO_DATE, Page
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -24,9 +24,9 @@ Floats = NDArray[np.float32]
 S = TypeVar("S", bound=np.generic)
 
 ABSENT: Final = -1  # the code of a label that a record does not have
-NO_DATE: Final = np.iinfo(np.int64).min
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LABELS: Final = ("category", "stakes", "status", "status_text", "project")
+_SMALLEST: Final = 64  # places in an empty array
+_BLOCK: Final = 16_384  # places copied at a time
 _COMPARED: Final = 8  # up to so many codes of a label, comparing with each is faster than a table of all
 _COMPACT_SHARE: Final = 0.25  # more dead rows than this share are dropped at the next change
 
@@ -118,17 +118,26 @@ class _Growing(Generic[S]):
 
     def __init__(self, dtype: type[S], width: int | None = None) -> None:
         self._shape = () if width is None else (width,)
-        self._array: NDArray[S] = np.empty((64, *self._shape), dtype)
+        self._array: NDArray[S] = np.empty((_SMALLEST, *self._shape), dtype)
         self.size = 0
 
-    def extend(self, values: ArrayLike, count: int) -> None:
-        needed = self.size + count
+    def extend(self, values: NDArray[Any]) -> None:
+        needed = self.size + len(values)
         if needed > len(self._array):
-            larger = np.empty((max(needed, 2 * len(self._array)), *self._shape), self._array.dtype)
-            larger[: self.size] = self._array[: self.size]
-            self._array = larger
+            self._reserve(_capacity(self._array, needed))
         self._array[self.size : needed] = values
         self.size = needed
+
+    def _reserve(self, capacity: int) -> None:
+        larger = np.empty((capacity, *self._shape), self._array.dtype)
+        larger[: self.size] = self._array[: self.size]
+        self._array = larger
+
+    def copy(self, values: NDArray[S], places: Ints) -> None:
+        """Adds `values[places]`, in blocks: a copy of all at once would take as much memory again."""
+        self._reserve(self.size + len(places))
+        for start in range(0, len(places), _BLOCK):
+            self.extend(values[places[start : start + _BLOCK]])
 
     def view(self) -> NDArray[S]:
         view = self._array[: self.size]
@@ -136,15 +145,25 @@ class _Growing(Generic[S]):
         return view
 
 
+def _capacity(array: NDArray[Any], needed: int) -> int:
+    return max(needed, 2 * len(array))
+
+
+def _filled(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
+    """`array`, or a longer copy with `fill` in the new places."""
+    if needed <= len(array):
+        return array
+    larger = np.full(_capacity(array, needed), fill, array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
 class Columns:
-    """The one writer of snapshots. `apply` changes, then `publish`; readers take `snapshot` once per query."""
+    """The one writer of snapshots. `apply` pages of changes, then `publish`; readers take `snapshot` once per query."""
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
         self._seq = 0
-        self._size = 0
-        self._dead: Bools = np.zeros(64, np.bool_)
-        self._row_of: Ints = np.full(64, -1, np.int64)
         self._start_over()
         self.snapshot = self._take()
 
@@ -152,19 +171,17 @@ class Columns:
     def seq(self) -> int:
         return self._seq
 
-    def apply(self, changes: Sequence[Change]) -> None:
-        """Adds changes in ascending `seq`; those at or below the current one are already here and are skipped."""
-        fresh = [change for change in changes if change.seq > self._seq]
-        if not fresh:
-            return
-        for change in fresh:
-            key = change.stored.key if isinstance(change, Upsert) else change.key
-            if key < len(self._row_of) and (row := int(self._row_of[key])) >= 0:
-                self._dead[row] = True
-                self._row_of[key] = -1
-            if isinstance(change, Upsert):
-                self._append(change)
-        self._seq = fresh[-1].seq
+    def apply(self, page: Page) -> None:
+        """Adds the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""
+        if page.after != self._seq:
+            raise ValueError(f"page: begins after {page.after} instead of {self._seq}")
+        changed = np.concatenate((page.removed, page.keys))
+        known = changed[changed < len(self._row_of)]
+        rows = self._row_of[known]
+        self._dead[rows[rows >= 0]] = True
+        self._row_of[known] = -1
+        self._append(page)
+        self._seq = page.seq
 
     def publish(self) -> Snapshot:
         """Makes what was applied visible. Copies one byte and one key-map entry per record, no vectors."""
@@ -175,93 +192,83 @@ class Columns:
         return self.snapshot
 
     def _start_over(self) -> None:
-        self._seq = 0
         self._size = 0
-        self._dead = np.zeros(64, np.bool_)
-        self._row_of = np.full(64, -1, np.int64)
+        self._dead: Bools = np.zeros(_SMALLEST, np.bool_)
+        self._row_of: Ints = np.full(_SMALLEST, -1, np.int64)
         self._ids: list[str] = []
         self._keys, self._seqs, self._date = _Growing(np.int64), _Growing(np.int64), _Growing(np.int64)
         self._confidence, self._sensitivity = _Growing(np.float64), _Growing(np.int8)
         self._starts, self._counts = _Growing(np.int64), _Growing(np.int64)
-        self._labels = {label: _Growing(np.int32) for label in _LABELS}
-        self._codes: dict[str, dict[str, int]] = {label: {} for label in _LABELS}
+        self._labels = {label: _Growing(np.int32) for label in LABELS}
+        self._codes: dict[str, dict[str, int]] = {label: {} for label in LABELS}
         self._vectors = _Growing(np.float32, self._dim)
         self._owners = _Growing(np.int64)
         self._sketches = tuple(_Growing(np.uint64) for _ in range(word_count(self._dim)))
 
-    def _append(self, change: Upsert) -> None:
-        decision, key = change.stored.decision, change.stored.key
-        windows = 0 if change.vectors is None else len(change.vectors)
-        self._ids.append(decision.id)
-        self._keys.extend(key, 1)
-        self._seqs.extend(change.seq, 1)
-        self._date.extend(NO_DATE if decision.date is None else microseconds(decision.date), 1)
-        self._confidence.extend(np.nan if decision.confidence is None else decision.confidence, 1)
-        self._sensitivity.extend(int(decision.sensitivity), 1)
-        for label in _LABELS:
-            self._labels[label].extend(self._code(label, decision), 1)
-        self._starts.extend(self._vectors.size, 1)
-        self._counts.extend(windows, 1)
-        if change.vectors is not None:
-            self._vectors.extend(change.vectors, windows)
-            self._owners.extend(self._size, windows)
-        self._reserve(key)
-        self._row_of[key] = self._size
-        self._size += 1
+    def _append(self, page: Page) -> None:
+        size = self._size + len(page.keys)
+        rows = np.arange(self._size, size)
+        self._ids.extend(page.ids)
+        self._keys.extend(page.keys)
+        self._seqs.extend(page.seqs)
+        self._date.extend(page.date)
+        self._confidence.extend(page.confidence)
+        self._sensitivity.extend(page.sensitivity)
+        for label, texts in page.labels.items():
+            self._labels[label].extend(self._coded(label, texts))
+        self._starts.extend(self._vectors.size + np.cumsum(page.counts) - page.counts)
+        self._counts.extend(page.counts)
+        self._owners.extend(np.repeat(rows, page.counts))
+        if len(page.vectors):
+            self._vectors.extend(page.vectors)
+            if self._sketches:
+                for column, words in zip(self._sketches, sketch(page.vectors).T, strict=True):
+                    column.extend(words)
+        self._dead = _filled(self._dead, size, False)
+        self._row_of = _filled(self._row_of, int(page.keys.max(initial=-1)) + 1, -1)
+        self._row_of[page.keys] = rows
+        self._size = size
 
-    def _code(self, label: str, decision: Decision) -> int:
-        text: str | None = getattr(decision, label)
-        if text is None:
-            return ABSENT
-        name = text if label == "project" else text.casefold()
-        return self._codes[label].setdefault(name, len(self._codes[label]))
-
-    def _reserve(self, key: int) -> None:
-        if key >= len(self._row_of):
-            larger = np.full(max(key + 1, 2 * len(self._row_of)), -1, np.int64)
-            larger[: len(self._row_of)] = self._row_of
-            self._row_of = larger
-        if self._size >= len(self._dead):
-            self._dead = np.concatenate((self._dead, np.zeros(len(self._dead), np.bool_)))
+    def _coded(self, label: str, texts: Sequence[str | None]) -> NDArray[np.int32]:
+        codes = self._codes[label]
+        code_of: dict[str | None, int] = {None: ABSENT}
+        for text in dict.fromkeys(texts):
+            if text is not None:
+                code_of[text] = codes.setdefault(text if label == "project" else text.casefold(), len(codes))
+        return np.array([code_of[text] for text in texts], np.int32)
 
     def _compact(self) -> None:
         """Copies the living rows to fresh arrays; earlier snapshots keep the old ones."""
-        old = self._take()
+        old, codes = self._take(), self._codes
         living = np.flatnonzero(old.alive)
-        windows = window_indices(old.starts[living], old.counts[living])
-        codes, seq = self._codes, self._seq
+        counts = old.counts[living]
+        windows = window_indices(old.starts[living], counts)
         self._start_over()
-        self._codes, self._seq, self._size = codes, seq, len(living)
+        self._codes, self._size = codes, len(living)
         self._ids = [old.ids[row] for row in living.tolist()]
-        copied: list[tuple[_Growing[Any], NDArray[Any]]] = [
+        self._starts.extend(np.cumsum(counts) - counts)
+        self._owners.extend(np.repeat(np.arange(len(living)), counts))
+        by_row: list[tuple[_Growing[Any], NDArray[Any]]] = [
             (self._keys, old.keys),
             (self._seqs, old.seqs),
             (self._date, old.date),
             (self._confidence, old.confidence),
             (self._sensitivity, old.sensitivity),
             (self._counts, old.counts),
-            *((self._labels[label], old.labels[label]) for label in _LABELS),
+            *((self._labels[label], old.labels[label]) for label in LABELS),
         ]
-        for column, values in copied:
-            column.extend(values[living], len(living))
-        counts = old.counts[living]
-        self._starts.extend(np.cumsum(counts) - counts, len(living))
-        self._vectors.extend(old.vectors[windows], len(windows))
-        self._owners.extend(np.repeat(np.arange(len(living)), counts), len(windows))
-        self._dead = np.zeros(max(64, len(living)), np.bool_)
+        by_window: list[tuple[_Growing[Any], NDArray[Any]]] = [
+            (self._vectors, old.vectors),
+            *zip(self._sketches, old.sketches, strict=True),
+        ]
+        for columns, places in ((by_row, living), (by_window, windows)):
+            for column, values in columns:
+                column.copy(values, places)
+        self._dead = _filled(self._dead, len(living), False)
         self._row_of = np.full(len(old.row_of), -1, np.int64)
         self._row_of[old.keys[living]] = np.arange(len(living))
 
-    def _sketch(self) -> None:
-        """Sketches the vectors that have none yet, all at once."""
-        if not self._sketches:
-            return
-        fresh = sketch(self._vectors.view()[self._sketches[0].size :])
-        for column, words in zip(self._sketches, fresh.T, strict=True):
-            column.extend(words, len(fresh))
-
     def _take(self) -> Snapshot:
-        self._sketch()
         # the id list only grows, so a snapshot may share it: it reads no further than its own rows
         return Snapshot(
             seq=self._seq,

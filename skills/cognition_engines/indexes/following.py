@@ -2,7 +2,7 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
@@ -11,13 +11,13 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns import Columns, Snapshot
-from cognition_engines.indexes.keywords import KeywordIndex, Text
+from cognition_engines.indexes.keywords import EVERYTHING, KeywordIndex, Text
 from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.indexes.neighbours import LEAST_DEADLINE, VectorSide
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Change, Stored, Upsert
+from cognition_engines.records.values import Page, Stored
 
 PAGE: Final = 1000
 POLL_SECONDS: Final = 0.25
@@ -111,17 +111,17 @@ class Indexes:
     def _step(self) -> bool:
         """Applies one page of changes everywhere; whether there may be more."""
         model = self._embedder.model if self._embedder else None
-        changes = self._records.changes(self._columns.seq, PAGE, model)
-        if changes:
-            self._apply_words(changes)
-            self._columns.apply(changes)
-        return len(changes) == PAGE
+        page = self._records.page(self._columns.seq, PAGE, model)
+        if page:
+            self._apply_words(page)
+            self._columns.apply(page)
+        return len(page) == PAGE
 
-    def _apply_words(self, changes: Sequence[Change]) -> None:
-        fresh = [change for change in changes if change.seq > self.keywords.seq]
-        if fresh:
-            texts = [_text(change.stored) for change in fresh if isinstance(change, Upsert)]
-            self.keywords.apply(texts, [c.key for c in fresh if not isinstance(c, Upsert)], fresh[-1].seq)
+    def _apply_words(self, page: Page) -> None:
+        """Gives the page's texts to the keyword index, or newer ones, unless it has them: then none is even read."""
+        if page.seq > self.keywords.seq:
+            found = self._records.by_keys(page.keys.tolist(), EVERYTHING)
+            self.keywords.apply([_text(stored) for stored in found.values()], page.removed.tolist(), page.seq)
 
     def _fill(self) -> None:
         """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""

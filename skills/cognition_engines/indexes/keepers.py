@@ -72,9 +72,9 @@ class FolderKeeper:
         if self._index is None:
             last = self._records.last_seq()
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
-        changes = self._records.changes(self._index.seq, PAGE, self._model)
-        self._index.apply(changes)
-        return len(changes) == PAGE
+        page = self._records.page(self._index.seq, PAGE, self._model)
+        self._index.apply(page)
+        return len(page) == PAGE
 
     def doubt(self) -> None:
         self._damaged = True
@@ -182,12 +182,12 @@ class ServerKeeper:
         return index.windows() >= self._records.windows(self._model, index.seq)
 
     def _write(self, index: ChromaIndex) -> bool:
-        changes = self._records.changes(index.seq, PAGE, self._model)
-        if changes:
-            index.apply(changes, self._hold)
+        page = self._records.page(index.seq, PAGE, self._model)
+        if page:
+            index.apply(page, self._hold)
             self._hold()
             index.note()
-        return len(changes) == PAGE
+        return len(page) == PAGE
 
     def _check(self, index: ChromaIndex) -> None:
         """Notices that the collection was deleted, or that a former writer noted an older state late."""

@@ -115,17 +115,11 @@ def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cel
     ]
 
 
-def arrays(rows: Sequence[Row]) -> dict[int, FloatArray]:
-    """Rows of (key, vector), the windows of a key side by side and in order, as one read-only array for each key."""
-    if not rows:
-        return {}
-    # one buffer for the page and views into it: an array for each row costs several times more
-    page = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f4").reshape(len(rows), -1)
-    page = page.astype(np.float32, copy=False)
-    keys = np.fromiter((key for key, _ in rows), dtype=np.int64, count=len(rows))
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    ends = [*starts[1:].tolist(), len(rows)]
-    return {int(keys[start]): page[start:end] for start, end in zip(starts.tolist(), ends, strict=True)}
+def matrix(vectors: Sequence[bytes]) -> FloatArray:
+    """Cells of the column `vector`, all of one model, as one read-only array (vectors, dimensions)."""
+    if not vectors:
+        return np.empty((0, 0), np.float32)
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype(np.float32, copy=False)
 
 
 def _json(value: Sequence[object]) -> str:

@@ -8,7 +8,7 @@ from cognition_engines.records import changes, read, write
 from cognition_engines.records.open import Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.transactions import failures
-from cognition_engines.records.values import Change, Entry, FloatArray, Outcome, SourceRow, Stored
+from cognition_engines.records.values import Change, Entry, FloatArray, Outcome, Page, SourceRow, Stored
 
 
 def open_records(url: str, deadline_seconds: float | None = None) -> "Records":
@@ -124,3 +124,10 @@ class Records:
         vectors of it, or None where there are none.
         """
         return changes.changes(self._store, after, limit, model)
+
+    def page(self, after: int, limit: int, model: str | None) -> Page:
+        """What `changes` tells, as columns and without the texts: for those who follow, and may have much to read.
+
+        Without `model`, or where a decision has none of it, the number of vectors is 0.
+        """
+        return changes.page(self._store, after, limit, model)

@@ -1,5 +1,6 @@
 """What goes into the store and what comes out of it: frozen values, free of SQL."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,9 +12,14 @@ import numpy.typing as npt
 from cognition_engines.models import Decision
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]
+IntArray: TypeAlias = npt.NDArray[np.int64]
 
 # PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
 MAX_ID: Final = 512  # characters
+
+# The texts of a decision that are compared whole.
+LABELS: Final = ("category", "stakes", "status", "status_text", "project")
+NO_DATE: Final = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,32 @@ class Removal:
 
 
 Change: TypeAlias = Upsert | Removal
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The changes with a `seq` above `after` and up to `seq`, as columns; its length is their number.
+
+    `removed` holds the keys of deleted decisions. All else has one place for each decision that appeared or changed, in
+    the order of `seqs`; no key is in both. `confidence` is NaN and `date` (microseconds since 1970) NO_DATE where the
+    decision has none. `counts` tells how many rows of `vectors` (windows, dimensions) each decision has, in order.
+    """
+
+    after: int
+    seq: int
+    removed: IntArray
+    keys: IntArray
+    seqs: IntArray
+    ids: Sequence[str]
+    confidence: npt.NDArray[np.float64]
+    date: IntArray
+    sensitivity: npt.NDArray[np.int8]
+    labels: Mapping[str, Sequence[str | None]]  # by LABELS
+    counts: IntArray
+    vectors: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.removed) + len(self.keys)
 
 
 @dataclass(frozen=True, slots=True)

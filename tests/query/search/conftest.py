@@ -14,10 +14,9 @@ from cognition_engines.indexes.chroma import ChromaIndex, collection_name, open_
 from cognition_engines.indexes.chroma_server import ChromaServer, server_address
 from cognition_engines.indexes.columns import Columns, Snapshot
 from cognition_engines.indexes.following import searchable_text
-from cognition_engines.indexes.keywords import KeywordIndex
+from cognition_engines.indexes.keywords import EVERYTHING, KeywordIndex
 from cognition_engines.models import Filters, Viewer
 from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Upsert
 from cognition_engines.search import CANDIDATES, fuse, keyword_leg, semantic_leg
 from tests.stores import Stores
 
@@ -64,10 +63,11 @@ class World:
             del self.known[id]
 
     def follow(self) -> Snapshot:
-        while changes := self.records.changes(self.columns.seq, 700, MODEL):
-            texts = [(c.stored.key, searchable_text(c.stored.decision)) for c in changes if isinstance(c, Upsert)]
-            self.words.index.apply(texts, [c.key for c in changes if not isinstance(c, Upsert)], changes[-1].seq)
-            self.columns.apply(changes)
+        while page := self.records.page(self.columns.seq, 700, MODEL):
+            found = self.records.by_keys(page.keys.tolist(), EVERYTHING)
+            texts = [(key, searchable_text(stored.decision)) for key, stored in found.items()]
+            self.words.index.apply(texts, page.removed.tolist(), page.seq)
+            self.columns.apply(page)
         return self.columns.publish()
 
     def semantic(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, vector: Any, limit: int) -> Any:

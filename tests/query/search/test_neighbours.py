@@ -66,8 +66,8 @@ def large(
         known.append(kit.Known(Decision(f"d-{number:04}", "x", category=category), kit.unit(around)))
     opened.put(*known)
     index = open_index(folder / "chroma", opened.records)
-    while changes := opened.records.changes(index.seq, 1000, MODEL):
-        index.apply(changes)
+    while page := opened.records.page(index.seq, 1000, MODEL):
+        index.apply(page)
     opened.put(*(replace(one, vectors=-one.vectors) for one in known[:40]))
     opened.put(kit.Known(Decision("late", "x", category="half"), kit.unit(centres[7])))
     opened.delete(*[f"d-{number:04}" for number in range(100, 140)])

@@ -1,19 +1,14 @@
 """Searches that choose their candidates by sketches: between few matches and most, without a neighbour index."""
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
-
 import numpy as np
 import pytest
 
 from cognition_engines.indexes.columns import Columns, Floats, Snapshot
-from cognition_engines.models import Decision, Filters, Viewer
-from cognition_engines.records.values import Origin, Stored, Upsert
+from cognition_engines.models import Filters, Viewer
+from cognition_engines.records.values import LABELS, NO_DATE, Page
 from cognition_engines.search import Ranked, cosines, semantic_leg
 
 DIM = 384
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-ORIGIN = Origin("/x", 0, None, "x")
 HALF = Filters(category="even")
 
 
@@ -21,15 +16,29 @@ def unit(vectors: np.ndarray) -> Floats:
     return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
 
 
-def upserts(windows: list[Floats]) -> Iterator[Upsert]:
-    for key, vectors in enumerate(windows, start=1):
-        decision = Decision(f"d-{key:06}", "x", category="even" if key % 2 == 0 else "odd")
-        yield Upsert(key, Stored(key, key, decision, ORIGIN, NOW), vectors)
+def page_of(windows: list[Floats], after: int = 0) -> Page:
+    """Decisions with the keys from 1 on, as the changes that come after `after`."""
+    keys = np.arange(1, len(windows) + 1)
+    categories = ["even" if key % 2 == 0 else "odd" for key in keys.tolist()]
+    return Page(
+        after,
+        after + len(windows),
+        removed=np.empty(0, np.int64),
+        keys=keys,
+        seqs=after + keys,
+        ids=[f"d-{key:06}" for key in keys.tolist()],
+        confidence=np.full(len(windows), np.nan),
+        date=np.full(len(windows), NO_DATE),
+        sensitivity=np.zeros(len(windows), np.int8),
+        labels=dict.fromkeys(LABELS, [None] * len(windows)) | {"category": categories},
+        counts=np.array([len(vectors) for vectors in windows]),
+        vectors=np.concatenate(windows),
+    )
 
 
 def snapshot_of(windows: list[Floats]) -> Snapshot:
     columns = Columns(DIM)
-    columns.apply(list(upserts(windows)))
+    columns.apply(page_of(windows))
     return columns.publish()
 
 
@@ -80,11 +89,9 @@ def test_a_few_long_records_do_not_crowd_the_others_out(centres: Floats) -> None
 def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
     windows = list(unit(centres[np.arange(30_000) % 400] + 0.2)[:, np.newaxis])
     columns = Columns(DIM)
-    changes = list(upserts(windows))
-    columns.apply(changes)
+    columns.apply(page_of(windows))
     columns.publish()
-    again = [Upsert(c.seq + 30_000, c.stored, c.vectors) for c in changes[:20_000]]
-    columns.apply(again)
+    columns.apply(page_of(windows[:20_000], after=30_000))
     compacted = columns.publish()
     assert len(compacted.keys) == 30_000
     fresh = snapshot_of(windows)
