@@ -122,7 +122,7 @@ def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(wait_u
     assert lock.held()
     running.stop()
     assert not lock.held()
-    with pytest.raises(ComponentFailed, match="records: OperationalError"):
+    with pytest.raises(ComponentFailed, match="records: the database"):
         lock.held()
     running.start()
     wait_until(lock.held)
