@@ -19,6 +19,7 @@ from typing import Any
 import hypothesis
 import pytest
 import structlog
+from uvicorn.server import ServerState
 
 from cstp_server.http import Gate
 from cstp_server.log import configure_logging
@@ -166,11 +167,15 @@ def request_bytes(
 
 @dataclass(frozen=True)
 class LiveServer:
-    """A server that listens; `agents` counts the agents made, so that each can have limits of its own."""
+    """A server that listens; `agents` counts the agents made, so that each can have limits of its own.
+
+    `state` has uvicorn's connections and tasks.
+    """
 
     port: int
     settings: Settings
     gate: Gate
+    state: ServerState
     agents: list[str] = field(default_factory=list)
 
     def token(
@@ -296,7 +301,9 @@ def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None, s
     if not server.started:
         listener.close()
         pytest.fail("the server did not start")
-    return _Running(LiveServer(port, settings, gate), lambda: setattr(server, "should_exit", True), thread)
+    return _Running(
+        LiveServer(port, settings, gate, server.server_state), lambda: setattr(server, "should_exit", True), thread
+    )
 
 
 @pytest.fixture

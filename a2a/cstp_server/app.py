@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from time import monotonic
 from typing import TypedDict
 
+import structlog
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from cognition_engines.errors import ConfigurationError
+from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.methods.registry import METHODS
 from cstp_server.adapters import Decisions, Pool, Pools
 from cstp_server.auth import parse_networks
@@ -26,7 +28,10 @@ from cstp_server.metrics import CallMetrics, watch_loop
 from cstp_server.probes import Probes, healthz, metrics, readyz
 from cstp_server.readiness import ReadinessCheck
 from cstp_server.settings import Settings
+from cstp_server.stopping import Grace
 from cstp_server.tokens import TokenBook
+
+_log = structlog.get_logger("cstp.stop")
 
 
 class State(TypedDict):
@@ -65,13 +70,14 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         answer_bytes=server.max_answer_bytes,
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
+    places = gate or Gate(server.max_in_flight, server.max_queue)
+    grace = Grace(server.grace_seconds, server.drain_seconds)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
-        opened = await asyncio.to_thread(open_knowledge, settings) if knowledge is None else knowledge
+        opened = open_knowledge(settings) if knowledge is None else knowledge
         registry = CollectorRegistry()
         calls = CallMetrics(registry)
-        places = gate or Gate(server.max_in_flight, server.max_queue)
         limiter = Limiter(plan, redis, settings.limits.redis_timeout_seconds)
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())
@@ -95,8 +101,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         finally:
             lag.cancel()
             pools.close()
+            await _close(opened, grace.closing_left(places))
             await limiter.close()
-            await asyncio.to_thread(opened.close)
 
     app = Starlette(
         routes=[
@@ -120,6 +126,17 @@ def _probes(
     PlatformCollector(registry=registry)
     readiness = ReadinessCheck(opened.records, opened.indexes, opened.embeddings, pools, limiter, gate)
     return Probes(readiness, registry, gauges, need_token)
+
+
+async def _close(knowledge: Knowledge, seconds: float) -> None:
+    """Closes the records and the indexes; what does not end in time is left to the next start.
+
+    In a daemon thread: asyncio and the interpreter would wait for one of the default executor.
+    """
+    try:
+        await Pool("closing", 1, seconds).run(inf, knowledge.close, seconds / 2)
+    except ComponentFailed as error:
+        _log.error("not_closed", component=error.component, reason=str(error))
 
 
 def _pools(settings: Settings) -> Pools:

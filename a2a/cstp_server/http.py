@@ -4,6 +4,7 @@ Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body goes to di
 """
 
 import asyncio
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,11 +26,15 @@ _REQUEST_ID: Final = re.compile(rb"[ -~]{1,128}")
 _MEDIA_TYPES: Final = (b"application/json", b"application/json-rpc")
 _CHALLENGE: Final = 'Bearer realm="cstp"'
 _RETRY_SECONDS: Final = 1
+_CLOSE: Final = (b"connection", b"close")
 _log = structlog.get_logger("cstp.http")
 
 
 class Gate:
-    """How many requests run and wait at a time; once `draining`, nothing new is let in."""
+    """How many requests run and wait at a time; once `draining`, nothing new is let in.
+
+    `ends_at` is when a server that drains must have ended, on the clock of `time.monotonic`.
+    """
 
     def __init__(self, in_flight: int, queue: int) -> None:
         self._places = asyncio.Semaphore(in_flight)
@@ -37,6 +42,17 @@ class Gate:
         self.running = 0
         self.waiting = 0
         self.draining = False
+        self.ends_at = math.inf
+
+    @property
+    def empty(self) -> bool:
+        """Whether no request runs or waits."""
+        return not (self.running or self.waiting)
+
+    def drain(self, ends_at: float) -> None:
+        """From here on nothing new is let in; what runs or waits already goes on."""
+        self.draining = True
+        self.ends_at = ends_at
 
     async def enter(self) -> bool:
         """Waits for a place; False when there is none to wait for. Each True needs a `leave`."""
@@ -100,6 +116,10 @@ async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         reply = await _answer(scope, receive, parts, request_id)
     except _Disconnected:
         return
+    except asyncio.CancelledError:
+        # only a server whose grace time is over cancels a call; its client is told rather than dropped
+        reply = refuse(503, Overloaded(_RETRY_SECONDS))
+        reply.headers.append(_CLOSE)
     parts.metrics.answered(reply.status)
     await send_reply(send, reply, request_id)
 
@@ -123,7 +143,10 @@ async def _authenticated(receive: Receive, headers: list[Header], parts: Parts, 
     if body is None:
         return _refuse_call(413, InvalidRequest(), call)
     if not await parts.gate.enter():
-        return _refuse_call(503, Overloaded(_RETRY_SECONDS), call)
+        reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), call)
+        if parts.gate.draining:
+            reply.headers.append(_CLOSE)
+        return reply
     try:
         answer = await parts.dispatcher.handle(body, call)
     finally:
@@ -205,7 +228,19 @@ def _request_id(headers: list[Header]) -> str:
     return f"{getrandbits(128):032x}"  # names a request, keeps no secret
 
 
+def refusal_bytes() -> bytes:
+    """A whole 503, as it is written to a connection that is one too many."""
+    reply = refuse(503, Overloaded(_RETRY_SECONDS))
+    fields = [name + b": " + value for name, value in [*_fields(reply, ""), _CLOSE]]
+    return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *fields, b"", reply.body or b""])
+
+
 async def send_reply(send: Send, reply: Reply, request_id: str = "") -> None:
+    await send({"type": "http.response.start", "status": reply.status, "headers": _fields(reply, request_id)})
+    await send({"type": "http.response.body", "body": reply.body or b""})
+
+
+def _fields(reply: Reply, request_id: str) -> list[Header]:
     headers = list(reply.headers)
     if request_id:
         headers.append((b"x-request-id", request_id.encode("ascii")))
@@ -213,5 +248,4 @@ async def send_reply(send: Send, reply: Reply, request_id: str = "") -> None:
         headers.append((b"content-type", b"application/json"))
     if reply.status != 204:
         headers.append((b"content-length", str(len(reply.body or b"")).encode()))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body or b""})
+    return headers

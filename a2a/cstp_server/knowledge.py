@@ -22,8 +22,9 @@ class Knowledge:
     indexes: Indexes
     embeddings: QueryCache | None
 
-    def close(self) -> None:
-        self.indexes.close()
+    def close(self, wait_seconds: float = 5.0) -> None:
+        """Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
+        self.indexes.close(wait_seconds)
         self.records.close()
 
 

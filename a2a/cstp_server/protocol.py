@@ -4,15 +4,15 @@ Heads and trailers have a cap, endless ones included; trailers are no headers; a
 body kept; a refused client can read the 400 before the connection goes.
 """
 
-from asyncio import get_running_loop
-from typing import Final
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LINGER_SECONDS: Final = 2.0
 _PIECE: Final = 4096  # heads are parsed in pieces, so that the cap also holds inside one header
-_REFUSAL: Final = b"Invalid HTTP request received."
+_REFUSAL: Final = "Invalid HTTP request received."
 _OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
 
 
@@ -20,112 +20,125 @@ class _TooLarge(Exception):
     """The head or the trailers of a request exceed the cap."""
 
 
-def capped_protocol(max_bytes: int, max_headers: int) -> type[HttpToolsProtocol]:
-    """A protocol class that answers 400 to a request whose line and headers are larger than allowed."""
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How large the head and the trailers of a request may be."""
 
-    class CappedProtocol(HttpToolsProtocol):
-        _seen = 0  # bytes of finished headers
-        _unfinished = 0  # bytes since anything was finished
-        _progress = False
-        _in_head = True
-        _offered = False
-        _refused = False
+    max_bytes: int
+    max_headers: int
 
-        def data_received(self, data: bytes) -> None:
-            if self._refused:
-                return
-            self._unset_keepalive_if_required()
+
+class CappedProtocol(HttpToolsProtocol):
+    """Answers 400 to a request whose line and headers are larger than `caps` allows."""
+
+    caps: ClassVar[Caps]
+    _seen = 0  # bytes of finished headers
+    _unfinished = 0  # bytes since anything was finished
+    _progress = False
+    _in_head = True
+    _offered = False
+    _refused = False
+
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        self._unset_keepalive_if_required()
+        try:
+            self._feed(data)
+        except (HttpParserError, _TooLarge):
+            self.logger.warning(_REFUSAL)
+            self.send_400_response(_REFUSAL)
+
+    def _feed(self, data: bytes) -> None:
+        at = 0
+        while at < len(data):
+            piece = data[at : at + _PIECE] if self._in_head else data[at:]
+            at += len(piece)
+            self._progress = False
             try:
-                self._feed(data)
-            except (HttpParserError, _TooLarge):
-                self.logger.warning(_REFUSAL.decode())
-                self.send_400_response(_REFUSAL.decode())
+                self.parser.feed_data(piece)
+            except HttpParserUpgrade as pause:
+                if not self._offered:
+                    return  # CONNECT: it gets its 405, what follows has no meaning
+                at += pause.args[0] - len(piece)
+                self._parse_without_offer()
+            if not self._progress:
+                self._unfinished += len(piece)
+                if self._unfinished > self.caps.max_bytes:
+                    raise _TooLarge
 
-        def _feed(self, data: bytes) -> None:
-            at = 0
-            while at < len(data):
-                piece = data[at : at + _PIECE] if self._in_head else data[at:]
-                at += len(piece)
-                self._progress = False
-                try:
-                    self.parser.feed_data(piece)
-                except HttpParserUpgrade as pause:
-                    if not self._offered:
-                        return  # CONNECT: it gets its 405, what follows has no meaning
-                    at += pause.args[0] - len(piece)
-                    self._parse_without_offer()
-                if not self._progress:
-                    self._unfinished += len(piece)
-                    if self._unfinished > max_bytes:
-                        raise _TooLarge
+    def _parse_without_offer(self) -> None:
+        """Reads the same head again; with an offer to upgrade in it the parser would skip the body."""
+        line = self.parser.get_method() + b" " + self.url + b" HTTP/" + self.parser.get_http_version().encode()
+        fields = [name + b": " + value for name, value in self.headers if name not in _OFFER]
+        if not self.parser.should_keep_alive():
+            fields.append(b"connection: close")
+        self._offered = False
+        self.parser = HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.parser.feed_data(b"\r\n".join([line, *fields, b"", b""]))
 
-        def _parse_without_offer(self) -> None:
-            """Reads the same head again; with an offer to upgrade in it the parser would skip the body."""
-            line = self.parser.get_method() + b" " + self.url + b" HTTP/" + self.parser.get_http_version().encode()
-            fields = [name + b": " + value for name, value in self.headers if name not in _OFFER]
-            if not self.parser.should_keep_alive():
-                fields.append(b"connection: close")
-            self._offered = False
-            self.parser = HttpRequestParser(self)
-            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-            self.parser.feed_data(b"\r\n".join([line, *fields, b"", b""]))
+    def on_message_begin(self) -> None:
+        self._seen = self._unfinished = 0
+        super().on_message_begin()
 
-        def on_message_begin(self) -> None:
-            self._seen = self._unfinished = 0
-            super().on_message_begin()
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
 
-        def on_url(self, url: bytes) -> None:
-            self._count(len(url))
-            super().on_url(url)
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + 4)
+        if not self._in_head:
+            return
+        super().on_header(name, value)
+        if len(self.headers) > self.caps.max_headers:
+            raise _TooLarge
 
-        def on_header(self, name: bytes, value: bytes) -> None:
-            self._count(len(name) + len(value) + 4)
-            if not self._in_head:
-                return
-            super().on_header(name, value)
-            if len(self.headers) > max_headers:
-                raise _TooLarge
+    def _count(self, size: int) -> None:
+        self._seen += size
+        if self._seen > self.caps.max_bytes:
+            raise _TooLarge
 
-        def _count(self, size: int) -> None:
-            self._seen += size
-            if self._seen > max_bytes:
-                raise _TooLarge
-
-        def on_headers_complete(self) -> None:
-            self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
-            if not self._offered:
-                self._advance(in_head=False)
-                super().on_headers_complete()
-
-        def on_body(self, body: bytes) -> None:
+    def on_headers_complete(self) -> None:
+        self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if not self._offered:
             self._advance(in_head=False)
-            super().on_body(body)
+            super().on_headers_complete()
 
-        def on_message_complete(self) -> None:
-            if not self._offered:
-                self._advance(in_head=True)
-                super().on_message_complete()
+    def on_body(self, body: bytes) -> None:
+        self._advance(in_head=False)
+        super().on_body(body)
 
-        def _advance(self, *, in_head: bool) -> None:
-            self._in_head = in_head
-            self._progress = True
-            self._unfinished = 0
+    def on_message_complete(self) -> None:
+        if not self._offered:
+            self._advance(in_head=True)
+            super().on_message_complete()
 
-        def send_400_response(self, msg: str) -> None:
-            """Answers, then reads on for a while: closing on unread bytes would take the answer from the client."""
-            self._refused = True
-            if self.cycle is not None and not self.cycle.response_complete:
-                self.cycle.disconnected = True
-                self.cycle.waiting_for_100_continue = False  # it would be written after the refusal
-                self.cycle.message_event.set()
-            self.pipeline.clear()
-            self.transport.write(
-                b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
-                b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(msg), msg.encode())
-            )
-            if self.transport.can_write_eof():
-                self.transport.write_eof()
-            self.flow.resume_reading()
-            get_running_loop().call_later(LINGER_SECONDS, self.transport.close)
+    def _advance(self, *, in_head: bool) -> None:
+        self._in_head = in_head
+        self._progress = True
+        self._unfinished = 0
 
-    return CappedProtocol
+    def send_400_response(self, msg: str) -> None:
+        self.refuse(b"400 Bad Request", msg)
+
+    def refuse(self, status: bytes, text: str) -> None:
+        """Answers in place of the application, and ends the connection."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.waiting_for_100_continue = False  # it would be written after the refusal
+            self.cycle.message_event.set()
+        self.pipeline.clear()
+        self.end_with(
+            b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\n"
+            b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (status, len(text), text.encode())
+        )
+
+    def end_with(self, answer: bytes) -> None:
+        """Sends the last answer, then reads on for a while: closing on unread bytes would take it from the client."""
+        self._refused = True
+        self.transport.write(answer)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+        self.loop.call_later(LINGER_SECONDS, self.transport.close)

@@ -1,34 +1,24 @@
 """Runs the application on a socket until it is told to stop."""
 
-import math
+import resource
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from ipaddress import ip_address
-from types import FrameType
+from typing import Final
 
 import uvicorn
 
 from cognition_engines.errors import ConfigurationError
 from cstp_server.app import create_app
-from cstp_server.http import Gate
+from cstp_server.deadlines import MAX_REFUSED, Deadlines, timed_protocol
+from cstp_server.http import Gate, refusal_bytes
 from cstp_server.knowledge import Knowledge, open_knowledge
-from cstp_server.protocol import capped_protocol
-from cstp_server.settings import Settings
+from cstp_server.protocol import Caps
+from cstp_server.settings import ServerSettings, Settings
+from cstp_server.stopping import Grace, GracefulServer, Watchdog
 
-
-class _Server(uvicorn.Server):
-    """Closes the gate as soon as a signal asks to stop, so that new calls on open connections get a 503."""
-
-    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
-        super().__init__(config)
-        self._gate = gate
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._gate.draining = True
-        super().handle_exit(sig, frame)
-        # uvicorn would raise the signal again at the end; a stop that was asked for and done is exit code 0
-        self._captured_signals.clear()
+_OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -37,6 +27,11 @@ def bind(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # each connection inherits it: the kernel gives up, too, on what it holds for a closed one; later than we do,
+        # for it does so without a word to the client
+        milliseconds = round(settings.server.send_seconds * 2000)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listener.bind((host, port))
     except OSError as error:
@@ -57,34 +52,81 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def make_server(settings: Settings, gate: Gate, opened: Knowledge | None = None) -> uvicorn.Server:
-    """The application as a server that has yet to be run on a socket. Raises ConfigurationError for wrong settings."""
+def reserve_descriptors(max_connections: int) -> None:
+    """Raises the soft limit on open files to what so many connections need.
+
+    Raises ConfigurationError when the hard limit is below that.
+    """
+    needed = max_connections + MAX_REFUSED + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (ValueError, OSError):
+        most = max(0, hard - needed + max_connections)
+        raise ConfigurationError(
+            f"server.max_connections: {max_connections} connections need {needed} open files and this process may have "
+            f"{hard}; set it to at most {most}, or raise the limit (`ulimit -Hn`, systemd's LimitNOFILE)"
+        ) from None
+
+
+def _ignore(*_: object) -> None:
+    """For a server that is not a program of its own."""
+
+
+def make_server(
+    settings: Settings,
+    gate: Gate,
+    opened: Knowledge | None = None,
+    *,
+    announce: Callable[[], object] = _ignore,
+    end_by: Callable[[float], object] = _ignore,
+) -> uvicorn.Server:
+    """The application as a server that has yet to be run on a socket. Raises ConfigurationError for wrong settings.
+
+    `announce` is called when it answers and signals are heeded; `end_by` is told, on the clock of `time.monotonic`,
+    when a signal wants the process to be gone.
+    """
     server = settings.server
     config = uvicorn.Config(
         create_app(settings, gate, opened),
-        http=capped_protocol(server.max_header_bytes, server.max_headers),
+        http=timed_protocol(Caps(server.max_header_bytes, server.max_headers), _deadlines(server)),
         ws="none",
         lifespan="on",
         access_log=False,
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=math.ceil(server.grace_seconds),
     )
-    return _Server(config, gate)
+    return GracefulServer(config, gate, Grace(server.grace_seconds, server.drain_seconds), announce, end_by)
+
+
+def _deadlines(server: ServerSettings) -> Deadlines:
+    return Deadlines(
+        receive=server.receive_seconds,
+        idle=server.idle_seconds,
+        send=server.send_seconds,
+        max_connections=server.max_connections,
+        refusal=refusal_bytes(),
+    )
 
 
 def serve(settings: Settings, listener: socket.socket, announce: Callable[[], None]) -> None:
-    """Serves until SIGTERM or SIGINT; accepted calls get `server.grace_seconds` to finish.
+    """Serves until SIGTERM or SIGINT, then finishes the calls that were accepted and closes everything.
 
-    `announce` is called when everything is open, before the first call is answered. Raises ConfigurationError,
-    FolderInUse or ComponentFailed when it cannot start.
+    That takes at most `server.grace_seconds`: whatever hangs, a thread then ends the process with exit code 1. It
+    stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
+    when everything is open, before the first call is answered; from then on signals are heeded. Raises
+    ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
     """
+    reserve_descriptors(settings.server.max_connections)
     gate = Gate(settings.server.max_in_flight, settings.server.max_queue)
     with ExitStack() as undo:
         knowledge = open_knowledge(settings)
         undo.callback(knowledge.close)
-        server = make_server(settings, gate, knowledge)
-        announce()
+        watchdog = Watchdog()
+        server = make_server(settings, gate, knowledge, announce=announce, end_by=watchdog.end_by)
+        watchdog.start()
         undo.pop_all()  # from here on the application closes it
     server.run(sockets=[listener])

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, Self, cast
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
@@ -45,7 +45,14 @@ class ServerSettings(Section):
     max_batch_answer_bytes: Positive = Field(10_485_760, description="The same for all answers to one batch.")
     max_in_flight: Positive = Field(64, description="So many requests run at a time; the next ones wait.")
     max_queue: int = Field(64, ge=0, description="So many requests may wait; the next is refused with 503.")
-    grace_seconds: Seconds = Field(10.0, description="On SIGTERM, what was accepted has so long to finish.")
+    max_connections: Positive = Field(1000, description="A further connection is refused with 503 and closed.")
+    receive_seconds: Seconds = Field(10.0, description="From a request's first byte to its last; then 408.")
+    idle_seconds: Seconds = Field(5.0, description="A connection that begins no request for so long is closed.")
+    send_seconds: Seconds = Field(10.0, description="A client that takes nothing of its answer for so long is cut.")
+    grace_seconds: Seconds = Field(10.0, description="On SIGTERM, calls, closing and exit have so long in all.")
+    drain_seconds: float = Field(
+        0.0, ge=0, le=3600, description="On SIGTERM, go on listening so long, not ready; for a load balancer."
+    )
     trusted_proxies: tuple[str, ...] = Field(
         (), description="Networks (CIDR) whose X-Forwarded-For is believed; none unless named."
     )
@@ -57,6 +64,12 @@ class ServerSettings(Section):
             return ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
+
+    @model_validator(mode="after")
+    def _drain_leaves_time(self) -> Self:
+        if self.drain_seconds > self.grace_seconds / 2:
+            raise ValueError("drain_seconds: must be at most half of grace_seconds, which is for the calls, too")
+        return self
 
 
 class AgentSettings(Section):

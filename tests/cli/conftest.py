@@ -77,11 +77,16 @@ class Program:
 
 @pytest.fixture
 def program() -> Iterator[Callable[..., Program]]:
-    """`program("serve", "--port", 0)`: starts a command as a process of its own; killed at the end if still there."""
+    """`program("serve", "--port", 0)`: starts a command as a process of its own; killed at the end if still there.
+
+    `shell` is a command such as `ulimit` that comes first.
+    """
     started: list[Program] = []
 
-    def start(*words: object, **environment: str) -> Program:
+    def start(*words: object, shell: str | None = None, **environment: str) -> Program:
         command = [sys.executable, "-c", "from cstp_server.entry import main; main()", *map(str, words)]
+        if shell is not None:
+            command = ["sh", "-c", f'{shell}; exec "$@"', "sh", *command]
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

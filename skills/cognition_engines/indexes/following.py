@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 from typing import Final
 
 from cognition_engines.embedding.base import Embedder
@@ -80,12 +81,15 @@ class Indexes:
 
     def close(self, wait_seconds: float = 5.0) -> None:
         """Stops following and releases the folder. A part that does not end in time is left to the next start."""
+        deadline = monotonic() + wait_seconds
         self._stop.set()
+        if self.vectors is not None:
+            self.vectors.stop()
         for thread in (self._thread, self._filler):
             if thread.ident is not None:
-                thread.join(wait_seconds)
+                thread.join(max(0.0, deadline - monotonic()))
         if self.vectors is not None:
-            self.vectors.close(wait_seconds)
+            self.vectors.close(max(0.0, deadline - monotonic()))
         if not self._thread.is_alive():
             self.keywords.close()
         self._lock.close()

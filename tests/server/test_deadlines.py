@@ -1,0 +1,341 @@
+"""Clients that are slow, silent or gone, and one connection too many: cut in time, and nothing is left of them."""
+
+import json
+import os
+import socket
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from select import select
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from tests.conftest import Connection
+
+BODY = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
+CHUNKED = b"".join(b"1\r\n%c\r\n" % byte for byte in BODY) + b"0\r\n"
+TRAILERS = b"".join(b"X-%d: a\r\n" % number for number in range(50))
+SECONDS = 5.0  # by when a deadline of a fraction of a second has certainly passed, and no default has
+
+
+def settings(**seconds: float) -> dict[str, object]:
+    """Short deadlines: `receive`, `idle`, `send` in seconds; 0.3 unless given."""
+    chosen = {"receive": 0.3, "idle": 0.3, "send": 0.3} | seconds
+    return {f"server.{name}_seconds": value for name, value in chosen.items()} | {"limits.default": "1000000/second"}
+
+
+@pytest.fixture
+def headers() -> Callable[[Any], list[tuple[str, str]]]:
+    def of(server: Any) -> list[tuple[str, str]]:
+        return [("Content-Type", "application/json"), ("Authorization", f"Bearer {server.token()}")]
+
+    return of
+
+
+def rest(connection: Any) -> bytes:
+    """What comes until the connection ends, which must be soon."""
+    connection.socket.settimeout(SECONDS)
+    try:
+        found: bytes = connection.reader.read()
+    except ConnectionResetError:
+        return b"reset"
+    return found
+
+
+def dribble(connection: Any, data: bytes, pause: float = 0.02) -> None:
+    """Sends a byte at a time, until all is sent or the server says something or ends the connection."""
+    for byte in data:
+        connection.send_if_open(bytes([byte]))
+        if select([connection.socket], [], [], pause)[0]:
+            return
+
+
+@pytest.mark.parametrize("part", ["head", "body", "chunks", "trailers", "offer"])
+def test_a_request_that_comes_too_slowly_is_cut_with_a_408(
+    common_server: Any, headers: Any, request_bytes: Any, part: str
+) -> None:
+    server = common_server(settings(idle=60))
+    chunked = [*headers(server), ("Transfer-Encoding", "chunked")]
+    at_once, slowly = {
+        "head": (b"", request_bytes(BODY, headers(server))),
+        "body": (request_bytes(b"", [*headers(server), ("Content-Length", "1000")]), b" " * 1000),
+        "chunks": (request_bytes(b"", chunked), CHUNKED),
+        "trailers": (request_bytes(b"", chunked) + CHUNKED, TRAILERS),
+        "offer": (b"", request_bytes(BODY, [*headers(server), ("Connection", "Upgrade"), ("Upgrade", "h2c")])),
+    }[part]
+    with server.connect() as connection:
+        connection.send(at_once)
+        began = monotonic()
+        dribble(connection, slowly)
+        reply = connection.read()
+        assert (reply.status, reply.header("connection")) == (408, "close")
+        assert rest(connection) == b""
+        assert monotonic() - began < SECONDS
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_the_body_of_an_answered_request_has_to_arrive_in_time_too(
+    common_server: Any, request_bytes: Any, chunked: bool
+) -> None:
+    server = common_server(settings(idle=60))
+    length = ("Transfer-Encoding", "chunked") if chunked else ("Content-Length", "1000")
+    with server.connect() as connection:
+        connection.send(request_bytes(b"", [("Content-Type", "application/json"), length]))
+        assert connection.read().status == 401
+        began = monotonic()
+        dribble(connection, CHUNKED if chunked else b" " * 1000)
+        assert rest(connection) in (b"", b"reset")
+        assert monotonic() - began < SECONDS
+
+
+def test_a_slow_request_that_is_complete_in_time_is_answered(
+    common_server: Any, headers: Any, request_bytes: Any
+) -> None:
+    server = common_server(settings(receive=60, idle=0.3))
+    with server.connect() as connection:
+        for _ in range(2):  # far longer than the idle time, each
+            dribble(connection, request_bytes(BODY, headers(server)), 0.005)
+            assert connection.read().status == 200
+        connection.send(request_bytes(b"", [*headers(server), ("Transfer-Encoding", "chunked")]))
+        dribble(connection, CHUNKED + b"\r\n", 0.002)
+        assert connection.read().status == 200
+
+
+@pytest.mark.parametrize("said", ["nothing", "blank lines", "one request", "a request without a body"])
+def test_a_client_that_begins_no_request_is_cut_in_silence(
+    common_server: Any, headers: Any, request_bytes: Any, said: str
+) -> None:
+    server = common_server(settings(receive=60, send=60))
+    with server.connect() as connection:
+        if said == "one request":
+            connection.send(request_bytes(BODY, headers(server)))
+            assert connection.read().status == 200
+        if said == "a request without a body":
+            connection.send(request_bytes(b"", [("Content-Length", "0")], "CONNECT", "test:80"))
+            assert connection.read().status >= 400
+        began = monotonic()
+        if said == "blank lines":
+            dribble(connection, b"\r\n" * 500)
+        assert rest(connection) in (b"", b"reset")
+        assert monotonic() - began < SECONDS
+
+
+@pytest.fixture
+def slow_server(
+    live_server: Callable[..., Any], redis_server: Callable[..., Any]
+) -> Callable[..., tuple[Any, Callable[[], None]]]:
+    """A server, and what makes its calls take one and a half seconds until somebody has waited that long."""
+
+    def start(**seconds: float) -> tuple[Any, Callable[[], None]]:
+        redis = redis_server()
+        server = live_server(settings(**seconds) | {"limits.redis_url": redis.url, "limits.redis_timeout_seconds": 1.5})
+        return server, redis.freeze
+
+    return start
+
+
+def test_a_call_that_takes_longer_than_every_deadline_is_answered(
+    slow_server: Any, headers: Any, request_bytes: Any
+) -> None:
+    server, slow_down = slow_server()
+    fields = headers(server)
+    with server.connect() as connection:
+        connection.send(request_bytes(BODY, fields))
+        assert connection.read().status == 200
+        slow_down()
+        began = monotonic()
+        connection.send(request_bytes(BODY, fields))
+        assert connection.read().status == 200
+        assert monotonic() - began > 1  # it was slow
+
+
+@pytest.mark.parametrize("cut_at", ["head", "body"])
+def test_the_clock_of_a_pipelined_request_starts_when_those_before_it_are_answered(
+    slow_server: Any, headers: Any, request_bytes: Any, cut_at: str
+) -> None:
+    server, slow_down = slow_server(receive=0.8)
+    request = request_bytes(BODY, headers(server))
+    partial = request[:30] if cut_at == "head" else request[:-10]
+    slow_down()
+    with server.connect() as connection:
+        connection.send(request + request + partial)
+        assert [connection.read().status for _ in range(2)] == [200, 200]
+        connection.send(request[len(partial) :])
+        assert connection.read().status == 200
+        connection.send(partial)
+        assert connection.read().status == 408
+
+
+def big_batch(request_bytes: Any, fields: list[tuple[str, str]]) -> bytes:
+    """A request whose answer has some 30 KB."""
+    calls = [{"jsonrpc": "2.0", "method": "cstp.whoami", "id": number} for number in range(100)]
+    data: bytes = request_bytes(json.dumps(calls).encode(), fields)
+    return data
+
+
+def connect_narrow(server: Any) -> socket.socket:
+    """A socket that takes little before it is read."""
+    narrow = socket.socket()
+    narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    narrow.settimeout(SECONDS)
+    narrow.connect(("127.0.0.1", server.port))
+    return narrow
+
+
+def send_all_that_fits(client: socket.socket, data: bytes) -> None:
+    client.settimeout(0.2)
+    try:
+        client.sendall(data)
+    except TimeoutError:
+        return  # the server has stopped reading
+    finally:
+        client.settimeout(SECONDS)
+
+
+@pytest.mark.parametrize("answers", [1, 300])  # the kernel holds one; many do not fit into it
+def test_a_client_that_does_not_take_its_answers_is_cut_and_leaves_nothing(
+    live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None], answers: int
+) -> None:
+    server = live_server(settings(receive=60, idle=60, send=0.5))
+    request = big_batch(request_bytes, headers(server))
+    with connect_narrow(server) as client:
+        wait_until(lambda: len(server.state.connections) == 1, SECONDS)
+        send_all_that_fits(client, request * answers)
+        wait_until(lambda: not server.state.connections, SECONDS)
+        wait_until(lambda: not server.state.tasks and server.gate.empty, SECONDS)
+        with client.makefile("rb") as reader, pytest.raises(ConnectionError):
+            reader.read()
+    assert server.call("cstp.whoami", server.token()).status == 200
+
+
+def test_a_client_that_has_not_taken_its_answer_yet_is_not_idle(
+    live_server: Callable[..., Any], headers: Any, request_bytes: Any
+) -> None:
+    server = live_server(settings(receive=60, idle=0.3, send=60))
+    request = big_batch(request_bytes, headers(server))
+    with connect_narrow(server) as client, client.makefile("rb") as reader:
+        connection = Connection(client, reader)
+        for _ in range(2):
+            connection.send(request)
+            select([], [], [], 1)  # more than three times the idle time
+            assert connection.read().status == 200
+
+
+def test_a_client_that_takes_its_answers_slowly_gets_them_all(
+    live_server: Callable[..., Any], headers: Any, request_bytes: Any
+) -> None:
+    server = live_server(settings(receive=60, idle=60, send=1))
+    fields, count = headers(server), 200
+    requests = big_batch(request_bytes, fields) * count + request_bytes(BODY, [*fields, ("Connection", "close")])
+    answers, began = bytearray(), monotonic()
+    with connect_narrow(server) as client:
+        sender = Thread(target=client.sendall, args=(requests,))
+        sender.start()
+        while piece := client.recv(16384):
+            answers += piece
+            select([], [], [], 0.008)
+        sender.join()
+    assert answers.count(b"HTTP/1.1 200") == count + 1
+    assert monotonic() - began > 2  # twice the deadline
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="tells the kernel's sockets")
+def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
+    live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
+) -> None:
+    server = live_server(settings())
+    port = f":{server.port:04X} "
+
+    def sockets() -> int:
+        # local and remote address are the second and third column; the client's own socket has the port as remote
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return sum(row[1].endswith(port.strip()) and row[3] not in ("0A", "06") for row in rows)
+
+    with connect_narrow(server) as client:
+        client.sendall(big_batch(request_bytes, [*headers(server), ("Connection", "close")]))
+        assert select([client], [], [], SECONDS)[0]
+        wait_until(lambda: not server.state.connections, SECONDS)
+        wait_until(lambda: sockets() == 0, SECONDS)
+
+
+def descriptors() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
+@pytest.mark.parametrize("end", ["close", "half-close", "reset"])
+@pytest.mark.parametrize("at", ["head", "body", "complete"])
+def test_a_client_that_goes_away_leaves_nothing(
+    live_server: Callable[..., Any],
+    headers: Any,
+    request_bytes: Any,
+    wait_until: Callable[..., None],
+    at: str,
+    end: str,
+) -> None:
+    server = live_server(settings(receive=60, idle=60, send=60) | {"server.max_in_flight": 4, "server.max_queue": 200})
+    request = big_batch(request_bytes, headers(server))
+    part = {"head": request[:20], "body": request[:-1], "complete": request}[at]
+    assert server.call("cstp.whoami", server.token()).status == 200
+    wait_until(lambda: not server.state.connections, SECONDS)
+    before = descriptors()
+    clients = [server.connect() for _ in range(100)]
+    for client in clients:
+        client.send(part)
+    for client in clients:
+        if end == "half-close":
+            client.socket.shutdown(socket.SHUT_WR)
+            continue
+        if end == "reset":
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.__exit__()
+    wait_until(lambda: not server.state.connections and not server.state.tasks and server.gate.empty)
+    for client in clients:
+        client.__exit__()
+    wait_until(lambda: descriptors() == before, SECONDS)
+    assert server.call("cstp.whoami", server.token()).status == 200
+
+
+def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
+    live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
+) -> None:
+    server = live_server({"server.max_connections": 3, "server.idle_seconds": 60})
+    request = request_bytes(BODY, headers(server))
+    held = [server.connect() for _ in range(3)]
+    for connection in held:
+        connection.send(request)
+        assert connection.read().status == 200
+    for _ in range(100):
+        with server.connect() as refused:
+            refused.send_if_open(request)
+            reply = refused.read()
+            assert (reply.status, reply.code, reply.json["id"]) == (503, -32010, None)
+            assert (reply.header("retry-after"), reply.header("connection")) == ("1", "close")
+            assert rest(refused) in (b"", b"reset")
+    for connection in held:
+        connection.send(request)
+        assert connection.read().status == 200
+    held.pop().__exit__()
+    wait_until(lambda: len(server.state.connections) == 2, SECONDS)
+    with server.connect() as connection:
+        connection.send(request)
+        assert connection.read().status == 200
+    for connection in held:
+        connection.__exit__()
+
+
+def test_refused_connections_use_few_descriptors(
+    live_server: Callable[..., Any], wait_until: Callable[..., None]
+) -> None:
+    server = live_server({"server.max_connections": 1, "server.idle_seconds": 60})
+    with server.connect():
+        wait_until(lambda: len(server.state.connections) == 1, SECONDS)
+        before = descriptors()
+        clients = [server.connect() for _ in range(300)]
+        assert all(client.read().status == 503 for client in clients)
+        wait_until(lambda: descriptors() - before <= len(clients) + 64, SECONDS)
+        for client in clients:
+            client.__exit__()
+        wait_until(lambda: descriptors() == before, SECONDS)
