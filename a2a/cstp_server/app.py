@@ -133,10 +133,13 @@ async def _close(knowledge: Knowledge, seconds: float) -> None:
 
     In a daemon thread: asyncio and the interpreter would wait for one of the default executor.
     """
+    pool = Pool("closing", 1, seconds)
     try:
-        await Pool("closing", 1, seconds).run(inf, knowledge.close, seconds / 2)
+        await pool.run(inf, knowledge.close, seconds / 2)
     except ComponentFailed as error:
         _log.error("not_closed", component=error.component, reason=str(error))
+    finally:
+        pool.close()
 
 
 def _pools(settings: Settings) -> Pools:

@@ -24,7 +24,7 @@ from cstp_server.http import Gate
 
 CLOSING_SHARE: Final = 0.3  # of the grace time
 LEAVING_SHARE: Final = 0.1
-LEAVING_SECONDS: Final = 0.5  # more is not needed
+LEAVING_SECONDS: Final = 0.5  # the interpreter needs no more
 FORCED_SECONDS: Final = 2.0  # after a second signal
 _POLL_SECONDS: Final = 0.02
 _LAST_LINE_SECONDS: Final = 0.2  # a log that nobody reads must not hold the end
@@ -109,7 +109,7 @@ class GracefulServer(uvicorn.Server):
         # not uvicorn's own, which raises the signal again at the end: a stop that was asked for is exit code 0
         if self.should_exit:
             self.force_exit = True
-            self._gate.drain(monotonic() + FORCED_SECONDS)
+            self._gate.drain(min(self._gate.ends_at, monotonic() + FORCED_SECONDS))
         else:
             self.should_exit = True
             self._gate.drain(monotonic() + self._grace.seconds)
