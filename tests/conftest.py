@@ -1,4 +1,4 @@
-"""What the tests of the wire run against: the real application on a real socket, and a real Redis."""
+"""What the tests run against: the real application on a real socket, a real Redis and a real PostgreSQL."""
 
 import json
 import os
@@ -452,3 +452,19 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 def shared_redis(redis_server: Callable[..., RedisServer]) -> RedisServer:
     """One Redis for the tests that leave it running."""
     return redis_server()
+
+
+@pytest.fixture
+def postgresql_url(postgresql: PostgreSQL) -> Iterator[str]:
+    """A database of this test's own, still empty."""
+    name = postgresql.create_database()
+    yield postgresql.database_url(name)
+    postgresql.drop_database(name)
+
+
+@pytest.fixture
+def other_postgresql_url(postgresql: PostgreSQL) -> Iterator[str]:
+    """A second one."""
+    name = postgresql.create_database()
+    yield postgresql.database_url(name)
+    postgresql.drop_database(name)

@@ -76,11 +76,27 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
         return ()
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
+    return parse_tokens(content, str(path))
+
+
+def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
+    """The tokens of a file's content. Raises ConfigurationError that names `origin` for what is damaged."""
     try:
         return _FILE.validate_json(content).tokens
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors(include_input=False)[0]["loc"]) or "its JSON"
-        raise ConfigurationError(f"{path}: is not a readable token file ({place} is wrong)") from None
+        raise ConfigurationError(f"{origin}: is not a readable token file ({place} is wrong)") from None
+
+
+def dump_tokens(tokens: Sequence[Token]) -> str:
+    """The content of a file of these tokens: digests, never secrets."""
+    return json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=1)
+
+
+def replace_tokens(path: Path, tokens: Sequence[Token]) -> None:
+    """Makes these the tokens of the file, made if missing."""
+    with _locked(path):
+        _write(path, tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +124,7 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
     descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)  # a draft left behind by a crash keeps the mode it had
-        json.dump({"tokens": [asdict(token) for token in tokens]}, file, indent=1)
+        file.write(dump_tokens(tokens))
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)

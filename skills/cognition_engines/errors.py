@@ -2,6 +2,7 @@
 
 EngineError
 ├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
+├── BackupFailed         a backup cannot be written, or is damaged; the message names the file
 ├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
 └── FolderInUse          another process holds the indexes of this folder
 """
@@ -17,6 +18,10 @@ class ComponentFailed(EngineError):
     def __init__(self, component: str, detail: str) -> None:
         super().__init__(f"{component}: {detail}")
         self.component = component
+
+
+class BackupFailed(EngineError):
+    """A backup cannot be written, or is damaged; the message names the file."""
 
 
 class ConfigurationError(EngineError):

@@ -14,7 +14,11 @@ import cstp as client
 import cstp_server
 
 Cstp = Callable[..., Any]
-COMMANDS = ("demo", "serve", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex")
+COMMANDS = ("demo", "serve", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex") + (
+    "copy",
+    "backup",
+    "restore",
+)
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
 
 

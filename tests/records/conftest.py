@@ -2,24 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.transfer import Watcher
 from cognition_engines.records.values import Entry, FloatArray, Origin
-from tests.stores import PostgreSQL
 
 EntryMaker = Callable[..., Entry]
-
-
-@pytest.fixture
-def postgresql_url(postgresql: PostgreSQL) -> Iterator[str]:
-    """A database of this test's own, still empty."""
-    name = postgresql.create_database()
-    yield postgresql.database_url(name)
-    postgresql.drop_database(name)
 
 
 @pytest.fixture
@@ -71,3 +64,44 @@ def floats() -> Callable[[int, float], FloatArray]:
 
 def array(windows: int, first: float) -> FloatArray:
     return (np.arange(windows * 3, dtype=np.float32) + np.float32(first)).reshape(windows, 3)
+
+
+class _Quiet:
+    """Watches a transfer and says nothing."""
+
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None: ...
+
+
+@pytest.fixture
+def quiet() -> Watcher:
+    return _Quiet()
+
+
+Row = tuple[dict[str, Any], list[tuple[str, int, bytes]]]
+
+
+@pytest.fixture
+def rows() -> Callable[[str], dict[str, Row]]:
+    """`rows(url)`: every row by id, with its vectors, as the database holds them; key and seq left out."""
+
+    def read(url: str) -> dict[str, Row]:
+        engine = sa.create_engine(url)
+        with engine.connect() as connection:
+            found = [dict(row._mapping) for row in connection.execute(sa.text("SELECT * FROM decisions"))]
+            windows: dict[int, list[tuple[str, int, bytes]]] = {row["key"]: [] for row in found}
+            for key, model, window, vector in connection.execute(
+                sa.text('SELECT key, model, "window", vector FROM vectors')
+            ):
+                windows[key].append((model, window, bytes(vector)))
+        engine.dispose()
+        return {
+            row["id"]: (
+                {name: value for name, value in row.items() if name not in ("key", "seq")},
+                sorted(windows[row["key"]]),
+            )
+            for row in found
+        }
+
+    return read

@@ -209,6 +209,7 @@ def test_every_sqlite_connection_has_its_pragmas(sqlite_url: str) -> None:
         "busy_timeout": 30_000,
         "secure_delete": 1,
         "temp_store": 2,
+        "journal_size_limit": 67_108_864,
     }
     with store.reader.connect() as first, store.writer.connect() as second:
         for connection in (first, second):

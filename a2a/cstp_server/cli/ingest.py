@@ -26,21 +26,11 @@ from cstp_server.cli.options import (
     opened_records,
     settings_for,
 )
+from cstp_server.cli.progress import Rate
 from cstp_server.knowledge import open_model
 from cstp_server.settings import Settings
 
 app = command_family()
-
-
-class _Rate(TextColumn):
-    """Files a second so far."""
-
-    def __init__(self) -> None:
-        super().__init__("{task.speed}")
-
-    def render(self, task: object) -> object:  # type: ignore[override]
-        speed = getattr(task, "finished_speed", None) or getattr(task, "speed", None)
-        return "" if speed is None else f"{speed:.1f} files/s"
 
 
 class _Bar:
@@ -91,7 +81,13 @@ def ingest_command(
     options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict)
     console = Console(stderr=True)
     embedder = None if dry_run else open_model(settings)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate("files"),
+        TimeRemainingColumn(),
+    )
     quiet = as_json or not console.is_terminal
     with (
         _records(settings, dry_run=dry_run) as records,

@@ -23,6 +23,7 @@ STOPPED: Final = 130
 _REMEDIES: Final[Mapping[str, str]] = {
     "records": "{}; `cstp config` tells where the database is (store.url, else records.sqlite3 in the data folder): "
     "check that it is up, undamaged and has space, or restore it",
+    "target": "{}; nothing was copied: check that the database to copy to is up and has space",
     "embedder": "{}: the embedding model does not work; see `cstp config` (embedding.*)",
 }
 
@@ -39,6 +40,9 @@ _FAMILIES: Final[Mapping[str, str]] = {
     "status": "status",
     "config": "status",
     "reindex": "reindex",
+    "copy": "moving",
+    "backup": "moving",
+    "restore": "moving",
 }
 
 

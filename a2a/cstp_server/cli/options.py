@@ -1,10 +1,11 @@
 """Options that several commands share, the settings behind them, and the records they open."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -20,6 +21,10 @@ DataDirOption = Annotated[
 ]
 ConfigOption = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line for machines.")]
+
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
+# inside a URL's query: ?password=..., &sslpassword=...
+_SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secret|token|key))=)[^&]*")
 
 
 def command_family(help: str | None = None) -> typer.Typer:
@@ -72,6 +77,11 @@ def existing_records(settings: Settings) -> Iterator[Records]:
         )
     with opened_records(settings) as records:
         yield records
+
+
+def without_secrets(text: str) -> str:
+    """A URL without its credentials; any other text as it is."""
+    return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***", text))
 
 
 def print_table(table: Table) -> None:

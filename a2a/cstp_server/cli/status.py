@@ -1,9 +1,7 @@
 """`cstp status` and `cstp config`: what is there, and which settings are in force."""
 
 import json
-import re
 from datetime import UTC, datetime
-from typing import Final
 
 import httpx
 import typer
@@ -20,14 +18,12 @@ from cstp_server.cli.options import (
     opened_records,
     print_table,
     settings_for,
+    without_secrets,
 )
 from cstp_server.settings import Settings
 from cstp_server.tokens import read_tokens
 
 app = command_family()
-_CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
-# inside a URL's query: ?password=..., &sslpassword=...
-_SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secret|token|key))=)[^&]*")
 
 
 @app.command()
@@ -101,7 +97,7 @@ def _values(settings: Settings) -> list[tuple[str, object]]:
 
 def _shown(name: str, value: object) -> object:
     if isinstance(value, str):
-        return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***", value))
+        return without_secrets(value)
     if name == "embedding.settings" and isinstance(value, dict):
         # what a model function takes may be a key of any name
         return dict.fromkeys(value, "***")

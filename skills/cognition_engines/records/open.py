@@ -39,6 +39,7 @@ _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
+    "PRAGMA journal_size_limit = 67108864",  # what one large transaction took is given back
 )
 
 
@@ -141,10 +142,10 @@ def _migrated(store: Store) -> Store:
         stack.callback(store.reader.dispose)
         with store.reader.begin() as connection:
             _check_version(connection)
-            ready = _revision(connection) == HEAD
+            ready = revision_of(connection) == HEAD
         if not ready:
             with store.writer.begin() as connection:
-                _upgrade(connection)
+                upgrade(connection)
         with store.reader.begin() as connection:
             store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
         stack.pop_all()
@@ -157,17 +158,16 @@ def _check_version(connection: sa.Connection) -> None:
         raise ConfigurationError(f"records: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}")
 
 
-def _upgrade(connection: sa.Connection) -> None:
+def upgrade(connection: sa.Connection) -> None:
+    """Bring the tables up to date. Raises ConfigurationError for those of a newer version of the program."""
     without_deadline(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
             raise ConfigurationError("records: the PostgreSQL database must have the encoding UTF8")
-    config = Config()
-    config.set_main_option("script_location", "cognition_engines.records:migrations")
-    revision = _revision(connection)
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if revision is not None and revision not in known:
+    config = _migrations()
+    revision = revision_of(connection)
+    if revision is not None and not is_known(revision):
         raise ConfigurationError(
             f"records: a newer version of this program wrote the database (its schema is {revision}, "
             f"the newest known here is {HEAD}): upgrade the program"
@@ -176,5 +176,17 @@ def _upgrade(connection: sa.Connection) -> None:
     command.upgrade(config, "head")
 
 
-def _revision(connection: sa.Connection) -> str | None:
+def revision_of(connection: sa.Connection) -> str | None:
+    """The schema that the database has; None without one."""
     return MigrationContext.configure(connection).get_current_revision()
+
+
+def is_known(revision: str) -> bool:
+    """Whether this version of the program has that schema, or had it once."""
+    return revision in {script.revision for script in ScriptDirectory.from_config(_migrations()).walk_revisions()}
+
+
+def _migrations() -> Config:
+    config = Config()
+    config.set_main_option("script_location", "cognition_engines.records:migrations")
+    return config

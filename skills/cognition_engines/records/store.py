@@ -1,13 +1,16 @@
 """`Records`: the store of truth as its users see it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from cognition_engines.models import Viewer
-from cognition_engines.records import changes, read, write
+from cognition_engines.records import backup, changes, read, transfer, write
+from cognition_engines.records.backup import Backup, Notes
 from cognition_engines.records.open import Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.transactions import failures
+from cognition_engines.records.transfer import Contents, Transferred, Watcher
 from cognition_engines.records.values import Change, Entry, FloatArray, Outcome, Page, SourceRow, Stored
 
 
@@ -131,3 +134,30 @@ class Records:
         Without `model`, or where a decision has none of it, the number of vectors is 0.
         """
         return changes.page(self._store, after, limit, model)
+
+    def copy_to(self, target: "Records", watcher: Watcher) -> Contents:
+        """Copy every decision with the vectors of all models into an empty store, in one transaction of `target`.
+
+        Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raises
+        `ConfigurationError` for a target that holds decisions; `ComponentFailed` naming `target` when that fails.
+        """
+        return transfer.copy(self._store, target._store, watcher)
+
+    def back_up(
+        self, file: Path, program: str, attached: Mapping[str, str], *, replace: bool, watcher: Watcher
+    ) -> Notes:
+        """Write every decision with the vectors of all models, as of one moment, to `file`, for the owner only.
+
+        `program` is the version that writes, `attached` what else to keep, by name. The file appears when it is
+        complete and on the disk. Raises `ConfigurationError` for a place where it cannot be, `BackupFailed` when it
+        cannot be written. `replace` allows an older backup there, and nothing else.
+        """
+        return backup.write_backup(self._store, file, program, attached, replace=replace, watcher=watcher)
+
+    def restore(self, found: Backup, *, replace: bool, watcher: Watcher) -> Transferred:
+        """Make this store equal to a backup, in one transaction; see `backup.opened_backup`.
+
+        What is equal already is left alone; what is not in the backup is deleted. Raises `ConfigurationError` for a
+        store that holds decisions, unless `replace`.
+        """
+        return backup.restore_backup(found, self._store, replace=replace, watcher=watcher)

@@ -35,12 +35,12 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 @contextmanager
-def failures() -> Iterator[None]:
+def failures(component: str = "records") -> Iterator[None]:
     """Turn errors of the database into `ComponentFailed`, whose text tells nothing of statements or rows."""
     try:
         yield
     except sa.exc.SQLAlchemyError as error:
-        raise ComponentFailed("records", _reason(error)) from error
+        raise ComponentFailed(component, _reason(error)) from error
 
 
 def _reason(error: sa.exc.SQLAlchemyError) -> str:
@@ -70,9 +70,9 @@ def scanning(store: Store) -> Iterator[sa.Connection]:
 
 
 @contextmanager
-def writing(store: Store) -> Iterator[sa.Connection]:
+def writing(store: Store, component: str = "records") -> Iterator[sa.Connection]:
     """A transaction that holds the counter, so that no other writer runs before it has committed."""
-    with failures(), store.writer.begin() as connection:
+    with failures(component), store.writer.begin() as connection:
         if connection.dialect.name == "postgresql":  # on SQLite, BEGIN IMMEDIATE has done it
             without_deadline(connection)
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")

@@ -71,12 +71,18 @@ def delete(store: Store, ids: Sequence[str]) -> tuple[str, ...]:
             keys.update((id, key) for id, key in connection.execute(found))
         gone = tuple(id for id in dict.fromkeys(ids) if id in keys)
         if gone:
-            numbers = allocate(connection, len(gone))
-            stones = [{"seq": seq, "key": keys[id], "id": id} for id, seq in zip(gone, numbers, strict=True)]
-            connection.execute(sa.insert(tombstones), stones)
-            for page in pages(gone):
-                connection.execute(sa.delete(decisions).where(decisions.c.id.in_(page)))  # takes the vectors along
+            bury(connection, [(id, keys[id]) for id in gone])
     return gone
+
+
+def bury(connection: sa.Connection, gone: Sequence[tuple[str, int]]) -> None:
+    """Delete decisions, at least one, by id and key inside a `writing` transaction, with a tombstone for each."""
+    numbers = allocate(connection, len(gone))
+    stones = [{"seq": seq, "key": key, "id": id} for (id, key), seq in zip(gone, numbers, strict=True)]
+    connection.execute(sa.insert(tombstones), stones)
+    for page in pages(gone):
+        keys = [key for _, key in page]
+        connection.execute(sa.delete(decisions).where(decisions.c.key.in_(keys)))  # takes the vectors along
 
 
 def drop_vectors(store: Store, keep: str) -> int:

@@ -1,0 +1,435 @@
+"""`cstp copy`, `cstp backup` and `cstp restore`: what they say, beside a server, on a full disk, and killed."""
+
+import json
+import os
+import resource
+import signal
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+import numpy as np
+import psycopg
+import pytest
+
+import cstp as package
+from cognition_engines.models import Decision
+from cognition_engines.records.backup import opened_backup
+from cognition_engines.records.open import open_store
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.transactions import reading
+from cognition_engines.records.transfer import Contents, Source, contents
+from cognition_engines.records.values import Entry, Origin
+
+Cstp = Callable[..., Any]
+Start = Callable[..., Any]
+Wait = Callable[..., None]
+DATABASES = ("sqlite", "postgresql")
+KILLS = 4
+RECORDS = 2500
+FILE = Path("backup")
+
+
+class Quiet:
+    """Watches and says nothing."""
+
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None: ...
+
+
+def decision(number: int, text: str = "Some words about it. ") -> Entry:
+    origin = Origin("/notes/a.md", number, None, digest=text)
+    vectors = np.full((1, 384), number + 1, np.float32)
+    return Entry(Decision(f"d-{number}", f"Decision {number}", text * 20), origin, vectors)
+
+
+def fill(url: str, numbers: Sequence[int], text: str = "Some words about it. ") -> Records:
+    records = open_records(url)
+    for start in range(0, len(numbers), 500):
+        records.put([decision(number, text) for number in numbers[start : start + 500]], "m")
+    return records
+
+
+def held(url: str) -> Contents:
+    store = open_store(url)
+    try:
+        with reading(store) as connection:
+            return contents(Source(connection), Quiet())
+    finally:
+        store.reader.dispose()
+
+
+def held_by(file: Path) -> Contents:
+    """What a backup holds that was found whole."""
+    with opened_backup(file, Quiet()) as backup:
+        return backup.notes.contents
+
+
+@pytest.fixture
+def source_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/data/records.sqlite3"
+
+
+def one_line(done: Any) -> dict[str, Any]:
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count("\n") == 1
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_copy_moves_a_store_to_postgresql_and_says_what_to_set(
+    cstp: Cstp, source_url: str, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(source_url, range(30)).close()
+    found = one_line(cstp("copy", "--to", postgresql_url, "--json"))
+    wanted = held(source_url)
+    assert found["to"].startswith("postgresql+psycopg://")
+    assert {name: found[name] for name in ("decisions", "vectors", "digest")} == {
+        "decisions": 30,
+        "vectors": {"m": 30},
+        "digest": wanted.digest,
+    }
+    assert held(postgresql_url) == wanted
+
+    done = cstp("copy", "--to", "sqlite:///elsewhere/records.sqlite3")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("copied 30 decisions with 30 vectors to sqlite:///elsewhere/records.sqlite3")
+    assert "set store.url" in done.out
+
+    shown = json.loads(cstp("show", "d-3", "--json").out)
+    monkeypatch.setenv("CSTP_STORE__URL", postgresql_url)
+    assert json.loads(cstp("show", "d-3", "--json").out) == shown
+
+
+def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_url: str) -> None:
+    assert cstp("copy", "--to", "sqlite:///x.sqlite3").code == 2  # there is nothing to copy yet
+    assert not Path("x.sqlite3").exists()
+    fill(source_url, range(3)).close()
+    fill("sqlite:///full.sqlite3", [9]).close()
+    before = held("sqlite:///full.sqlite3")
+    for words, code, said in [
+        (["--to", "sqlite:///full.sqlite3"], 2, "holds 1 decisions already; name an empty database"),
+        (["--to", source_url], 2, "holds 3 decisions already"),
+        (["--to", "mysql://me:hunter2@host/x"], 2, "--to: mysql is neither sqlite nor postgresql"),
+        (["--to", "no url"], 2, "--to: not a database URL"),
+        (["--to", "postgresql://me:hunter2@127.0.0.1:1/x"], 1, "the database to copy to cannot be used"),
+        ([], 2, "--to"),
+    ]:
+        done = cstp("copy", *words)
+        assert (done.code, done.out) == (code, "")
+        assert said in done.err
+        assert "hunter2" not in done.err
+    assert held("sqlite:///full.sqlite3") == before
+
+
+def test_copy_does_not_show_a_password(cstp: Cstp, source_url: str, postgresql_url: str) -> None:
+    fill(source_url, range(3)).close()
+    url = postgresql_url.replace("://postgres:@", "://postgres:hunter2@")
+    assert "hunter2" in url
+    done = cstp("copy", "--to", url)
+    assert done.code == 0
+    assert "hunter2" not in done.out + done.err
+
+
+def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None:
+    fill(source_url, range(30)).close()
+    cstp("token", "create", "--agent", "me")
+    found = one_line(cstp("backup", FILE, "--json"))
+    wanted = held(source_url)
+    assert found == {
+        "file": str(FILE.absolute()),
+        "bytes": FILE.stat().st_size,
+        "createdAt": found["createdAt"],
+        "decisions": 30,
+        "vectors": {"m": 30},
+        "digest": wanted.digest,
+        "tokens": 1,
+    }
+    assert stat.S_IMODE(FILE.stat().st_mode) == 0o600
+    with opened_backup(FILE, Quiet()) as backup:
+        assert backup.notes.program == package.__version__
+
+    restored = one_line(cstp("--data-dir", "new", "restore", FILE, "--json"))
+    assert restored == {
+        **{name: found[name] for name in ("file", "createdAt", "decisions", "vectors", "digest", "tokens")},
+        **{"new": 30, "changed": 0, "unchanged": 0, "deleted": 0},
+    }
+    assert held("sqlite:///new/records.sqlite3") == wanted
+    assert Path("new/tokens.json").read_bytes() == Path("data/tokens.json").read_bytes()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in Path("new").iterdir()} == {0o600}
+
+
+def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
+    fill(source_url, range(30)).close()
+    done = cstp("backup", FILE)
+    assert done.out.startswith(f"wrote 30 decisions with 30 vectors and 0 tokens to {FILE} (")
+    fill(source_url, range(2, 40), "Changed. ").delete(["d-5"])
+    done = cstp("restore", FILE, "--replace")
+    assert done.out.endswith(": 30 decisions with 30 vectors; 1 new, 27 changed, 2 unchanged, 10 deleted; "
+                             "tokens left as they are\n")  # fmt: skip
+
+
+def test_tokens_are_put_back_only_where_there_are_none_or_when_told(cstp: Cstp, source_url: str) -> None:
+    fill(source_url, range(3)).close()
+    tokens = Path("data/tokens.json")
+    cstp("token", "create", "--agent", "old")
+    kept = tokens.read_bytes()
+    cstp("backup", FILE)
+    cstp("token", "revoke", json.loads(kept)["tokens"][0]["id"])
+    newer = tokens.read_bytes()
+    assert one_line(cstp("restore", FILE, "--replace", "--json"))["tokens"] is None
+    assert tokens.read_bytes() == newer
+    assert one_line(cstp("restore", FILE, "--replace", "--tokens", "--json"))["tokens"] == 1
+    assert tokens.read_bytes() == kept
+    tokens.unlink()
+    assert one_line(cstp("restore", FILE, "--replace", "--json"))["tokens"] == 1
+    assert tokens.read_bytes() == kept
+    assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
+
+
+def test_restore_refuses_a_store_with_records_and_says_what_would_be_lost(cstp: Cstp, source_url: str) -> None:
+    fill(source_url, range(10)).close()
+    cstp("backup", FILE)
+    fill(source_url, [3, 20, 21], "Changed. ").close()
+    before = held(source_url)
+    done = cstp("restore", FILE)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "cstp: the store holds 12 decisions; --replace makes it equal to the backup, and what is not in it is lost: "
+        "2 are not in the backup, 1 are otherwise there\n"
+    )
+    assert held(source_url) == before
+
+
+def test_what_is_no_backup_is_refused_before_a_store_is_made(cstp: Cstp) -> None:
+    Path("letter").write_text("dear all")
+    for file, code in (("letter", 2), ("nowhere", 2), (".", 2)):
+        done = cstp("restore", file)
+        assert (done.code, done.out) == (code, "")
+        assert file in done.err
+    assert not Path("data").exists()
+
+
+def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) -> None:
+    fill(source_url, range(30)).close()
+    cstp("backup", FILE)
+    os.truncate(FILE, FILE.stat().st_size // 2)
+    done = cstp("--data-dir", "new", "restore", FILE)
+    assert (done.code, done.out) == (1, "")
+    assert f"{FILE.absolute()} is damaged" in done.err
+    assert not Path("new").exists()
+
+
+def test_a_running_server_follows_a_restore(
+    cstp: Cstp, source_url: str, serving: Callable[..., Any], wait_until: Wait
+) -> None:
+    fill(source_url, range(300)).close()
+    assert cstp("backup", FILE).code == 0
+    fill(source_url, [1, 500], "Quokkas vote. ").delete(["d-7"])
+    token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
+    _, url = serving()
+
+    def found(query: str) -> set[str]:
+        params = {"query": query, "mode": "keyword", "limit": 50}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": params}
+        answer = httpx.post(f"{url}/cstp", headers={"Authorization": f"Bearer {token}"}, json=request).json()
+        return {one["id"] for one in answer["result"]["decisions"]}
+
+    assert found("quokkas") == {"d-1", "d-500"}
+    assert "d-7" not in found("Decision 7")
+    assert cstp("restore", FILE, "--replace").code == 0
+    wait_until(lambda: "d-7" in found("Decision 7"), 10)
+    assert found("quokkas") == set()
+    assert held(source_url) == held_by(FILE)
+
+
+def test_a_backup_beside_an_ingest_holds_whole_transactions(
+    cstp: Cstp, program: Start, tmp_path: Path, wait_until: Wait
+) -> None:
+    lines = [json.dumps({"id": f"r-{number}", "title": f"Title {number}"}) for number in range(4000)]
+    for part in range(0, 4000, 16):  # files of as many records as a transaction of the ingest has
+        Path("docs").mkdir(exist_ok=True)
+        Path(f"docs/{part:05}.jsonl").write_text("\n".join(lines[part : part + 16]) + "\n")
+    records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
+    running = program("ingest", "docs", CSTP_EMBEDDING__MODEL="none")
+    counts = []
+    wait_until(lambda: records.count() > 0)
+    while running.process.poll() is None:
+        assert cstp("backup", FILE, "--force").code == 0
+        counts.append(held_by(FILE).decisions)
+    assert running.finish().code == 0
+    assert len(counts) >= 2
+    assert all(count % 16 == 0 for count in counts)
+    assert counts == sorted(counts)
+    records.close()
+
+
+def limited(started: Any, size: int) -> Any:
+    """A program that may write no file beyond `size` bytes."""
+    resource.prlimit(started.process.pid, resource.RLIMIT_FSIZE, (size, size))
+    return started.finish()
+
+
+def test_a_backup_on_a_full_disk_is_told_and_leaves_nothing(program: Start, source_url: str) -> None:
+    fill(source_url, range(RECORDS)).close()
+    folder = set(Path().iterdir())
+    done = limited(program("backup", FILE), 300_000)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"cstp: {FILE.absolute()}: cannot be written (")
+    assert "make room" in done.err
+    assert done.err.count("\n") == 1
+    assert set(Path().iterdir()) == folder
+    Path("older").mkdir()
+    assert program("backup", "older/b").finish().code == 0
+    before = Path("older/b").read_bytes()
+    assert limited(program("backup", "older/b", "--force"), 300_000).code == 1
+    assert Path("older/b").read_bytes() == before
+    assert [path.name for path in Path("older").iterdir()] == ["b"]
+
+
+def test_a_restore_on_a_full_disk_changes_nothing_and_works_when_there_is_room(
+    cstp: Cstp, program: Start, source_url: str
+) -> None:
+    fill(source_url, range(RECORDS)).close()
+    cstp("backup", FILE)
+    records = fill(source_url, range(100), "Changed. ")
+    records.delete([f"d-{number}" for number in range(200, RECORDS)])
+    before = held(source_url)
+    done = limited(program("restore", FILE, "--replace"), 1_000_000)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("cstp: records: ")
+    assert held(source_url) == before
+    records.close()
+    assert cstp("restore", FILE, "--replace").code == 0
+    assert held(source_url) == held_by(FILE)
+
+
+class Target:
+    """A database that a killed command was writing into, and how far it has come."""
+
+    def __init__(self, kind: str, url: str) -> None:
+        self.kind = kind
+        self.url = url
+
+    def written(self) -> int:
+        """Bytes that a transaction has written, committed or not."""
+        if self.kind == "sqlite":
+            wal = Path(f"{self.url.removeprefix('sqlite:///')}-wal")
+            return wal.stat().st_size if wal.exists() else 0
+        with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
+            row = connection.execute("SELECT pg_table_size('vectors')").fetchone()
+            assert row is not None
+            return int(row[0])
+
+
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path}/data/records.sqlite3"
+    else:
+        url = request.getfixturevalue("postgresql_url")
+    return Target(request.param, url)
+
+
+def kill_when(running: Any, reached: Callable[[], bool], wait_until: Wait) -> bool:
+    """SIGKILL as soon as `reached`; whether the program was still there."""
+    wait_until(lambda: reached() or running.process.poll() is not None, 60)
+    running.process.send_signal(signal.SIGKILL)
+    return running.finish().code == -signal.SIGKILL
+
+
+def limits(database: Target, size: int) -> Iterator[int]:
+    """How many bytes may be written before each kill, from the first one to about all."""
+    random = Random(database.kind)
+    for share in (0, *(random.random() for _ in range(KILLS - 1))):
+        yield database.written() + max(1, int(share * size / 2))
+
+
+def partial_bytes() -> int:
+    try:
+        return sum(path.stat().st_size for path in Path().glob(f"{FILE}.partial-*"))
+    except FileNotFoundError:  # it has just got its name
+        return 0
+
+
+def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
+    database: Target, program: Start, wait_until: Wait
+) -> None:
+    fill(database.url, range(RECORDS)).close()
+    wanted = held(database.url)
+    environment = {"CSTP_STORE__URL": database.url}
+    assert program("backup", FILE, **environment).finish().code == 0
+    size = FILE.stat().st_size
+    FILE.unlink()
+    random = Random(database.kind)
+    killed = 0
+    leftovers = False
+    for share in (0, 1, *(random.random() for _ in range(KILLS - 2))):
+        running = program("backup", FILE, **environment)
+        limit = max(1, int(share * size))
+        killed += kill_when(running, lambda limit=limit: partial_bytes() >= limit, wait_until)
+        leftovers |= bool(list(Path().glob(f"{FILE}.partial-*")))
+        if FILE.exists():
+            assert held_by(FILE) == wanted
+            FILE.unlink()
+    assert killed >= KILLS // 2
+    assert leftovers, "some kill must come in the middle"
+    assert program("backup", FILE, **environment).finish().code == 0
+    assert held_by(FILE) == wanted
+    assert {path.name for path in Path().iterdir()} <= {FILE.name, "data"}
+    assert held(database.url) == wanted
+
+
+def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
+    database: Target, program: Start, wait_until: Wait
+) -> None:
+    fill(database.url, range(RECORDS)).close()
+    new = held(database.url)
+    environment = {"CSTP_STORE__URL": database.url}
+    assert program("backup", "new", **environment).finish().code == 0
+    records = fill(database.url, range(RECORDS // 2, RECORDS + 500), "Other. ")
+    records.delete([f"d-{number}" for number in range(RECORDS // 3)])
+    records.close()
+    old = held(database.url)
+    assert program("backup", "old", **environment).finish().code == 0
+
+    def restore(file: str) -> Any:
+        return program("restore", file, "--replace", **environment)
+
+    killed = 0
+    for limit in limits(database, Path("new").stat().st_size):
+        killed += kill_when(restore("new"), lambda limit=limit: database.written() >= limit, wait_until)
+        found = held(database.url)
+        assert found in (old, new)
+        if found == new:
+            assert restore("old").finish().code == 0
+    assert killed >= KILLS // 2
+    assert restore("new").finish().code == 0
+    assert held(database.url) == new
+
+
+def test_a_copy_killed_at_any_moment_leaves_an_empty_target_or_a_complete_one(
+    database: Target, program: Start, wait_until: Wait, tmp_path: Path
+) -> None:
+    source = tmp_path / "from" / "records.sqlite3"
+    fill(f"sqlite:///{source}", range(RECORDS)).close()
+    wanted = held(f"sqlite:///{source}")
+    open_records(database.url).close()
+    empty = held(database.url)
+    killed = 0
+    for limit in limits(database, source.stat().st_size):
+        running = program("--data-dir", "from", "copy", "--to", database.url)
+        killed += kill_when(running, lambda limit=limit: database.written() >= limit, wait_until)
+        found = held(database.url)
+        assert found in (empty, wanted)
+        if found == wanted:
+            records = open_records(database.url)
+            records.delete([f"d-{number}" for number in range(RECORDS)])
+            records.close()
+    assert killed >= KILLS // 2
+    assert program("--data-dir", "from", "copy", "--to", database.url).finish().code == 0
+    assert held(database.url) == wanted

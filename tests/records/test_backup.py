@@ -1,0 +1,303 @@
+"""Backup files: what they are, where they may be written, and what is refused as damaged or as somebody else's."""
+
+import fcntl
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import BackupFailed, ConfigurationError
+from cognition_engines.records.backup import opened_backup
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.transfer import Watcher
+from cognition_engines.records.values import Entry, FloatArray
+
+Make = Callable[..., Entry]
+Floats = Callable[[int, float], FloatArray]
+Rows = Callable[[str], dict[str, Any]]
+OLDER = sorted((Path(__file__).parent / "backups").glob("*.sql"))
+
+# Puts batches of three for ever and deletes each third batch again, each in one transaction.
+ENDLESS_WRITER = """
+import sys
+from itertools import count
+import numpy as np
+from cognition_engines.models import Decision
+from cognition_engines.records.store import open_records
+from cognition_engines.records.values import Entry, Origin
+
+records = open_records(sys.argv[1])
+for batch in count():
+    ids = [f"{batch}-{number}" for number in range(3)]
+    decisions = [Decision(id, id, id * 300) for id in ids]
+    records.put([Entry(one, Origin("/s", 0, None, one.id), np.ones((2, 3), "f4")) for one in decisions], "m")
+    if batch % 3 == 2:
+        records.delete([f"{batch - 1}-{number}" for number in range(3)])
+    print(batch, flush=True)
+"""
+
+
+@pytest.fixture
+def filled(records: Records, entry: Make, floats: Floats) -> Records:
+    records.put([entry(f"d-{number}", f"text {number}", windows=1, first=number) for number in range(20)], "m")
+    records.put([entry("bare", "naïve")], None)
+    records.put_vectors([(1, floats(2, 9.0))], "other")
+    return records
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    return folder / "nightly"
+
+
+def back_up(records: Records, file: Path, watcher: Watcher, *, replace: bool = False) -> None:
+    records.back_up(file, "1.2.3", {"tokens": "kept"}, replace=replace, watcher=watcher)
+
+
+def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is(filled: Records, file: Path, quiet: Watcher) -> None:
+    back_up(filled, file, quiet)
+    assert list(file.parent.iterdir()) == [file]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with opened_backup(file, quiet) as backup:
+        assert list(file.parent.iterdir()) == [file], "reading it makes nothing beside it"
+        notes = backup.notes
+    assert (notes.program, notes.store_id, dict(notes.attached)) == ("1.2.3", filled.store_id, {"tokens": "kept"})
+    assert (notes.contents.decisions, dict(notes.contents.windows)) == (21, {"m": 20, "other": 2})
+    assert file.read_bytes()[18:20] == b"\x01\x01", "not in WAL mode, which would want a second file"
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_what_is_restored_is_what_was_backed_up(
+    filled: Records, url: str, file: Path, tmp_path: Path, rows: Rows, quiet: Watcher
+) -> None:
+    back_up(filled, file, quiet)
+    fresh = f"sqlite:///{tmp_path}/fresh/records.sqlite3"
+    records = open_records(fresh)
+    with opened_backup(file, quiet) as backup:
+        done = records.restore(backup, replace=False, watcher=quiet)
+    assert (done.new, done.changed, done.unchanged, done.deleted) == (21, 0, 0, 0)
+    assert rows(fresh) == rows(url)
+    records.close()
+
+
+def test_an_empty_store_can_be_backed_up_and_restored(records: Records, file: Path, quiet: Watcher) -> None:
+    back_up(records, file, quiet)
+    with opened_backup(file, quiet) as backup:
+        assert records.restore(backup, replace=False, watcher=quiet).contents.decisions == 0
+
+
+def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: str, file: Path, quiet: Watcher) -> None:
+    records = open_records(url)
+    writer = subprocess.Popen([sys.executable, "-c", ENDLESS_WRITER, url], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    seen = set()
+    try:
+        for _ in range(12):
+            for _ in range(3):
+                told = int(writer.stdout.readline())
+            back_up(records, file, quiet, replace=True)
+            with opened_backup(file, quiet) as backup, backup.store.reader.begin() as connection:
+                ids = connection.exec_driver_sql("SELECT id FROM decisions").scalars().all()
+                assert connection.exec_driver_sql("SELECT count(*) FROM vectors").scalar_one() == 2 * len(ids)
+            batches = sorted({int(id.partition("-")[0]) for id in ids})
+            assert len(ids) == 3 * len(batches)
+            last = batches[-1]
+            assert last >= told
+            # the last batch may be there without the deletion that follows it
+            undeleted = {last - 1} if last % 3 == 2 else set()
+            gone = {batch for batch in range(last) if batch % 3 == 1 and batch < last}
+            assert set(range(last + 1)) - set(batches) in (gone, gone - undeleted)
+            seen.add(last)
+    finally:
+        writer.kill()
+        writer.communicate()
+        records.close()
+    assert len(seen) > 3
+
+
+def test_an_existing_file_is_kept_unless_told_otherwise(filled: Records, file: Path, quiet: Watcher) -> None:
+    back_up(filled, file, quiet)
+    before = file.read_bytes()
+    filled.delete(["d-1"])
+    with pytest.raises(ConfigurationError, match=r"nightly exists already; .* --force"):
+        back_up(filled, file, quiet)
+    assert file.read_bytes() == before
+    back_up(filled, file, quiet, replace=True)
+    with opened_backup(file, quiet) as backup:
+        assert backup.notes.contents.decisions == 20
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_file_that_appears_meanwhile_is_kept(filled: Records, file: Path) -> None:
+    class Appearing:
+        def start(self, step: str, records: int) -> None:
+            file.write_text("mine")
+
+        def advance(self, records: int) -> None: ...
+
+    with pytest.raises(ConfigurationError, match="exists already"):
+        back_up(filled, file, Appearing())
+    assert file.read_text() == "mine"
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("kind", ["text", "empty", "store", "folder", "dangling link"])
+def test_only_a_backup_is_ever_replaced(filled: Records, file: Path, quiet: Watcher, kind: str) -> None:
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "dangling link":
+        file.symlink_to("nowhere")
+    elif kind == "store":
+        open_records(f"sqlite:///{file}").close()
+    else:
+        file.write_text("letter to my mother" * (kind == "text"))
+    with pytest.raises(ConfigurationError, match="nightly is no backup, so it is not replaced"):
+        back_up(filled, file, quiet, replace=True)
+    assert os.path.lexists(file)
+    assert not list(file.parent.glob("*.partial-*"))
+
+
+def test_a_folder_that_is_not_there_is_told_and_not_made(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
+    with pytest.raises(ConfigurationError, match=r"nowhere is no folder"):
+        back_up(filled, tmp_path / "nowhere" / "file", quiet)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_what_killed_runs_left_is_removed_and_what_others_are_writing_is_not(
+    filled: Records, file: Path, quiet: Watcher
+) -> None:
+    left, written, unrelated = (file.with_name(f"{name}.partial-0a1b") for name in ("nightly", "nightly", "weekly"))
+    written = file.with_name("nightly.partial-ffff")
+    for path in (left, written, unrelated):
+        path.write_text("half")
+    with written.open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        back_up(filled, file, quiet)
+    assert {path.name for path in file.parent.iterdir()} == {file.name, written.name, unrelated.name}
+
+
+def test_a_failing_backup_leaves_nothing(filled: Records, file: Path) -> None:
+    class Failing:
+        def start(self, step: str, records: int) -> None:
+            if step == "verifying":
+                raise RuntimeError
+
+        def advance(self, records: int) -> None: ...
+
+    with pytest.raises(RuntimeError):
+        back_up(filled, file, Failing())
+    assert list(file.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"SQLite format 3\0", os.urandom(100_000)], ids=len)
+def test_a_file_that_is_something_else_is_refused(file: Path, content: bytes, quiet: Watcher) -> None:
+    file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match="is no backup of this program"), opened_backup(file, quiet):
+        pytest.fail("opened")
+
+
+def test_the_store_itself_is_no_backup(sqlite_url: str, quiet: Watcher) -> None:
+    open_records(sqlite_url).close()
+    with (
+        pytest.raises(ConfigurationError, match="is no backup"),
+        opened_backup(Path(sqlite_url.removeprefix("sqlite:///")), quiet),
+    ):
+        pytest.fail("opened")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_backup_is_refused_or_whole(
+    sqlite_url: str, seed: int, file: Path, entry: Make, quiet: Watcher
+) -> None:
+    records = open_records(sqlite_url)
+    records.put([entry(f"d-{number}", f"text {number}" * 20, windows=2, first=number) for number in range(100)], "m")
+    back_up(records, file, quiet)
+    records.close()
+    with opened_backup(file, quiet) as backup:
+        before = backup.notes
+    random = Random(seed)
+    content = bytearray(file.read_bytes())
+    if seed % 4 == 0:
+        del content[random.randrange(100, len(content)) :]
+    else:
+        at = random.randrange(100, len(content))
+        for place in range(at, min(len(content), at + random.choice((1, 16, 5000)))):
+            content[place] ^= random.randrange(1, 256)
+    file.write_bytes(content)
+    with suppress(BackupFailed, ConfigurationError), opened_backup(file, quiet) as backup:
+        assert backup.notes == before  # what was hit holds nothing
+        return
+    with pytest.raises((BackupFailed, ConfigurationError), match=rf"{file} (is damaged|was written by a newer)"):
+        opened_backup(file, quiet).__enter__()
+
+
+@contextmanager
+def edited(file: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(file, isolation_level=None)
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE decisions SET title = 'other' WHERE id = 'd-3'",
+        "DELETE FROM decisions WHERE id = 'd-3'",
+        "UPDATE vectors SET model = 'x' WHERE key = 3",
+        "DELETE FROM backup WHERE name = 'contents'",
+        "UPDATE backup SET value = '{' WHERE name = 'contents'",
+        "UPDATE backup SET value = replace(value, 'kept', 'lost') WHERE name = 'attached'",
+        "UPDATE decisions SET text = x'ff' WHERE id = 'd-3'",
+        "DROP TABLE vectors",
+        "DROP TABLE backup",
+    ],
+)
+def test_a_backup_that_was_edited_is_refused(filled: Records, file: Path, edit: str, quiet: Watcher) -> None:
+    back_up(filled, file, quiet)
+    with edited(file) as connection:
+        connection.execute(edit)
+    with pytest.raises(BackupFailed, match="nightly is damaged"), opened_backup(file, quiet):
+        pytest.fail("opened")
+
+
+@pytest.mark.parametrize("edit", ["PRAGMA user_version = 2", "UPDATE alembic_version SET version_num = '9999'"])
+def test_a_backup_of_a_newer_program_is_refused_as_such(filled: Records, file: Path, edit: str, quiet: Watcher) -> None:
+    back_up(filled, file, quiet)
+    with edited(file) as connection:
+        connection.execute(edit)
+    with pytest.raises(ConfigurationError, match=r"newer version .*: upgrade the program"), opened_backup(file, quiet):
+        pytest.fail("opened")
+
+
+@pytest.mark.parametrize("dump", OLDER, ids=[path.stem for path in OLDER])
+def test_backups_of_every_version_can_be_restored(dump: Path, url: str, tmp_path: Path, quiet: Watcher) -> None:
+    file = tmp_path / "old"
+    with edited(file) as connection:
+        connection.executescript(dump.read_text(encoding="utf-8"))
+    before = file.read_bytes()
+    records = open_records(url)
+    with opened_backup(file, quiet) as backup:
+        done = records.restore(backup, replace=False, watcher=quiet)
+        assert done.contents.decisions == backup.notes.contents.decisions == done.new == 3
+    found = records.by_ids(["d-1", "d-2", "d-3"])
+    assert found["d-1"].decision.tags == ("storage", "sql")
+    assert found["d-2"].decision.text == "Zweiter — with\ntwo lines"
+    assert found["d-3"].origin.ordinal == 2
+    assert records.models() == {"minilm": 2}
+    assert file.read_bytes() == before
+    records.close()
+
+
+def test_there_is_a_backup_of_every_schema() -> None:
+    migrations = Path(sys.modules[Records.__module__].__file__ or "").parent / "migrations" / "versions"
+    assert {path.stem for path in OLDER} == {path.name[:4] for path in migrations.glob("[0-9]*.py")}

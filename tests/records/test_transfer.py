@@ -1,0 +1,334 @@
+"""Copying a store and making one equal to another: every row, one snapshot, one transaction, ordinary changes."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.models import Decision, Reason, Sensitivity
+from cognition_engines.records.backup import opened_backup
+from cognition_engines.records.open import open_store
+from cognition_engines.records.schema import metadata
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.transactions import reading
+from cognition_engines.records.transfer import OWN, PAGE, Source, Watcher, contents
+from cognition_engines.records.values import Entry, FloatArray, Origin, Removal, Upsert
+
+Make = Callable[..., Entry]
+Floats = Callable[[int, float], FloatArray]
+Rows = Callable[[str], dict[str, Any]]
+MANY = PAGE * 2 + 3
+CARRIED = {"decisions", "vectors"}
+LEFT_OUT = {"meta", "counter", "tombstones"}  # each store's own
+
+
+@dataclass
+class Doing:
+    """A watcher that does something when so many records were seen."""
+
+    after: int
+    act: Callable[[], object]
+    seen: int = 0
+
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None:
+        before, self.seen = self.seen, self.seen + records
+        if before < self.after <= self.seen:
+            self.act()
+
+
+FULL = Decision(
+    id="ü-full",
+    title="A “title” with 漢字 and 🦆",
+    text="One\nTwo \\ 'three' \"four\"\t" * 50,
+    category="storage",
+    confidence=0.1 + 0.2,
+    stakes="high",
+    status="accepted",
+    status_text="Accepted on Monday",
+    outcome="success",
+    date=datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC),
+    reasons=(Reason("pattern"), Reason("analysis", "mesuré")),
+    tags=("a", "b"),
+    supersedes=("1",),
+    superseded_by=("x", "y"),
+    project="alpha",
+    sensitivity=Sensitivity.HIGHLY_SENSITIVE,
+)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A second place, on each kind of database; not the first one's PostgreSQL database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/other/records.sqlite3"
+    value: str = request.getfixturevalue("other_postgresql_url")
+    return value
+
+
+@pytest.fixture
+def other(other_url: str) -> Iterator[Records]:
+    store = open_records(other_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def filled(records: Records, entry: Make, floats: Floats) -> Records:
+    """More than two pages, written and changed in another order than that of the keys, with vectors of two models."""
+    records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5))], "first")
+    records.put([entry(f"d-{number}", f"text {number}", windows=1, first=number) for number in range(MANY)], "first")
+    records.put([entry("bare", "")], None)
+    records.put_vectors([(1, floats(2, 9.0)), (6, floats(1, -1.5))], "Second")
+    records.put([entry("d-3", "changed", windows=2)], "first")
+    records.delete(["d-7"])
+    return records
+
+
+def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
+    filled: Records, url: str, other: Records, other_url: str, rows: Rows, quiet: Watcher
+) -> None:
+    done = filled.copy_to(other, quiet)
+    assert rows(other_url) == rows(url)
+    assert len(rows(url)) == done.decisions == MANY + 1
+    assert dict(done.windows) == {"Second": 3, "first": 3 + MANY}
+    assert other.get("ü-full", None).decision == FULL  # type: ignore[union-attr]
+    # in the order in which the source changed, under keys and numbers of its own
+    before = [change.stored.decision.id for change in filled.changes(0, 10_000, None) if isinstance(change, Upsert)]
+    after = other.changes(0, 10_000, None)
+    assert [change.stored.decision.id for change in after if isinstance(change, Upsert)] == before
+    assert [(change.seq, change.stored.key) for change in after if isinstance(change, Upsert)] == [
+        (number, number) for number in range(1, MANY + 2)
+    ]
+    assert other.store_id != filled.store_id
+
+
+def test_a_copy_is_of_one_moment_whatever_is_written_meanwhile(
+    filled: Records, url: str, other: Records, other_url: str, rows: Rows, entry: Make
+) -> None:
+    before = rows(url)
+
+    def write() -> None:
+        filled.delete([f"d-{MANY - 1}"])
+        filled.put([entry("late")], None)
+        filled.put([entry("d-2", "late", windows=1)], "first")
+
+    filled.copy_to(other, Doing(PAGE, write))
+    assert rows(other_url) == before != rows(url)
+
+
+def test_what_copies_a_store_that_was_emptied_numbers_on(
+    filled: Records, other: Records, entry: Make, quiet: Watcher
+) -> None:
+    other.put([entry("a"), entry("b")], None)
+    other.delete(["a", "b"])
+    filled.copy_to(other, quiet)
+    changes = other.changes(4, 10_000, None)
+    assert [change.seq for change in changes] == list(range(5, 5 + MANY + 1))
+    assert all(isinstance(change, Upsert) and change.stored.key == change.seq for change in changes)
+
+
+def test_a_target_that_holds_something_is_refused_and_left_alone(
+    filled: Records, other: Records, other_url: str, rows: Rows, entry: Make, quiet: Watcher
+) -> None:
+    other.put([entry("mine")], None)
+    before = rows(other_url)
+    with pytest.raises(ConfigurationError, match=r"the target holds 1 decisions already; name an empty database"):
+        filled.copy_to(other, quiet)
+    assert rows(other_url) == before
+    assert other.last_seq() == 1
+
+
+def test_a_copy_that_fails_leaves_the_target_empty(filled: Records, other: Records) -> None:
+    def fail() -> None:
+        raise RuntimeError
+
+    for at in (PAGE, MANY, MANY + PAGE):  # the last one is while it is read back
+        with pytest.raises(RuntimeError):
+            filled.copy_to(other, Doing(at, fail))
+        assert (other.count(), other.models(), other.last_seq()) == (0, {}, 0)
+
+
+def test_a_target_that_stores_something_else_than_it_was_given_is_found_out(
+    filled: Records, tmp_path: Path, quiet: Watcher
+) -> None:
+    target = open_records(f"sqlite:///{tmp_path}/altering.sqlite3")
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/altering.sqlite3")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE TRIGGER alters AFTER INSERT ON decisions WHEN new.id = 'd-9' "
+            "BEGIN UPDATE decisions SET tags = '[\"x\"]' WHERE id = 'd-9'; END"
+        )
+    engine.dispose()
+    with pytest.raises(ComponentFailed, match="target: what was written reads back otherwise") as caught:
+        filled.copy_to(target, quiet)
+    assert caught.value.component == "target"
+    assert target.count() == 0
+    target.close()
+
+
+def test_a_target_that_fails_is_named_as_such(filled: Records, other: Records, other_url: str, quiet: Watcher) -> None:
+    engine = sa.create_engine(other_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP TABLE vectors"))
+    engine.dispose()
+    with pytest.raises(ComponentFailed, match=r"^target: (OperationalError|ProgrammingError)$"):
+        filled.copy_to(other, quiet)
+
+
+def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path, entry: Make, quiet: Watcher) -> None:
+    peaks = []
+    for count in (PAGE * 2, PAGE * 6):
+        source, target = (open_records(f"sqlite:///{tmp_path}/{count}-{name}.sqlite3") for name in "ab")
+        for start in range(0, count, PAGE):
+            batch = [entry(f"d-{start + number}", "text " * 200) for number in range(PAGE)]
+            vectors = np.ones((4, 384), np.float32)
+            source.put([Entry(one.decision, one.origin, vectors) for one in batch], "m")
+        tracemalloc.start()
+        source.copy_to(target, quiet)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        source.close()
+        target.close()
+    assert peaks[1] < peaks[0] * 1.3
+
+
+def digest(url: str, watcher: Watcher) -> str:
+    store = open_store(url)
+    with reading(store) as connection:
+        found = contents(Source(connection), watcher)
+    store.reader.dispose()
+    return found.digest
+
+
+ALTERED = {
+    **dict.fromkeys(("title", "text", "category", "stakes", "status", "status_text", "outcome"), "'other'"),
+    **dict.fromkeys(("project", "source", "ingested_as", "digest", "id"), "'other'"),
+    **dict.fromkeys(("reasons", "tags", "supersedes", "superseded_by"), "'[]'"),
+    **{name: f"{name} + 1" for name in ("date", "ordinal", "updated_at")},
+    "confidence": "confidence + 1e-9",
+    "sensitivity": "0",
+}
+
+
+@pytest.mark.parametrize("column", sorted({column.name for column in metadata.tables["decisions"].c} - OWN))
+def test_the_digest_covers_every_column(sqlite_url: str, column: str, floats: Floats, quiet: Watcher) -> None:
+    records = open_records(sqlite_url)
+    records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5))], "first")
+    before = digest(sqlite_url, quiet)
+    engine = sa.create_engine(sqlite_url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f'UPDATE decisions SET "{column}" = {ALTERED[column]}')
+    engine.dispose()
+    assert digest(sqlite_url, quiet) != before
+    records.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE vectors SET vector = x'0000000000000000000000ff' WHERE \"window\" = 1",
+        "UPDATE vectors SET model = 'other' WHERE \"window\" = 1",
+        'UPDATE vectors SET "window" = 9 WHERE "window" = 1',
+        'DELETE FROM vectors WHERE "window" = 2',
+    ],
+)
+def test_the_digest_covers_every_vector(sqlite_url: str, statement: str, floats: Floats, quiet: Watcher) -> None:
+    records = open_records(sqlite_url)
+    records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5))], "first")
+    before = digest(sqlite_url, quiet)
+    engine = sa.create_engine(sqlite_url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+    engine.dispose()
+    assert digest(sqlite_url, quiet) != before
+    records.close()
+
+
+def test_every_table_is_carried_or_left_out_on_purpose() -> None:
+    assert set(metadata.tables) == CARRIED | LEFT_OUT
+
+
+def test_restoring_tells_followers_what_differs_and_nothing_else(
+    filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, floats: Floats, quiet: Watcher
+) -> None:
+    file = tmp_path / "backup"
+    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    wanted = rows(url)
+    key = filled.get("d-3", None).key  # type: ignore[union-attr]
+    filled.put([entry("d-3", "edited", windows=1)], "first")
+    filled.put([entry("new", "not in the backup")], None)
+    filled.delete(["d-4", "d-5"])
+    filled.put_vectors([(filled.get("d-6", None).key, floats(1, 4.0))], "third")  # type: ignore[union-attr]
+    seq = filled.last_seq()
+
+    with opened_backup(file, quiet) as backup:
+        done = filled.restore(backup, replace=True, watcher=quiet)
+    assert rows(url) == wanted
+    assert (done.new, done.changed, done.unchanged, done.deleted) == (2, 2, MANY - 3, 1)
+    changes = filled.changes(seq, 10_000, "first")
+    told = {change.id if isinstance(change, Removal) else change.stored.decision.id for change in changes}
+    assert told == {"d-3", "d-4", "d-5", "d-6", "new"}
+    assert [change.seq for change in changes] == list(range(seq + 1, seq + 6))
+    assert filled.get("d-3", None).key == key  # type: ignore[union-attr]
+    new = [change for change in changes if isinstance(change, Upsert) and change.stored.decision.id in ("d-4", "d-5")]
+    assert all(change.stored.key == change.seq for change in new)
+
+    with opened_backup(file, quiet) as backup:
+        again = filled.restore(backup, replace=True, watcher=quiet)
+    assert (again.new, again.changed, again.deleted) == (0, 0, 0)
+    assert filled.last_seq() == seq + 5
+
+
+def test_a_restore_that_fails_leaves_what_was_there(
+    filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
+) -> None:
+    file = tmp_path / "backup"
+    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    filled.delete([f"d-{number}" for number in range(0, MANY, 2)])
+    filled.put([entry("new")], None)
+    before, seq = rows(url), filled.last_seq()
+
+    def fail() -> None:
+        raise RuntimeError
+
+    for at in (PAGE, MANY, MANY + PAGE):
+        with opened_backup(file, quiet) as backup, pytest.raises(RuntimeError):
+            filled.restore(backup, replace=True, watcher=Doing(at, fail))
+        assert rows(url) == before
+        assert filled.last_seq() == seq
+
+
+def test_restoring_over_records_needs_to_be_told_and_says_what_would_be_lost(
+    filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
+) -> None:
+    file = tmp_path / "backup"
+    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    filled.put([entry("x"), entry("y"), entry("d-3", "edited")], None)
+    before = rows(url)
+    with (
+        opened_backup(file, quiet) as backup,
+        pytest.raises(ConfigurationError, match=rf"holds {MANY + 3} .*: 2 are not in the backup, 1 are otherwise"),
+    ):
+        filled.restore(backup, replace=False, watcher=quiet)
+    assert rows(url) == before
+
+
+def test_a_store_that_appears_while_the_backup_is_read_is_not_overwritten(
+    filled: Records, other: Records, other_url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
+) -> None:
+    file = tmp_path / "backup"
+    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    with opened_backup(file, quiet) as backup:
+        other.put([entry("mine")], None)
+        with pytest.raises(ConfigurationError, match="--replace"):
+            other.restore(backup, replace=False, watcher=quiet)
+    assert list(rows(other_url)) == ["mine"]
