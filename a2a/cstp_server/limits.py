@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from time import time
+from time import monotonic, time
 from typing import Any, Final
 
 import structlog
@@ -21,7 +21,7 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
 from redis.asyncio import BlockingConnectionPool
 
-from cognition_engines.errors import ConfigurationError
+from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.contract import Method
 from cstp.errors import RateLimited
 from cstp_server.settings import LimitSettings
@@ -29,6 +29,7 @@ from cstp_server.windows import MovingWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
 PROBE_SECONDS: Final = 2.0
+CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
 _PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
 _log = structlog.get_logger("cstp.limits")
 
@@ -193,9 +194,7 @@ class Limiter:
     async def close(self) -> None:
         if self._probe is not None:
             self._probe.cancel()
-        if isinstance(self._redis, RedisStorage) and isinstance(self._redis.bridge, RedispyBridge):
-            # the pool is ours, so the client would leave its connections open
-            await self._redis.bridge.get_connection().aclose(close_connection_pool=True)  # type: ignore[attr-defined]
+        await _close(self._redis)
 
     async def _hit(self, window: Window, agent: str, cost: int) -> bool:
         if not self._local.take(agent, window.limit, window.seconds, cost):
@@ -245,3 +244,32 @@ class Limiter:
         self._seen.clear()
         self._probe = None
         _log.info("limits_shared", reason="Redis answers again")
+
+
+def try_redis(settings: LimitSettings) -> float:
+    """The seconds that one hit takes on the configured Redis, once connected. Raises ComponentFailed."""
+    storage = redis_storage(settings)
+    assert storage is not None
+    return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))
+
+
+async def _timed_hit(storage: RedisStorage, seconds: float) -> float:
+    limiter = MovingWindowRateLimiter(storage)
+    try:
+        async with asyncio.timeout(seconds + CONNECT_SECONDS):
+            await limiter.hit(_PROBE)
+        start = monotonic()
+        async with asyncio.timeout(seconds):
+            await limiter.hit(_PROBE)
+        return monotonic() - start
+    except (StorageError, TimeoutError) as error:
+        cause = type(error.__cause__ or error).__name__
+        raise ComponentFailed("limits", f"limits.redis_url does not count ({cause})") from error
+    finally:
+        await _close(storage)
+
+
+async def _close(storage: Storage | None) -> None:
+    if isinstance(storage, RedisStorage) and isinstance(storage.bridge, RedispyBridge):
+        # the pool is ours, so the client would leave its connections open
+        await storage.bridge.get_connection().aclose(close_connection_pool=True)  # type: ignore[attr-defined]

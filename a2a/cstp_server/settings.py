@@ -164,6 +164,12 @@ class Settings(Section):
     def indexes_path(self) -> Path:
         return self.data_dir / "indexes"
 
+    @property
+    def base_url(self) -> str:
+        """Where a server with these settings can be reached from this machine."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.server.host, self.server.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server.port}"
+
 
 Layer = Mapping[str, Any]
 
@@ -180,6 +186,12 @@ def shipped_file() -> Path:
     """The settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
     packaged = Path(str(files("cstp_server"))) / "config" / "server.yaml"
     return packaged if packaged.is_file() else Path(__file__).parents[2] / "config" / "server.yaml"
+
+
+def settings_file(config: Path | None) -> Path:
+    """The settings file in force: the one given, the working folder's, or the one that ships with the server."""
+    local = Path("config/server.yaml")
+    return config or (local if local.is_file() else shipped_file())
 
 
 def _read_file(path: Path) -> Layer:
@@ -255,8 +267,7 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
 
     Raises ConfigurationError naming each wrong setting and the place it came from.
     """
-    local = Path("config/server.yaml")
-    path = config or (local if local.is_file() else shipped_file())
+    path = settings_file(config)
     if config is not None and not config.is_file():
         raise ConfigurationError(f"{config}: no such settings file")
     leaves: dict[str, object] = {}

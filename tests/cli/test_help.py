@@ -14,10 +14,9 @@ import cstp as client
 import cstp_server
 
 Cstp = Callable[..., Any]
-COMMANDS = ("demo", "serve", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex") + (
-    "copy",
-    "backup",
-    "restore",
+COMMANDS = (
+    *("demo", "serve", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
+    *("copy", "backup", "restore", "doctor"),
 )
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
 

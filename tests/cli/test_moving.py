@@ -69,6 +69,13 @@ def held_by(file: Path) -> Contents:
         return backup.notes.contents
 
 
+@pytest.fixture(autouse=True)
+def embedded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records in the data folder, whatever the rest of the run is on: a test says so when they are not."""
+    for name in ("CSTP_STORE__URL", "CSTP_VECTORS__URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def source_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/data/records.sqlite3"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records, open_records

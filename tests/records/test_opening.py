@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from cognition_engines.records.open import open_store
 from cognition_engines.records.schema import HEAD, metadata
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry
+from tests.stores import PostgreSQL
 
 Make = Callable[..., Entry]
 
@@ -122,6 +124,17 @@ def test_every_usual_spelling_of_a_postgresql_url_is_taken(postgresql_url: str, 
     records = open_records(postgresql_url.replace("postgresql+psycopg", scheme, 1))
     assert records.count() == 0
     records.close()
+
+
+def test_a_postgresql_database_of_another_encoding_is_refused(postgresql: PostgreSQL) -> None:
+    name = f"ascii_{uuid4().hex}"
+    with postgresql.connect() as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+        )
+        with pytest.raises(ConfigurationError, match="must have the encoding UTF8"):
+            open_records(postgresql.database_url(name))
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 BAD_URLS = [

@@ -111,6 +111,18 @@ def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     assert other.store_id != filled.store_id
 
 
+def test_a_copy_refuses_vectors_of_a_dimension_that_its_source_would_refuse(
+    filled: Records, other: Records, entry: Make, floats: Floats, quiet: Watcher
+) -> None:
+    wide = Entry(Decision("wide", "t"), Origin("/s", 0, None, "x"), np.ones((1, 8), np.float32))
+    other.put([wide], "first")
+    other.delete(["wide"])
+    filled.copy_to(other, quiet)
+    assert [other.dimension(model) for model in ("first", "Second")] == [3, 3]
+    with pytest.raises(ComponentFailed, match="vectors of 8 dimensions; those stored of first have 3"):
+        other.put([wide], "first")
+
+
 def test_a_copy_is_of_one_moment_whatever_is_written_meanwhile(
     filled: Records, url: str, other: Records, other_url: str, rows: Rows, entry: Make
 ) -> None:

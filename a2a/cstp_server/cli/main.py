@@ -43,6 +43,7 @@ _FAMILIES: Final[Mapping[str, str]] = {
     "copy": "moving",
     "backup": "moving",
     "restore": "moving",
+    "doctor": "doctor",
 }
 
 

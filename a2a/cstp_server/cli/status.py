@@ -59,9 +59,7 @@ def _stored(settings: Settings) -> tuple[int, dict[str, int]]:
 
 
 def _health(settings: Settings) -> str:
-    host, port = settings.server.host, settings.server.port
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    url = f"http://{f'[{reachable}]' if ':' in reachable else reachable}:{port}"
+    url = settings.base_url
     try:
         answer = httpx.get(f"{url}/healthz", timeout=2.0)
     except (httpx.HTTPError, httpx.InvalidURL):

@@ -222,6 +222,32 @@ def _new_folder(parent: Path) -> Path:
     return folder
 
 
+@dataclass(frozen=True, slots=True)
+class FolderState:
+    """What the next start would find: the `seq` of a collection that it trusts, or the reason why it trusts none."""
+
+    seq: int
+    windows: int
+    distrust: str | None
+    damaged: bool  # closed cleanly, and changed since
+
+
+def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None:
+    """Looks at the folders under `parent` as `open_folder` does, and opens and changes nothing; None without any."""
+    folders = _numbered(parent)
+    if not folders:
+        return None
+    checkpoint = _read_checkpoint(parent)
+    if checkpoint is None:
+        return FolderState(0, 0, "it was not closed cleanly", damaged=False)
+    if (checkpoint.store_id, checkpoint.collection) != (store_id, name):
+        return FolderState(0, 0, "it belongs to another store or model", damaged=False)
+    folder = folders.get(checkpoint.folder)
+    damaged = folder is None or not _unchanged(folder, checkpoint.files)
+    distrust = f"its files in {checkpoint.folder} differ from their sizes and checksums" if damaged else None
+    return FolderState(checkpoint.seq, checkpoint.windows, distrust, damaged)
+
+
 def _mark(parent: Path) -> Path:
     return parent / "chroma.clean.json"
 

@@ -310,7 +310,7 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
         index.config_reader("manual")
         index.register_tokenizer("body", _analyzer())
     writer = _writer_of(index, folder)
-    _check_files(folder)
+    check_files(folder)
     with ForeignCalls("keywords"):
         opened = KeywordIndex(index, writer, schema, store_id, set_aside)
         searcher = index.searcher()
@@ -320,7 +320,7 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
             index.reload()
             opened._searcher = index.searcher()
         else:
-            opened._seq = _read_checkpoint(searcher, schema, store_id)
+            opened._seq = read_checkpoint(searcher, schema, store_id)
     return opened
 
 
@@ -339,7 +339,8 @@ def _write_checkpoint(writer: tantivy.IndexWriter, store_id: str, seq: int) -> N
     writer.add_document(tantivy.Document(kind=_CHECKPOINT, store=store_id, format=FORMAT, seq=seq))
 
 
-def _read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_id: str) -> int:
+def read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_id: str) -> int:
+    """The `seq` of the checkpoint. Raises ComponentFailed for one of another store or format, or none."""
     query = tantivy.Query.term_query(schema, "kind", _CHECKPOINT, index_option="basic")
     hits = searcher.search(query, 2).hits
     if len(hits) != 1:
@@ -350,7 +351,7 @@ def _read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_i
     return int(values.get_first("seq") or 0)
 
 
-def _check_files(folder: Path) -> None:
+def check_files(folder: Path) -> None:
     """Compare every live file with its checksum: tantivy writes one, but reads past a changed byte without a word."""
     meta = folder / "meta.json"
     try:

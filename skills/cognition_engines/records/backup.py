@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
 from cognition_engines.records.open import Store, is_known, open_store, revision_of, upgrade
 from cognition_engines.records.schema import HEAD, decisions
-from cognition_engines.records.transactions import reading, writing
+from cognition_engines.records.transactions import scanning, writing
 from cognition_engines.records.transfer import (
     OWN,
     Contents,
@@ -99,9 +99,9 @@ def write_backup(
 def restore_backup(backup: Backup, target: Store, *, replace: bool, watcher: Watcher) -> Transferred:
     """Make a store equal to a backup; see `Records.restore`."""
     if not replace:
-        with reading(backup.store) as read, reading(target) as compared:
+        with scanning(backup.store) as read, scanning(target) as compared:
             _refuse(loss(Source(read, "backup"), compared, watcher))
-    with reading(backup.store) as read, writing(target) as write:
+    with scanning(backup.store) as read, writing(target) as write:
         source = Source(read, "backup")
         if not replace:
             _refuse(loss(source, write, watcher))
@@ -160,7 +160,7 @@ def _fill(
 ) -> Notes:
     target = _opened(partial, _WRITE_NEW)
     try:
-        with reading(store) as read, _write_failures(file), target.writer.begin() as write:
+        with scanning(store) as read, _write_failures(file), target.writer.begin() as write:
             upgrade(write)
             done = transfer(Source(read), write, watcher)
             created = datetime.now(UTC).isoformat(timespec="seconds")

@@ -25,7 +25,8 @@ OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too
 
 _MIGRATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
 # A server that vanished without a word is noticed: by keepalives on an idle connection, else by what stays unanswered.
-_CONNECTION: Final[Mapping[str, int]] = {
+_CONNECTION: Final[Mapping[str, int | str]] = {
+    "client_encoding": "UTF8",  # else a database without one answers with bytes, which SQLAlchemy cannot read
     "connect_timeout": 10,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -54,7 +55,7 @@ class Store:
 
 def open_store(url: str, deadline_seconds: float | None = None) -> Store:
     """Open, create or migrate the database at `url`; the arguments are those of `open_records`."""
-    target = _parse(url)
+    target = parse_url(url)
     if target.get_backend_name() == "sqlite":
         return _open_sqlite(target)
     return _open_postgresql(target, deadline_seconds)
@@ -66,7 +67,8 @@ def without_deadline(connection: sa.Connection) -> None:
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
 
-def _parse(url: str) -> sa.URL:
+def parse_url(url: str) -> sa.URL:
+    """The URL with its driver and, for SQLite, an absolute path. Raises ConfigurationError for any other form."""
     try:
         target = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
@@ -123,7 +125,7 @@ def _file_locked(path: Path) -> Iterator[None]:
 
 
 def _open_postgresql(target: sa.URL, deadline_seconds: float | None) -> Store:
-    arguments: dict[str, int | str] = {name: value for name, value in _CONNECTION.items() if name not in target.query}
+    arguments = {name: value for name, value in _CONNECTION.items() if name not in target.query}
     if deadline_seconds is not None:
         given = target.query.get("options", "")
         timeout = f"-c statement_timeout={round((deadline_seconds + SPARE_SECONDS) * 1000)}"

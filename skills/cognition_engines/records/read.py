@@ -28,10 +28,15 @@ def count(store: Store) -> int:
 
 
 def models(store: Store) -> dict[str, int]:
+    with scanning(store) as connection:
+        return models_of(connection)
+
+
+def models_of(connection: sa.Connection) -> dict[str, int]:
+    """See `Records.models`; inside a transaction."""
     # whatever has vectors has a window 0
     statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
-    with scanning(store) as connection:
-        return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
+    return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
 
 
 def dimension(store: Store, model: str) -> int | None:

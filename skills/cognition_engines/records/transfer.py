@@ -17,12 +17,13 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.records.open import Store
 from cognition_engines.records.rows import Cell
-from cognition_engines.records.schema import decisions, vectors
-from cognition_engines.records.transactions import allocate, failures, pages, reading, writing
+from cognition_engines.records.schema import decisions, dimension_name, meta, vectors
+from cognition_engines.records.transactions import allocate, failures, pages, scanning, writing
 from cognition_engines.records.write import bury
 
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 
+_DIMENSIONS: Final = meta.c.name.startswith(dimension_name(""), autoescape=True)
 OWN: Final = frozenset({"key", "seq"})  # these a store gives by itself; all else is content
 _CONTENT: Final = tuple(sorted(column.name for column in decisions.c if column.name not in OWN))
 _UPDATE: Final = sa.update(decisions).where(decisions.c.key == sa.bindparam("row_key"))
@@ -88,7 +89,7 @@ class _Record:
 
 def copy(source: Store, target: Store, watcher: Watcher) -> Contents:
     """Fill an empty store; see `Records.copy_to`."""
-    with reading(source) as read, writing(target, "target") as write:
+    with scanning(source) as read, writing(target, "target") as write:
         if held := _count(write):
             raise ConfigurationError(
                 f"the target holds {held} decisions already; name an empty database, or make that one equal to this "
@@ -132,6 +133,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
         watcher.advance(len(page))
     if common < held:
         _remove_others(source, target)
+    _note_dimensions(source, target)
     contents = tally.contents()
     return Transferred(contents.decisions - common, changed, common - changed, held - common, contents)
 
@@ -257,6 +259,15 @@ def _remove_others(source: Source, target: sa.Connection) -> None:
         if gone := [(id, key) for id, key in page if id not in kept]:
             bury(target, gone)
         after = page[-1].key
+
+
+def _note_dimensions(source: Source, target: sa.Connection) -> None:
+    """Let the target expect of each model what the source expects."""
+    with failures(source.component):
+        noted = source.connection.execute(sa.select(meta.c.name, meta.c.value).where(_DIMENSIONS)).all()
+    target.execute(sa.delete(meta).where(_DIMENSIONS))
+    if noted:
+        target.execute(sa.insert(meta), [{"name": name, "value": value} for name, value in noted])
 
 
 def _source_count(source: Source) -> int:

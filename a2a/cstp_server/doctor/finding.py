@@ -1,0 +1,71 @@
+"""What a check says, and how one is run so that it cannot stop the others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Generic, TypeVar
+
+from cognition_engines.errors import ComponentFailed, EngineError
+from cognition_engines.foreign import ForeignCalls
+
+T = TypeVar("T")
+
+
+class Level(StrEnum):
+    """How bad it is: a warning is worth a look, a problem keeps something from working or being safe."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was seen of a part, and what to do about it; "" where nothing is to be done."""
+
+    part: str
+    level: Level
+    seen: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Generic[T]):
+    """What a check found, and what it learned for the checks after it; None when it could not learn it."""
+
+    findings: list[Finding] = field(default_factory=list)
+    learned: T | None = None
+
+
+def within(seconds: float, part: str, remedy: str, check: Callable[[], Checked[T]]) -> Checked[T]:
+    """Run a check. One that fails or takes too long is itself a finding, with this remedy."""
+    answers: SimpleQueue[Checked[T]] = SimpleQueue()
+
+    def run() -> None:
+        answers.put(_guarded(part, remedy, check))
+
+    Thread(target=run, name=f"doctor-{part}", daemon=True).start()
+    try:
+        return answers.get(timeout=seconds)
+    except Empty:
+        return Checked([Finding(part, Level.PROBLEM, f"no answer within {seconds:g} s", remedy)])
+
+
+def _guarded(part: str, remedy: str, check: Callable[[], Checked[T]]) -> Checked[T]:
+    try:
+        with ForeignCalls(part):
+            return _with_place(part, check)
+    except ComponentFailed as error:
+        return Checked([Finding(part, Level.PROBLEM, str(error).removeprefix(f"{error.component}: "), remedy)])
+    except EngineError as error:
+        return Checked([Finding(part, Level.PROBLEM, str(error), remedy)])
+
+
+def _with_place(part: str, check: Callable[[], Checked[T]]) -> Checked[T]:
+    try:
+        return check()
+    except OSError as error:
+        detail = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise ComponentFailed(part, detail) from error

@@ -1,0 +1,234 @@
+"""Model, records, indexes, limits and server: the parts that a call needs, each looked at by itself."""
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
+
+import httpx
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.chroma import collection_name, inspect_folder
+from cognition_engines.indexes.chroma_server import ChromaServer, server_address
+from cognition_engines.indexes.inspection import inspect_keywords
+from cognition_engines.indexes.lock import is_held
+from cognition_engines.records.inspection import Held, StoreState, inspect_store, position, sqlite_file, windows_up_to
+from cognition_engines.records.open import is_known
+from cognition_engines.records.schema import HEAD
+from cstp.methods.registry import METHODS
+from cstp_server.doctor.finding import Checked, Finding, Level
+from cstp_server.doctor.places import MB, mode_findings
+from cstp_server.knowledge import open_model
+from cstp_server.limits import make_plan, parse_windows, try_redis
+from cstp_server.settings import Settings
+
+REINDEX: Final = "cstp reindex builds the indexes anew"
+
+_LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took
+_READYZ_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The configured embedding model, as it answered."""
+
+    identity: str
+    dimension: int
+
+
+def check_model(settings: Settings) -> Checked[Model]:
+    """Whether the model loads, is the one expected, and turns a text into a vector."""
+    if settings.embedding.model == "none":
+        return Checked([Finding("model", Level.OK, "none is configured: searches go by words alone")])
+    embedder = open_model(settings)
+    assert embedder is not None
+    start = monotonic()
+    vector = embedder.embed_query("What was decided, and why?")
+    took = (monotonic() - start) * 1000
+    model = Model(embedder.model, len(vector))
+    seen = f"{model.identity} has its files and embedded a text in {took:.0f} ms ({model.dimension} dimensions)"
+    return Checked([Finding("model", Level.OK, seen)], model)
+
+
+def check_store(settings: Settings, model: Model | None) -> Checked[Held]:
+    """Whether the database answers, is undamaged and has the schema that this version of the program reads."""
+    state = inspect_store(settings.store_url, model.identity if model else None)
+    if state is None:
+        return Checked([Finding("store", Level.OK, "there are no records yet; cstp ingest PATH reads some")])
+    findings = _store_findings(state)
+    file = sqlite_file(settings.store_url)
+    if file is not None and file.parent != settings.data_dir.absolute():
+        findings += mode_findings("store", file)
+    if state.held is not None and not findings:
+        seen = f"{state.engine}, schema {state.schema}, {state.held.decisions:,} decisions"
+        findings = [Finding("store", Level.OK, seen)]
+    return Checked(findings, state.held)
+
+
+def _store_findings(state: StoreState) -> list[Finding]:
+    findings = []
+    if state.damage is not None:
+        seen = f"the database is damaged: {state.damage}"
+        remedy = "stop the server, set the file aside and restore a backup: cstp restore FILE"
+        findings.append(Finding("store", Level.PROBLEM, seen, remedy))
+    elif state.schema is None:
+        seen = "the database has no tables of this program"
+        findings.append(Finding("store", Level.WARNING, seen, "cstp ingest or cstp serve makes them"))
+    elif state.schema != HEAD:
+        newer = not is_known(state.schema)
+        seen = f"the schema is {state.schema}, {'newer' if newer else 'older'} than this program's ({HEAD})"
+        remedy = "upgrade the program" if newer else "the next cstp serve or cstp ingest brings it up to date"
+        findings.append(Finding("store", Level.PROBLEM if newer else Level.WARNING, seen, remedy))
+    if state.encoding not in ("UTF8", "UTF-8"):
+        seen = f"the database has the encoding {state.encoding}"
+        remedy = "name one in store.url that was created with the encoding UTF8"
+        findings.append(Finding("store", Level.PROBLEM, seen, remedy))
+    if state.log_bytes > _LARGE_LOG:
+        seen = f"SQLite's write-ahead log has {state.log_bytes // MB:,} MB: something reads without an end"
+        remedy = "end long-running readers; the log goes when the last process closes the database"
+        findings.append(Finding("store", Level.WARNING, seen, remedy))
+    return findings
+
+
+def check_records(held: Held, model: Model | None) -> Checked[None]:
+    """Whether every decision can be found by meaning, and what is kept for nothing."""
+    if model is None:
+        return Checked([Finding("records", Level.OK, "without a model, none needs a vector")])
+    findings = []
+    if held.dimension is not None and held.dimension != model.dimension:
+        seen = f"stored vectors of {model.identity} have {held.dimension} dimensions, the model {model.dimension}"
+        findings.append(Finding("records", Level.PROBLEM, seen, "name the model that made them (embedding.*)"))
+    if held.lacking:
+        seen = f"{held.lacking:,} of {held.decisions:,} decisions have no vectors of {model.identity}"
+        remedy = "a running server embeds them one by one; or at once: cstp reindex"
+        findings.append(Finding("records", Level.WARNING, seen, remedy))
+    for other, count in held.models.items():
+        if other != model.identity:
+            seen = f"{count:,} decisions also have vectors of {other}, which is not configured"
+            findings.append(Finding("records", Level.WARNING, seen, "cstp reindex drops them"))
+    seen = f"all {held.decisions:,} decisions have vectors of {model.identity}"
+    return Checked(findings or [Finding("records", Level.OK, seen)])
+
+
+def check_keywords(settings: Settings, held: Held) -> Checked[None]:
+    """Whether the keyword index is whole and has followed the records."""
+    state = inspect_keywords(settings.indexes_path / "keywords", held.store_id)
+    if state is None:
+        return Checked([Finding("keywords", Level.OK, "there is no index yet; cstp serve builds it")])
+    seq, decisions = position(settings.store_url)
+    if state.seq == seq and state.texts != decisions:
+        seen = f"the index holds {state.texts:,} texts, the records are {decisions:,}"
+        return Checked([Finding("keywords", Level.PROBLEM, seen, REINDEX)])
+    return Checked([_followed("keywords", state.seq, seq, f"{state.texts:,} texts", served=_served(settings))])
+
+
+def check_vectors(settings: Settings, held: Held | None, model: Model | None) -> Checked[None]:
+    """Whether the next start can trust Chroma's folder, or the Chroma server has what was noted there.
+
+    Without records or model to compare with, whether the server answers.
+    """
+    if settings.vectors.url is not None:
+        return _check_chroma_server(settings, settings.vectors.url, held, model)
+    if model is None or held is None:
+        return Checked([Finding("vectors", Level.OK, "there is nothing to compare an index with")])
+    name = collection_name("decisions", model.identity, held.store_id)
+    if _served(settings):
+        return Checked([Finding("vectors", Level.OK, "a server has Chroma's folder open; it is checked at each start")])
+    state = inspect_folder(settings.indexes_path, name, held.store_id)
+    if state is None:
+        return Checked([Finding("vectors", Level.OK, "there is no index yet; cstp serve builds it")])
+    if state.distrust is not None:
+        level = Level.PROBLEM if state.damaged else Level.WARNING
+        remedy = f"the next cstp serve builds it anew and answers meanwhile; or at once: {REINDEX}"
+        return Checked([Finding("vectors", level, f"Chroma's folder is not used: {state.distrust}", remedy)])
+    seq, _ = position(settings.store_url)
+    return Checked([_followed("vectors", state.seq, seq, f"{state.windows:,} vectors", served=False)])
+
+
+def _check_chroma_server(settings: Settings, url: str, held: Held | None, model: Model | None) -> Checked[None]:
+    with closing(ChromaServer(server_address(url), settings.vectors.deadline_seconds)) as server:
+        if model is None or held is None:
+            server.find("none", 1)
+            return Checked([Finding("vectors", Level.OK, f"the Chroma server on {url} answers")])
+        name = collection_name("decisions", model.identity, held.store_id)
+        found = server.find(name, model.dimension)
+        if found is None:
+            return Checked([Finding("vectors", Level.OK, f"{url} has no collection {name} yet; cstp serve makes it")])
+        remedy = "cstp serve builds it anew when it starts"
+        if found.index is None:
+            seen = f"the collection {name} on {url} is none that this program filled"
+            return Checked([Finding("vectors", Level.PROBLEM, seen, remedy)])
+        windows = found.index.windows()
+        needed = windows_up_to(settings.store_url, model.identity, found.index.seq)
+        if windows < needed:
+            seen = f"the collection on {url} holds {windows:,} vectors, the records up to its last change {needed:,}"
+            return Checked([Finding("vectors", Level.PROBLEM, seen, remedy)])
+        seq, _ = position(settings.store_url)
+        what = f"{windows:,} vectors on {url}"
+        return Checked([_followed("vectors", found.index.seq, seq, what, served=_served(settings))])
+
+
+def _followed(part: str, seq: int, last: int, what: str, *, served: bool) -> Finding:
+    if seq > last:
+        seen = f"the index has change {seq:,}, the records end at {last:,}: they are older than it"
+        return Finding(part, Level.PROBLEM, seen, f"the next cstp serve builds it anew; or at once: {REINDEX}")
+    if seq == last:
+        return Finding(part, Level.OK, f"{what}, up to the last change ({last:,})")
+    seen = f"{what}, {last - seq:,} changes behind the records"
+    if served:
+        return Finding(part, Level.WARNING, seen, "run cstp doctor again; if it stays so, see the server's log")
+    return Finding(part, Level.OK, f"{seen}; the next cstp serve reads them")
+
+
+def check_limits(settings: Settings) -> Checked[None]:
+    """Whether the limits fit each other, and Redis counts within its timeout."""
+    limits = settings.limits
+    make_plan(limits, {method.name: method for method in METHODS})
+    parse_windows(limits.auth_failures, "limits.auth_failures")
+    if limits.redis_url is None:
+        return Checked([Finding("limits", Level.OK, f"{limits.default} for each agent, counted in memory")])
+    took = try_redis(limits)
+    return Checked([Finding("limits", Level.OK, f"{limits.default}, and Redis counted a hit in {took * 1000:.1f} ms")])
+
+
+def check_server(settings: Settings) -> Checked[None]:
+    """Whether the server that holds the folder is ready."""
+    if not _served(settings):
+        return Checked([Finding("server", Level.OK, "none has this data folder")])
+    url = settings.base_url
+    elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
+    try:
+        answer = httpx.get(f"{url}/readyz", timeout=_READYZ_SECONDS)
+    except httpx.ConnectError:
+        seen = f"a process holds the data folder, and none listens on {url}"
+        return Checked([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ComponentFailed("server", f"{url} does not answer ({type(error).__name__})") from error
+    status, parts = _told(answer)
+    if answer.status_code == httpx.codes.OK:
+        level, remedy = (Level.OK, "") if status != "degraded" else (Level.WARNING, "see limits, and the server's log")
+        return Checked([Finding("server", level, f"{status} on {url}{parts}", remedy)])
+    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        seen = f"not ready on {url}{parts}"
+        return Checked([Finding("server", Level.PROBLEM, seen, "see the parts that are down, and its log")])
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        seen = f"what answers on {url} is an older server: it does not tell whether it is ready"
+        return Checked(
+            [Finding("server", Level.WARNING, seen, "start it again with the program that is installed now")]
+        )
+    seen = f"{url}/readyz answers with HTTP {answer.status_code}"
+    return Checked([Finding("server", Level.PROBLEM, seen, elsewhere)])
+
+
+def _told(answer: httpx.Response) -> tuple[str, str]:
+    """The status and the parts that /readyz tells."""
+    try:
+        body = answer.json()
+        return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "ready", ""
+
+
+def _served(settings: Settings) -> bool:
+    return is_held(settings.indexes_path)

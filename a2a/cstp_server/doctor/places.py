@@ -1,0 +1,174 @@
+"""Settings, data folder and tokens: what can be seen without opening a database."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cstp_server.doctor.finding import Checked, Finding, Level
+from cstp_server.settings import Loaded, Settings
+from cstp_server.tokens import Token, read_tokens
+
+EXPIRES_SOON: Final = timedelta(days=14)
+MB: Final = 1_000_000
+
+_CLIENT_VARIABLES: Final = frozenset({"CSTP_TOKEN", "CSTP_URL"})
+_LITTLE_SPACE: Final = 1_000 * MB
+_NO_SPACE: Final = 100 * MB  # SQLite's log and tantivy's merges need some to go on at all
+_NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "fuse.sshfs", "fuse.s3fs", "davfs")
+_MEMORY: Final = ("tmpfs", "ramfs")
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+
+
+def check_settings(loaded: Loaded, file: Path, environment: Mapping[str, str]) -> Checked[None]:
+    """The file in force, and variables that look like settings and are none."""
+    set_there = sum(origin.startswith("environment") for origin in loaded.origins.values())
+    findings = [Finding("settings", Level.OK, f"{file}, and {set_there} settings from the environment")]
+    known = {"CSTP_" + name.upper().replace(".", "__") for name in loaded.origins}
+    known |= {name.partition("__")[0] for name in known} | _CLIENT_VARIABLES
+    for name in sorted(environment):
+        # settings that are mappings take names of their own after one more __
+        if name.upper().startswith("CSTP_") and not any(
+            name.upper() == one or name.upper().startswith(f"{one}__") for one in known
+        ):
+            remedy = "see cstp config for the names, such as CSTP_SERVER__PORT; else unset it"
+            findings.append(Finding("settings", Level.WARNING, f"{name} names no setting and is ignored", remedy))
+    return Checked(findings)
+
+
+def check_folder(settings: Settings) -> Checked[None]:
+    """Whether the data folder exists, whose it is, who else may enter, and what it lies on."""
+    folder = settings.data_dir.absolute()
+    if not folder.exists():
+        remedy = "cstp ingest or cstp serve makes it; if there should be one, name it with --data-dir"
+        return Checked([Finding("folder", Level.WARNING, f"{folder} does not exist", remedy)])
+    if not folder.is_dir():
+        return Checked([Finding("folder", Level.PROBLEM, f"{folder} is no folder", "name another --data-dir")])
+    findings = [*_access(folder, settings.tokens_path.absolute()), *_space(folder), *_filesystem(folder)]
+    return Checked(findings or [Finding("folder", Level.OK, f"{folder}, {_free(folder) // MB:,} MB free")])
+
+
+def check_tokens(settings: Settings) -> Checked[None]:
+    """Whether anybody can call, and goes on being able to."""
+    tokens = read_tokens(settings.tokens_path)
+    now = datetime.now(UTC)
+    live = [token for token in tokens if token.live(now)]
+    findings = mode_findings("tokens", settings.tokens_path)
+    make = "make one: cstp token create --agent NAME"
+    if not live:
+        outside = not settings.server.loopback
+        seen = f"no live token in {settings.tokens_path}: nobody can call"
+        if outside:
+            seen += f", and cstp serve does not start on {settings.server.host}"
+        return Checked([*findings, Finding("tokens", Level.PROBLEM if outside else Level.WARNING, seen, make)])
+    for token in _ending(live, now + EXPIRES_SOON):
+        seen = f"the last token of {token.agent} ends on {token.expires_at:%Y-%m-%d}"
+        remedy = f"cstp token rotate {token.id}, and hand the new one to the agent"
+        findings.append(Finding("tokens", Level.WARNING, seen, remedy))
+    return Checked(findings or [Finding("tokens", Level.OK, f"{len(live)} live of {len(tokens)}")])
+
+
+def _ending(live: Iterable[Token], until: datetime) -> list[Token]:
+    """Of each agent the token that ends last, where that is before `until`."""
+    last: dict[str, Token] = {}
+    for token in live:
+        if token.agent not in last or token.expires_at > last[token.agent].expires_at:
+            last[token.agent] = token
+    return [token for token in last.values() if token.expires_at < until]
+
+
+def _access(folder: Path, tokens: Path) -> list[Finding]:
+    findings = []
+    owner = folder.stat().st_uid
+    if owner != os.geteuid():
+        seen = f"{folder} belongs to user {owner}, and this is user {os.geteuid()}"
+        findings.append(Finding("folder", Level.WARNING, seen, "run cstp as the user that the server runs as"))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        findings.append(Finding("folder", Level.PROBLEM, f"{folder} cannot be written", f"chmod 700 {folder}"))
+    for path in (folder, *sorted(folder.iterdir())):
+        if path == tokens:
+            continue  # has a part of its own
+        findings += mode_findings("folder", path)
+        if (other := _owner(path)) not in (owner, None):
+            seen = f"{path} belongs to user {other}, the folder to {owner}"
+            findings.append(Finding("folder", Level.PROBLEM, seen, f"chown {owner} {path}, and run cstp as that user"))
+    return findings
+
+
+def _owner(path: Path) -> int | None:
+    """None for what has just gone: a server may be at work."""
+    try:
+        return path.lstat().st_uid
+    except FileNotFoundError:
+        return None
+
+
+def mode_findings(part: str, path: Path) -> list[Finding]:
+    """What others may do with a file or folder that is for its owner alone; one that is not there is fine."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return []
+    if not mode & _OTHERS:
+        return []
+    worse = mode & _OTHERS_WRITE
+    seen = f"{path} can be {'written' if worse else 'read'} by other users (mode {mode:o})"
+    remedy = f"chmod {700 if path.is_dir() else 600} {path}"
+    return [Finding(part, Level.PROBLEM if worse else Level.WARNING, seen, remedy)]
+
+
+def _free(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _space(folder: Path) -> list[Finding]:
+    free = _free(folder)
+    used = sum(_size(path) for path in folder.rglob("*"))
+    remedy = "make room before writes fail; cstp backup to another disk first"
+    if free < _NO_SPACE:
+        return [Finding("folder", Level.PROBLEM, f"{free // MB:,} MB are free for {folder}", remedy)]
+    if free < max(_LITTLE_SPACE, used):
+        seen = (
+            f"{free // MB:,} MB are free for {folder}, which holds {used // MB:,} MB: indexes cannot be rebuilt beside"
+        )
+        return [Finding("folder", Level.WARNING, seen, remedy)]
+    return []
+
+
+def _filesystem(folder: Path) -> list[Finding]:
+    kind = filesystem_of(folder)
+    if kind.startswith(_NETWORK):
+        seen = f"{folder} lies on a network filesystem ({kind}), whose locks SQLite cannot trust"
+        return [Finding("folder", Level.WARNING, seen, "use a local disk, or PostgreSQL for the records (store.url)")]
+    if kind in _MEMORY:
+        seen = f"{folder} lies in memory ({kind}), and is gone after a restart"
+        return [Finding("folder", Level.WARNING, seen, "name a folder on a disk with --data-dir")]
+    return []
+
+
+def filesystem_of(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
+    """The kind of filesystem under a folder; "" where the system does not tell."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    resolved = folder.resolve()
+    found: tuple[int, str] = (0, "")
+    for line in lines:
+        _, point, kind, *_ = line.split(" ")
+        path = Path(point.replace("\\040", " "))
+        # of two mounts on one place the later one is seen
+        if resolved.is_relative_to(path) and len(path.parts) >= found[0]:
+            found = (len(path.parts), kind)
+    return found[1]

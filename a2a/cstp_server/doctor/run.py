@@ -1,0 +1,48 @@
+"""All checks, one after the other."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from cstp_server.doctor import parts, places
+from cstp_server.doctor.finding import Finding, within
+from cstp_server.settings import Loaded
+
+_SECONDS: Final = 20.0
+_FILE_SECONDS: Final = 600.0  # reads every page of the database
+_INDEX_SECONDS: Final = 120.0  # reads every file of an index
+
+
+def diagnose(loaded: Loaded, file: Path, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Run every check over the settings in force, `file` being theirs. Changes nothing, raises nothing."""
+    settings = loaded.settings
+    yield from within(
+        _SECONDS, "settings", "see cstp config", lambda: places.check_settings(loaded, file, environment)
+    ).findings
+    yield from within(
+        _SECONDS, "folder", "make it readable for this user", lambda: places.check_folder(settings)
+    ).findings
+    remedy = "restore the file from a backup (cstp restore FILE --tokens), or make new tokens"
+    yield from within(_SECONDS, "tokens", remedy, lambda: places.check_tokens(settings)).findings
+    remedy = "see the embedding settings (cstp config)"
+    model = within(_SECONDS, "model", remedy, lambda: parts.check_model(settings))
+    yield from model.findings
+    remedy = (
+        "check that the database is up and undamaged (cstp config tells where it is: store.url), or restore a backup"
+    )
+    seconds = _FILE_SECONDS if settings.store_url.startswith("sqlite") else _INDEX_SECONDS
+    store = within(seconds, "store", remedy, lambda: parts.check_store(settings, model.learned))
+    yield from store.findings
+    if (held := store.learned) is not None:
+        if model.learned is not None or settings.embedding.model == "none":
+            yield from within(_SECONDS, "records", "", lambda: parts.check_records(held, model.learned)).findings
+        remedy = f"the next cstp serve sets it aside and builds it anew; or at once: {parts.REINDEX}"
+        yield from within(_INDEX_SECONDS, "keywords", remedy, lambda: parts.check_keywords(settings, held)).findings
+    remedy = "check that Chroma is up (vectors.url), and its folder is readable"
+    yield from within(
+        _INDEX_SECONDS, "vectors", remedy, lambda: parts.check_vectors(settings, store.learned, model.learned)
+    ).findings
+    remedy = "see the limits settings (cstp config); without its Redis each server counts by itself"
+    yield from within(_SECONDS, "limits", remedy, lambda: parts.check_limits(settings)).findings
+    remedy = "see the server's log; stop it and start it again"
+    yield from within(_SECONDS, "server", remedy, lambda: parts.check_server(settings)).findings

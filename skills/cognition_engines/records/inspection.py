@@ -1,0 +1,158 @@
+"""Looking at a store without making, migrating or changing anything."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.records.open import Store, parse_url, revision_of
+from cognition_engines.records.read import models_of, stored_dimension, windows
+from cognition_engines.records.schema import HEAD, counter, decisions, meta, vectors
+from cognition_engines.records.transactions import failures, reading
+
+_CONNECT_SECONDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is in a store, of one moment. `lacking` counts decisions without vectors of the model asked for."""
+
+    store_id: str
+    last_seq: int
+    decisions: int
+    models: Mapping[str, int]  # decisions by model
+    lacking: int
+    dimension: int | None  # of the vectors of that model
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """What a database says of itself. `held` is None for a schema that this version of the program does not read."""
+
+    engine: str  # name and version
+    schema: str | None
+    encoding: str
+    damage: str | None  # the first thing that SQLite's quick_check found
+    log_bytes: int  # of SQLite's write-ahead log
+    held: Held | None
+
+
+def inspect_store(url: str, model: str | None) -> StoreState | None:
+    """The state of the database at `url`; None for an SQLite file that does not exist.
+
+    Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
+    be read.
+    """
+    file = sqlite_file(url)
+    if file is None:
+        return _inspect(url, None, model)
+    if not file.exists():
+        return None
+    closed = not _log_of(file).exists()
+    state = _inspect(url, file, model)
+    # somebody opened it meanwhile, and what was read without locks may be of two moments
+    return _inspect(url, file, model) if closed and _log_of(file).exists() else state
+
+
+def position(url: str) -> tuple[int, int]:
+    """The last `seq` and the number of decisions, of one moment, of a store that is there and current."""
+    file = sqlite_file(url)
+    with _read_only(url, file) as store, reading(store) as connection:
+        return _position(connection)
+
+
+def windows_up_to(url: str, model: str, seq: int) -> int:
+    """How many vectors of `model` the decisions have that did not change after `seq`."""
+    with _read_only(url, sqlite_file(url)) as store:
+        return windows(store, model, seq)
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of an SQLite URL; None for PostgreSQL. Raises ConfigurationError for another kind."""
+    target = parse_url(url)
+    return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
+
+
+def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
+    with _read_only(url, file) as store, reading(store) as connection:
+        if file is None:
+            version, encoding = (_shown(connection, name) for name in ("server_version", "server_encoding"))
+            engine, damage, log_bytes = f"PostgreSQL {version}", None, 0
+        else:
+            found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalars().first()
+            engine, damage = f"SQLite {sqlite3.sqlite_version}", None if found == "ok" else str(found)
+            encoding = str(connection.exec_driver_sql("PRAGMA encoding").scalar_one())
+            log_bytes = _size(_log_of(file))
+        schema = revision_of(connection)
+        held = _held(connection, model) if schema == HEAD and damage is None else None
+        return StoreState(engine, schema, encoding, damage, log_bytes, held)
+
+
+def _held(connection: sa.Connection, model: str | None) -> Held:
+    store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
+    last_seq, count = _position(connection)
+    has_vectors = sa.exists().where(vectors.c.key == decisions.c.key, vectors.c.model == model)
+    lacking = connection.execute(sa.select(sa.func.count()).select_from(decisions).where(~has_vectors)).scalar_one()
+    dimension = None if model is None else stored_dimension(connection, model)
+    return Held(store_id, last_seq, count, models_of(connection), lacking, dimension)
+
+
+def _position(connection: sa.Connection) -> tuple[int, int]:
+    statement = sa.select(counter.c.seq, sa.select(sa.func.count()).select_from(decisions).scalar_subquery())
+    seq, count = connection.execute(statement).one()
+    return seq, count
+
+
+@contextmanager
+def _read_only(url: str, file: Path | None) -> Iterator[Store]:
+    if file is None:
+        engine = sa.create_engine(
+            parse_url(url),
+            hide_parameters=True,
+            poolclass=sa.NullPool,
+            connect_args={"connect_timeout": _CONNECT_SECONDS, "client_encoding": "UTF8"},
+            isolation_level="REPEATABLE READ",
+            execution_options={"postgresql_readonly": True},
+        )
+    else:
+        engine = sa.create_engine("sqlite://", creator=lambda: _connect(file), poolclass=sa.NullPool)
+        sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    try:
+        with _told():
+            yield Store(engine, engine, store_id="")
+    finally:
+        engine.dispose()
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    # without a log nobody has it open, and only `immutable` keeps SQLite from making one
+    options = "mode=ro" if _log_of(file).exists() else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Let ComponentFailed tell what the database says, which while reading names neither rows nor values."""
+    try:
+        with failures():
+            yield
+    except ComponentFailed as error:
+        said = str(getattr(error.__cause__, "orig", None) or error.__cause__).strip()
+        raise ComponentFailed("records", said.partition("\n")[0]) from error
+
+
+def _log_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}-wal")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _shown(connection: sa.Connection, name: str) -> str:
+    return str(connection.exec_driver_sql(f"SHOW {name}").scalar_one())

@@ -1,0 +1,554 @@
+"""`cstp doctor`: what it says of a healthy installation and of each thing that can be wrong; and it changes nothing."""
+
+import json
+import os
+import socket
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from cognition_engines.indexes.lock import FolderLock
+from cognition_engines.models import Decision
+from cognition_engines.records.store import open_records
+from cognition_engines.records.values import Entry, Origin
+from cstp_server.doctor.places import filesystem_of
+from cstp_server.settings import Settings
+from tests.stores import ChromaProgram, PostgreSQL, free_port
+
+Cstp = Callable[..., Any]
+DATA = Path("data")
+PARTS = ["settings", "folder", "tokens", "model", "store", "records", "keywords", "vectors", "limits", "server"]
+
+
+class Doctor:
+    """Runs the command and looks at what it found."""
+
+    def __init__(self, cstp: Cstp) -> None:
+        self._cstp = cstp
+        self.code = -1
+        self.findings: list[dict[str, str]] = []
+
+    def __call__(self, *words: object) -> "Doctor":
+        done = self._cstp("doctor", "--json", *words)
+        assert done.err == ""
+        assert done.out.count("\n") == 1
+        (self.findings,) = json.loads(done.out).values()
+        assert all(set(one) == {"part", "level", "seen", "remedy"} for one in self.findings)
+        assert all(one["seen"] and (one["remedy"] or one["level"] == "ok") for one in self.findings)
+        assert done.code == any(one["level"] == "problem" for one in self.findings)
+        self.code = done.code
+        return self
+
+    def of(self, part: str, level: str) -> dict[str, str]:
+        """The one finding of a part, and its level."""
+        found = [one for one in self.findings if one["part"] == part]
+        assert [one["level"] for one in found] == [level], found
+        return found[0]
+
+    def among(self, part: str, level: str, words: str) -> dict[str, str]:
+        """The finding of a part that has these words, among others of it."""
+        found = [one for one in self.findings if one["part"] == part and words in one["seen"]]
+        assert [one["level"] for one in found] == [level], self.findings
+        return found[0]
+
+    def others_are_ok(self, *parts: str) -> None:
+        rest = [one for one in self.findings if one["part"] not in parts]
+        assert {one["level"] for one in rest} == {"ok"}, rest
+        assert {one["part"] for one in self.findings} == set(PARTS)
+
+
+@pytest.fixture(autouse=True)
+def embedded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records and vectors in the data folder, whatever the rest of the run is on: a test says so when they are not."""
+    for name in ("CSTP_STORE__URL", "CSTP_VECTORS__URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def doctor(cstp: Cstp, wordless: None) -> Doctor:
+    return Doctor(cstp)
+
+
+@pytest.fixture
+def healthy(cstp: Cstp, adr: Callable[..., Path], wordless: None) -> Path:
+    """A data folder with records, a token and an index."""
+    for number in range(3):
+        adr(f"docs/{number}.md", f"Title {number}")
+    assert cstp("ingest", "docs").code == 0
+    assert cstp("token", "create", "--agent", "me").code == 0
+    assert cstp("reindex").code == 0
+    return DATA
+
+
+@pytest.fixture
+def modelled(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
+
+
+def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
+    """Everything under a folder: mode, size, time of change and content. SQLite's shared memory is nobody's content."""
+    return {
+        str(path.relative_to(folder)): (
+            path.stat().st_mode,
+            path.stat().st_size,
+            path.stat().st_mtime_ns,
+            sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
+        )
+        for path in sorted(folder.rglob("*"))
+        if not path.name.endswith("-shm")
+    }
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_healthy_folder_is_ok_in_every_part(doctor: Doctor) -> None:
+    assert doctor().code == 0
+    doctor.others_are_ok()
+    assert doctor.of("store", "ok")["seen"].endswith("schema 0001, 3 decisions")
+    assert doctor.of("tokens", "ok")["seen"] == "1 live of 1"
+    assert doctor.of("keywords", "ok")["seen"] == "3 texts, up to the last change (3)"
+
+
+def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -> None:
+    before = tree(Path())
+    doctor()
+    doctor("--data-dir", "elsewhere")
+    assert tree(Path()) == before
+    # a database that somebody has open, with changes in its log
+    records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
+    records.delete([records.changes(0, 1, None)[0].stored.decision.id])  # type: ignore[union-attr]
+    before = tree(Path())
+    assert doctor().of("store", "ok")["seen"].endswith("2 decisions")
+    assert tree(Path()) == before
+    records.close()
+
+
+def test_a_folder_that_is_not_there_is_a_warning_and_no_problem(doctor: Doctor) -> None:
+    assert doctor().code == 0
+    assert "does not exist" in doctor.of("folder", "warning")["seen"]
+    assert doctor.of("tokens", "warning")["remedy"] == "make one: cstp token create --agent NAME"
+    assert "no records yet" in doctor.of("store", "ok")["seen"]
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.usefixtures("healthy")
+def test_without_json_each_finding_is_a_line_and_its_remedy_another(cstp: Cstp, doctor: Doctor) -> None:
+    DATA.chmod(0o755)
+    done = cstp("doctor")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert "\x1b" not in done.out, "no colours where nobody looks"
+    assert [line.split()[1] for line in lines if not line.startswith(" ")] == PARTS
+    place = next(number for number, line in enumerate(lines) if line.startswith("warning  folder"))
+    assert lines[place].endswith("can be read by other users (mode 755)")
+    assert lines[place + 1].strip() == f"-> chmod 700 {DATA.absolute()}"
+
+
+@pytest.mark.usefixtures("healthy")
+def test_settings_that_cannot_be_read_are_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine.yaml").write_text("server: {prot: 1}\n")
+    assert doctor("--config", "mine.yaml").code == 1
+    assert doctor.of("settings", "problem")["seen"].startswith("server.prot: there is no such setting")
+    monkeypatch.setenv("CSTP_SERVR__PORT", "1")
+    assert "CSTP_SERVR__PORT" in doctor().of("settings", "problem")["seen"]
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_variable_that_names_no_setting_is_a_warning(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"CSTP_PORT": "1", "CSTP_SERVER__PORT": "8101", "CSTP_TOKEN": "x", "CSTP_URL": "y"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CSTP_LIMITS__AGENTS", '{"me": "5/minute"}')
+    Path("mine.yaml").write_text("{}")
+    assert doctor("--config", "mine.yaml").code == 0
+    doctor.among("settings", "warning", "CSTP_PORT names no setting")
+    assert len([one for one in doctor.findings if one["part"] == "settings"]) == 2
+    assert doctor.findings[0]["seen"] == "mine.yaml, and 3 settings from the environment"
+    doctor.others_are_ok("settings")
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "level", "seen"),
+    [
+        ("", 0o755, "warning", "can be read"),
+        ("", 0o770, "problem", "can be written"),
+        ("records.sqlite3", 0o640, "warning", "can be read"),
+        ("records.sqlite3", 0o602, "problem", "can be written"),
+        ("indexes", 0o711, "warning", "can be read"),
+    ],
+)
+def test_what_others_can_enter_is_told(
+    doctor: Doctor, healthy: Path, path: str, mode: int, level: str, seen: str
+) -> None:
+    (healthy / path).chmod(mode)
+    found = doctor().of("folder", level)
+    assert f"{(healthy / path).absolute()} {seen} by other users (mode {mode:o})" in found["seen"]
+    assert found["remedy"].startswith("chmod ")
+    doctor.others_are_ok("folder")
+    os.system(found["remedy"])
+    assert doctor().of("folder", "ok")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_files_of_another_user_are_told(doctor: Doctor, healthy: Path) -> None:
+    os.chown(healthy / "records.sqlite3", 12345, 12345)
+    assert "belongs to user 12345, the folder to 0" in doctor().of("folder", "problem")["seen"]
+    for path in (healthy, *healthy.iterdir()):
+        os.chown(path, 12345, 12345)
+    assert "run cstp as the user" in doctor().of("folder", "warning")["remedy"]
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system has no /dev/shm")
+def test_a_folder_in_memory_is_a_warning(doctor: Doctor) -> None:
+    assert "lies in memory (tmpfs)" in doctor("--data-dir", "/dev/shm").among("folder", "warning", "memory")["seen"]
+
+
+def test_the_filesystem_is_that_of_the_deepest_and_latest_mount(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    folder = tmp_path / "a b" / "data"
+    folder.mkdir(parents=True)
+    escaped = str(tmp_path / "a b").replace(" ", "\\040")
+    mounts.write_text(f"/dev/a / ext4 rw 0 0\nserver:/x {escaped} nfs4 rw 0 0\n/dev/b {tmp_path}/c xfs rw 0 0\n")
+    assert filesystem_of(folder, mounts) == "nfs4"
+    assert filesystem_of(tmp_path, mounts) == "ext4"
+    mounts.write_text(mounts.read_text() + f"/dev/c {escaped} xfs rw 0 0\n")
+    assert filesystem_of(folder, mounts) == "xfs"
+    assert filesystem_of(folder, tmp_path / "none") == ""
+
+
+@pytest.mark.usefixtures("healthy")
+def test_tokens_that_end_soon_are_told_unless_the_agent_has_another(doctor: Doctor, cstp: Cstp) -> None:
+    for agent, lifetime in (("soon", "13d"), ("later", "15d"), ("both", "2d"), ("both", "90d")):
+        cstp("token", "create", "--agent", agent, "--expires", lifetime)
+    found = doctor().of("tokens", "warning")
+    assert found["seen"].startswith("the last token of soon ends on 20")
+    assert found["remedy"].startswith("cstp token rotate ")
+    assert doctor.code == 0
+
+
+@pytest.mark.usefixtures("healthy")
+def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> None:
+    tokens = DATA / "tokens.json"
+    tokens.chmod(0o644)
+    assert "can be read by other users" in doctor().of("tokens", "warning")["seen"]
+    tokens.chmod(0o666)
+    assert "can be written by other users" in doctor().of("tokens", "problem")["seen"]
+    tokens.chmod(0o600)
+    tokens.write_text('{"tokens": [')
+    assert "is not a readable token file" in doctor().of("tokens", "problem")["seen"]
+    doctor.others_are_ok("tokens")
+
+
+@pytest.mark.usefixtures("healthy")
+def test_an_open_address_without_a_token_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    (DATA / "tokens.json").unlink()
+    assert "nobody can call" in doctor().of("tokens", "warning")["seen"]
+    monkeypatch.setenv("CSTP_SERVER__HOST", "0.0.0.0")
+    assert "does not start on 0.0.0.0" in doctor().of("tokens", "problem")["seen"]
+
+
+def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: Doctor, healthy: Path) -> None:
+    file = healthy / "records.sqlite3"
+    content = bytearray(file.read_bytes())
+    content[4096 : 4096 * 6] = os.urandom(4096 * 5)
+    file.write_bytes(content)
+    found = doctor().of("store", "problem")
+    assert "malformed" in found["seen"] or "damaged" in found["seen"]
+    assert "restore" in found["remedy"]
+    assert [one["part"] for one in doctor.findings] == [one for one in PARTS if one not in ("records", "keywords")]
+    file.write_text("a letter")
+    assert doctor().of("store", "problem")["seen"] == "file is not a database"
+
+
+@pytest.mark.parametrize(
+    ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no tables")]
+)
+def test_another_schema_is_told_and_not_migrated(
+    doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str
+) -> None:
+    with closing(sqlite3.connect(healthy / "records.sqlite3", isolation_level=None)) as connection:
+        connection.execute("DELETE FROM alembic_version")
+        if revision:
+            connection.execute("INSERT INTO alembic_version VALUES (?)", [revision])
+    found = doctor().of("store", level)
+    assert said in found["seen"] + found["remedy"]
+    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(revision,)] * bool(
+            revision
+        )
+
+
+def test_a_database_outside_the_data_folder_is_for_its_owner_too(
+    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (healthy / "records.sqlite3").rename("moved.sqlite3")
+    Path("moved.sqlite3").chmod(0o644)
+    monkeypatch.setenv("CSTP_STORE__URL", "sqlite:///moved.sqlite3")
+    assert "moved.sqlite3 can be read by other users" in doctor().of("store", "warning")["seen"]
+
+
+def test_a_postgresql_store_is_looked_at(
+    doctor: Doctor, healthy: Path, postgresql_url: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cstp("copy", "--to", postgresql_url).code == 0
+    monkeypatch.setenv("CSTP_STORE__URL", postgresql_url)
+    # the folder's keyword index is that of another store
+    found = doctor().of("keywords", "problem")
+    assert "belongs to another store" in found["seen"]
+    seen = doctor.of("store", "ok")["seen"]
+    assert seen.startswith("PostgreSQL ")
+    assert seen.endswith("schema 0001, 3 decisions")
+    doctor.others_are_ok("keywords")
+
+
+def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_changed(
+    doctor: Doctor, postgresql_url: str, postgresql: PostgreSQL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSTP_STORE__URL", postgresql_url)
+    assert "has no tables" in doctor().of("store", "warning")["seen"]
+    with psycopg.connect(postgresql_url.replace("+psycopg", ""), autocommit=True) as connection:
+        assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
+    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
+    found = doctor().of("store", "problem")
+    assert "refused" in found["seen"]
+    assert "hunter2" not in json.dumps(doctor.findings)
+    assert {one["part"] for one in doctor.findings} >= {"limits", "server", "vectors"}
+    with postgresql.connect() as connection:
+        connection.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+        try:
+            monkeypatch.setenv("CSTP_STORE__URL", postgresql.database_url("ascii"))
+            assert "encoding SQL_ASCII" in doctor().among("store", "problem", "encoding")["seen"]
+        finally:
+            connection.execute("DROP DATABASE ascii WITH (FORCE)")
+
+
+@pytest.mark.usefixtures("modelled")
+def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp, healthy: Path) -> None:
+    doctor = Doctor(cstp)
+    assert "3 of 3 decisions have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
+    assert cstp("reindex").code == 0
+    assert "all 3 decisions have vectors of minilm-" in doctor().of("records", "ok")["seen"]
+    doctor.others_are_ok()
+    assert doctor.of("vectors", "ok")["seen"] == "3 vectors, up to the last change (6)"
+    assert "384 dimensions" in doctor.of("model", "ok")["seen"]
+    records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
+    records.put_vectors([(1, np.ones((1, 3), np.float32))], "old-model")
+    records.close()
+    found = doctor().of("records", "warning")
+    assert "1 decisions also have vectors of old-model" in found["seen"]
+    assert "cstp reindex" in found["remedy"]
+
+
+@pytest.mark.usefixtures("modelled")
+def test_a_model_of_another_dimension_is_a_problem(cstp: Cstp, healthy: Path) -> None:
+    doctor = Doctor(cstp)
+    identity = doctor().of("model", "ok")["seen"].split()[0]
+    records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
+    records.put_vectors([(key, np.ones((1, 3), np.float32)) for key in (1, 2, 3)], identity)
+    records.close()
+    assert "have 3 dimensions, the model 384" in doctor().of("records", "problem")["seen"]
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_model_that_does_not_load_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "onnx")
+    Path("model").mkdir()
+    for setting, said in ((None, "embedding.path: "), ("model", "model.onnx cannot be read")):
+        if setting:
+            monkeypatch.setenv("CSTP_EMBEDDING__PATH", setting)
+        assert said in doctor().of("model", "problem")["seen"]
+        assert doctor.of("store", "ok")
+
+
+def put_more(healthy: Path, count: int) -> None:
+    records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
+    records.put([Entry(Decision(f"x-{n}", "t"), Origin("/s", n, None, f"{n}")) for n in range(count)], None)
+    records.close()
+
+
+def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
+    put_more(healthy, 2)
+    assert (
+        doctor().of("keywords", "ok")["seen"] == "3 texts, 2 changes behind the records; the next cstp serve reads them"
+    )
+    database = healthy / "records.sqlite3"
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("UPDATE counter SET seq = 2")
+    assert "they are older than it" in doctor().of("keywords", "problem")["seen"]
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("UPDATE counter SET seq = 3")
+    assert doctor().of("keywords", "problem")["seen"] == "the index holds 3 texts, the records are 5"
+    segment = next((healthy / "indexes" / "keywords").glob("*.term"))
+    content = bytearray(segment.read_bytes())
+    content[5] ^= 1
+    segment.write_bytes(content)
+    found = doctor().of("keywords", "problem")
+    assert "differs from its checksum" in found["seen"]
+    assert "cstp reindex" in found["remedy"]
+    doctor.others_are_ok("keywords")
+
+
+@pytest.mark.usefixtures("modelled")
+def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy: Path) -> None:
+    doctor = Doctor(cstp)
+    assert "no index yet" in doctor().of("vectors", "ok")["seen"]
+    assert cstp("reindex").code == 0
+    mark = healthy / "indexes" / "chroma.clean.json"
+    kept = mark.read_text()
+    mark.unlink()
+    assert "was not closed cleanly" in doctor().of("vectors", "warning")["seen"]
+    mark.write_text(kept.replace('"decisions-', '"other-'))
+    assert "another store or model" in doctor().of("vectors", "warning")["seen"]
+    mark.write_text(kept)
+    assert doctor().of("vectors", "ok")
+    file = next((healthy / "indexes").glob("chroma-*/chroma.sqlite3"))
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    assert "differ from their sizes and checksums" in doctor().of("vectors", "problem")["seen"]
+    doctor.others_are_ok("vectors")
+
+
+@pytest.mark.usefixtures("modelled")
+def test_a_chroma_server_is_asked(
+    cstp: Cstp, healthy: Path, chroma_server: ChromaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doctor = Doctor(cstp)
+    url = chroma_server.url
+    monkeypatch.setenv("CSTP_VECTORS__URL", f"http://127.0.0.1:{free_port()}")
+    assert "check that Chroma is up" in doctor().of("vectors", "problem")["remedy"]
+    monkeypatch.setenv("CSTP_VECTORS__URL", url)
+    assert "has no collection" in doctor().of("vectors", "ok")["seen"]
+    assert cstp("reindex").code == 0
+    assert doctor().of("vectors", "ok")["seen"] == f"3 vectors on {url}, up to the last change (6)"
+    records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
+    (collection,) = chroma_server.collections(records.store_id)
+    records.close()
+    id = collection["id"]
+    chroma_server.delete_vectors(id, [next(iter(chroma_server.ids(id)))])
+    assert "holds 2 vectors, the records up to its last change 3" in doctor().of("vectors", "problem")["seen"]
+    chroma_server.modify(id, new_metadata={"seq": 7})
+    assert "they are older than it" in doctor().of("vectors", "problem")["seen"]
+    chroma_server.modify(id, new_metadata={"seq": "no number"})
+    assert "is none that this program filled" in doctor().of("vectors", "problem")["seen"]
+    (healthy / "records.sqlite3").unlink()
+    assert doctor().of("vectors", "ok")["seen"] == f"the Chroma server on {url} answers"
+
+
+@pytest.mark.usefixtures("healthy")
+def test_limits_that_cannot_be_and_a_redis_that_does_not_count_are_problems(
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, redis_server: Callable[..., Any]
+) -> None:
+    redis = redis_server()
+    monkeypatch.setenv("CSTP_LIMITS__REDIS_URL", redis.url)
+    assert "Redis counted a hit in" in doctor().of("limits", "ok")["seen"]
+    redis.freeze()
+    assert "does not count" in doctor().of("limits", "problem")["seen"]
+    redis.thaw()
+    redis.command("CONFIG", "SET", "maxmemory", "1")
+    assert "does not count" in doctor().of("limits", "problem")["seen"]
+    redis.kill()
+    assert "does not count" in doctor().of("limits", "problem")["seen"]
+    doctor.others_are_ok("limits")
+    monkeypatch.delenv("CSTP_LIMITS__REDIS_URL")
+    monkeypatch.setenv("CSTP_LIMITS__DEFAULT", "1/minute")
+    assert "costs 2, more than limits.default" in doctor().of("limits", "problem")["seen"]
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """Something that answers every GET this way, and its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield str(server.server_address[1])
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "level", "said"),
+    [
+        (200, b'{"status": "ready", "parts": {"a": "ready"}}', "ok", 'ready on {url}: {"a": "ready"}'),
+        (200, b'{"status": "degraded", "parts": {"a": "x"}}', "warning", 'degraded on {url}: {"a": "x"}'),
+        (
+            503,
+            b'{"parts": {"records": "down"}}',
+            "problem",
+            'not ready on {url}: {"records": "down"}',
+        ),
+        (503, b"no json", "problem", "not ready on {url}"),
+        (404, b"", "warning", "is an older server"),
+        (500, b"", "problem", "HTTP 500"),
+    ],
+)
+def test_the_server_that_holds_the_folder_is_asked_whether_it_is_ready(
+    doctor: Doctor, healthy: Path, status: int, body: bytes, level: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = FolderLock(healthy / "indexes")
+    with answering(status, body) as port:
+        monkeypatch.setenv("CSTP_SERVER__PORT", port)
+        assert said.replace("{url}", f"http://127.0.0.1:{port}") in doctor().of("server", level)["seen"]
+        doctor.others_are_ok("server")
+    assert "none listens on" in doctor().of("server", "warning")["seen"]
+    lock.close()
+    assert "none has this data folder" in doctor().of("server", "ok")["seen"]
+
+
+def test_a_real_server_is_found(
+    doctor: Doctor, healthy: Path, serving: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = serving()
+    monkeypatch.setenv("CSTP_SERVER__PORT", url.rpartition(":")[2])
+    assert doctor().code == 0
+    doctor.others_are_ok("server")
+
+
+def test_a_server_that_accepts_and_says_nothing_is_a_problem_and_holds_nothing_up(
+    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = FolderLock(healthy / "indexes")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("CSTP_SERVER__PORT", str(silent.getsockname()[1]))
+        assert "does not answer (ReadTimeout)" in doctor().of("server", "problem")["seen"]
+    lock.close()
+
+
+def test_a_file_that_is_a_folder_holds_nothing_up(doctor: Doctor, healthy: Path) -> None:
+    (healthy / "tokens.json").unlink()
+    (healthy / "tokens.json").mkdir()
+    assert "Is a directory" in doctor().of("tokens", "problem")["seen"]
+    doctor.others_are_ok("tokens", "folder")
+
+
+def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
+    def url(host: str) -> str:
+        return Settings.model_validate({"server": {"host": host}}).base_url
+
+    assert [url(host) for host in ("127.0.0.1", "0.0.0.0", "::", "::1", "example.org")] == [
+        "http://127.0.0.1:8100",
+        "http://127.0.0.1:8100",
+        "http://[::1]:8100",
+        "http://[::1]:8100",
+        "http://example.org:8100",
+    ]
