@@ -186,6 +186,31 @@ def test_what_killed_runs_left_is_removed_and_what_others_are_writing_is_not(
     assert {path.name for path in file.parent.iterdir()} == {file.name, written.name, unrelated.name}
 
 
+def test_of_two_backups_to_one_name_the_first_to_finish_wins(filled: Records, file: Path, quiet: Watcher) -> None:
+    class Overtaken:
+        def start(self, step: str, records: int) -> None:
+            if step == "copying":
+                back_up(filled, file, quiet)
+                assert list(file.parent.glob("*.partial-*")), "the slower one goes on"
+
+        def advance(self, records: int) -> None: ...
+
+    with pytest.raises(ConfigurationError, match="exists already"):
+        back_up(filled, file, Overtaken())
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_reading_a_backup_does_not_look_at_what_lies_beside_it(filled: Records, file: Path, quiet: Watcher) -> None:
+    back_up(filled, file, quiet)
+    journal = file.with_name("nightly-journal")
+    journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 504)  # SQLite would roll it back
+    before = file.read_bytes()
+    with opened_backup(file, quiet) as backup:
+        assert backup.notes.contents.decisions == 21
+    assert journal.exists()
+    assert file.read_bytes() == before
+
+
 def test_a_failing_backup_leaves_nothing(filled: Records, file: Path) -> None:
     class Failing:
         def start(self, step: str, records: int) -> None:

@@ -248,8 +248,8 @@ def test_the_digest_covers_every_column(sqlite_url: str, column: str, floats: Fl
     "statement",
     [
         "UPDATE vectors SET vector = x'0000000000000000000000ff' WHERE \"window\" = 1",
-        "UPDATE vectors SET model = 'other' WHERE \"window\" = 1",
-        'UPDATE vectors SET "window" = 9 WHERE "window" = 1',
+        "UPDATE vectors SET model = 'other'",
+        'UPDATE vectors SET "window" = 9 WHERE "window" = 2',
         'DELETE FROM vectors WHERE "window" = 2',
     ],
 )
