@@ -118,9 +118,3 @@ def most_within(times: Sequence[float], seconds: float) -> int:
             start += 1
         most = max(most, end - start + 1)
     return most
-
-
-def least_within(times: Sequence[float], seconds: float, begin: float, end: float) -> int:
-    """The lowest number of `times` (ascending) in any stretch of `seconds` between `begin` and `end`."""
-    starts = [begin, *(moment for moment in times if begin < moment <= end - seconds)]
-    return min(sum(start < moment <= start + seconds for moment in times) for start in starts)
