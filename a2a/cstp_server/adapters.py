@@ -176,16 +176,18 @@ class Decisions:
         if question.mode is Mode.SEMANTIC:
             ranked, vector = await self._by_meaning(until, snapshot, question, question.limit)
         elif question.mode is Mode.KEYWORD:
+            words = self._indexes.words(question.viewer, snapshot)
             ranked, vector = await asyncio.gather(
-                self._by_words(until, snapshot, question, question.limit), self._embed(until, question)
+                self._by_words(until, snapshot, question, question.limit, words), self._embed(until, question)
             )
         else:
-            words, (meaning, vector) = await asyncio.gather(
-                self._by_words(until, snapshot, question, CANDIDATES),
+            words = self._indexes.words(question.viewer, snapshot)
+            worded, (meaning, vector) = await asyncio.gather(
+                self._by_words(until, snapshot, question, CANDIDATES, words),
                 self._by_meaning(until, snapshot, question, CANDIDATES),
             )
             ranked = await self._pools.vectors.run(
-                until, fuse, snapshot, meaning, words, question.text, vector, self._words(question), question.limit
+                until, fuse, snapshot, meaning, worded, question.text, vector, words, question.limit
             )
         return await self._matches(until, snapshot, question, ranked.rows, vector)
 
@@ -215,15 +217,14 @@ class Decisions:
 
         return await self._pools.vectors.run(until, leg, vector), vector
 
-    async def _by_words(self, until: float, snapshot: Snapshot, question: Question, limit: int) -> Ranked:
+    async def _by_words(
+        self, until: float, snapshot: Snapshot, question: Question, limit: int, words: ViewedWords
+    ) -> Ranked:
         def leg() -> Ranked:
             mask = snapshot.mask(question.filters, question.viewer)
-            return keyword_leg(snapshot, mask, question.text, limit, self._words(question))
+            return keyword_leg(snapshot, mask, question.text, limit, words)
 
         return await self._pools.keywords.run(until, leg)
-
-    def _words(self, question: Question) -> ViewedWords:
-        return ViewedWords(self._indexes.keywords, question.viewer)
 
     async def _matches(
         self, until: float, snapshot: Snapshot, question: Question, rows: Ints, vector: Floats | None

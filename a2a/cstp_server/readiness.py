@@ -76,7 +76,8 @@ class ReadinessCheck:
             "limits": self._limiter.state,
         }
         needed = [state for name, state in parts.items() if name != "limits"]
-        if "down" in needed:
+        # while vectors are rebuilt answers are exact; without words there are none
+        if "down" in needed or parts["keywords"] == "rebuilding":
             return Readiness("unavailable", parts, last_seq)
         return Readiness("degraded" if parts["limits"] == "degraded" else "ready", parts, last_seq)
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.errors import ConfigurationError
+from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.following import open_indexes
+from cognition_engines.models import Viewer
 from cognition_engines.records.store import Records, open_records
 
 
@@ -200,14 +202,55 @@ def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Ca
     wait_until(lambda: run.worded(indexes, "falcon") == ["falcon"], 2)
 
 
-def test_a_damaged_keyword_index_is_set_aside_and_built_anew(run: Run) -> None:
+def words_are_back(run: Run, indexes: Any) -> bool:
+    """Whether words can be asked, and then find everything."""
+    with suppress(ComponentFailed):
+        indexes.words(Viewer(), indexes.snapshot)
+        return all(run.finds(indexes, name) for name in NAMES)
+    return False
+
+
+def test_a_damaged_keyword_index_is_set_aside_and_built_anew_beside_the_answers(
+    run: Run, wait_until: Callable[..., None]
+) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
     for file in (run.folder / "keywords").glob("*.idx"):
         noise(file)
     indexes = run.opened(run.seeded())
     assert indexes.keywords.set_aside is not None
-    assert all(run.finds(indexes, name) for name in NAMES)
+    assert run.nearest(indexes, run.seeded().embed_query("otter\n"), 1) == ["otter"]
+    wait_until(lambda: words_are_back(run, indexes))
+    assert indexes.keywords_state == "ready"
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(b"other content")
+    draft.replace(path)
+
+
+@pytest.mark.parametrize("spoil", [noise, replaced, removed])
+@pytest.mark.parametrize("what", ["*.term", "*.store", "meta.json", "*"])
+def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_the_answers(
+    run: Run, wait_until: Callable[..., None], spoil: Callable[[Path], None], what: str
+) -> None:
+    run.put(run.seeded(), *NAMES)
+    indexes = run.opened(run.seeded())
+    first = indexes.keywords
+    for file in (run.folder / "keywords").glob(what):
+        spoil(file)
+    run.put(run.seeded(), "newcomer")
+    wait_until(lambda: indexes.keywords is not first)
+    wait_until(lambda: words_are_back(run, indexes))
+    assert run.finds(indexes, "newcomer")
+    indexes.close()
+    again = run.opened(run.seeded())
+    assert all(run.finds(again, name) for name in (*NAMES, "newcomer"))
 
 
 def test_an_address_of_a_chroma_server_that_is_none_is_refused_at_once_and_the_folder_is_free(run: Run) -> None:

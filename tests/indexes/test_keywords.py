@@ -1,5 +1,6 @@
 import json
 import math
+import os
 import random
 import shutil
 import signal
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.errors import ComponentFailed, FolderInUse
-from cognition_engines.indexes.keywords import KEPT_ASIDE, KeywordIndex, Text
+from cognition_engines.indexes.keyword_files import KEPT_ASIDE
+from cognition_engines.indexes.keywords import KeywordIndex, Text
 from cognition_engines.models import Sensitivity, Viewer
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -263,6 +265,9 @@ def spoil(path: Path, how: str) -> None:
     if how == "gone":
         path.unlink()
         return
+    if how == "grown":
+        os.truncate(path, 1 << 40)  # sparse: it takes no space
+        return
     if how == "cut":
         content = content[: len(content) // 2]
     elif how == "zeros":
@@ -272,7 +277,7 @@ def spoil(path: Path, how: str) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("how", ["gone", "cut", "zeros", "one changed byte"])
+@pytest.mark.parametrize("how", ["gone", "cut", "zeros", "one changed byte", "grown"])
 @pytest.mark.parametrize("suffix", ["fast", "fieldnorm", "idx", "pos", "store", "term", "del"])
 def test_a_damaged_file_sets_the_folder_aside(index: KeywordIndex, tmp_path: Path, suffix: str, how: str) -> None:
     index.apply([], [1], 5)

@@ -1,7 +1,5 @@
 """The indexes of one store, kept up to date: who holds them, how they follow, how they are closed."""
 
-import logging
-import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,13 +8,14 @@ from time import monotonic
 from typing import Final
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns import Columns, Snapshot
-from cognition_engines.indexes.keywords import EVERYTHING, KeywordIndex, Text
+from cognition_engines.indexes.keywords import EVERYTHING, KeywordIndex, Text, ViewedWords
 from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.indexes.neighbours import LEAST_DEADLINE, VectorSide
 from cognition_engines.indexes.outage import Outage
-from cognition_engines.models import Decision
+from cognition_engines.indexes.words import WordSide
+from cognition_engines.models import Decision, Viewer
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Page, Stored
 
@@ -25,7 +24,6 @@ POLL_SECONDS: Final = 0.25
 LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
 FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
-_log = logging.getLogger(__name__)
 
 
 def searchable_text(decision: Decision) -> str:
@@ -37,14 +35,14 @@ class Indexes:
     """Columns, keywords and neighbours over one store, following it until closed.
 
     Every change is in the keyword index before it is in a snapshot, so whatever a snapshot shows can be found by its
-    words.
+    words. A keyword index that is built anew catches up beside the snapshots, and cannot be asked until it has.
     """
 
     def __init__(
         self,
         records: Records,
         embedder: Embedder | None,
-        keywords: KeywordIndex,
+        words: WordSide,
         vectors: VectorSide | None,
         lock: FolderLock,
     ) -> None:
@@ -52,7 +50,7 @@ class Indexes:
         self._embedder = embedder
         self._lock = lock
         self._columns = Columns(embedder.dim if embedder else 1)
-        self.keywords = keywords
+        self._words = words
         self.vectors = vectors
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
@@ -64,13 +62,27 @@ class Indexes:
         return self._columns.snapshot
 
     @property
+    def keywords(self) -> KeywordIndex:
+        return self._words.index
+
+    @property
     def keywords_state(self) -> str:
-        """`ready`, or `down` while the keyword index cannot follow the records."""
-        return "down" if self._failure == "keywords" else "ready"
+        """`ready`, `rebuilding` after damage, or `down`; searches for words fail until it is ready again."""
+        if self._failure == "keywords":
+            return "down"
+        return "ready" if self._words.seq >= self.snapshot.seq else "rebuilding"
+
+    def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewedWords:
+        """What finds words in the decisions of `snapshot`. Raises ComponentFailed while it would not find all."""
+        return self._words.viewed(viewer, snapshot.seq)
 
     def start(self) -> None:
-        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot."""
-        while self._step():
+        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot.
+
+        A keyword index that was set aside is built anew in the background.
+        """
+        damaged = self.keywords.set_aside is not None
+        while self._step(skip_words=damaged):
             pass
         self._columns.publish()
         self._thread.start()
@@ -91,41 +103,63 @@ class Indexes:
         if self.vectors is not None:
             self.vectors.close(max(0.0, deadline - monotonic()))
         if not self._thread.is_alive():
-            self.keywords.close()
+            self._words.close()
         self._lock.close()
 
     def _follow(self) -> None:
-        outage = Outage("the indexes cannot follow the records")
+        following = Outage("the indexes cannot follow the records")
+        rebuilding = Outage("the keyword index cannot be built anew")
         pause = POLL_SECONDS
         while not self._stop.wait(pause):
+            failure, behind = None, False
             try:
-                # what an attempt that failed has applied is published by the next one
-                if self._records.last_seq() > self.snapshot.seq:
-                    while self._step() and not self._stop.is_set():
-                        pass
-                    self._columns.publish()
-                outage.over()
-                self._failure = None
-                pause = POLL_SECONDS
+                self._words.check()
+                behind = self._rebuild_words()
+                rebuilding.over()
+            except (EngineError, OSError) as error:
+                rebuilding.note(error)
+                failure = "keywords"
+            try:
+                self._catch_up()
+                following.over()
             except ComponentFailed as error:
-                outage.note(error)
-                self._failure = error.component
-                pause = min(LONGEST_PAUSE, 2 * pause)
+                following.note(error)
+                failure = error.component
+            self._failure = failure
+            if failure is not None:
+                pause = min(LONGEST_PAUSE, 2 * max(pause, POLL_SECONDS))
+            else:
+                pause = 0.0 if behind else POLL_SECONDS
 
-    def _step(self) -> bool:
-        """Applies one page of changes everywhere; whether there may be more."""
+    def _catch_up(self) -> None:
+        # what an attempt that failed has applied is published by the next one
+        if self._records.last_seq() > self.snapshot.seq:
+            while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
+                pass
+            self._columns.publish()
+
+    def _rebuild_words(self) -> bool:
+        """Applies one page to a keyword index that is behind the columns; whether it still is."""
+        if self._words.seq >= self._columns.seq:
+            return False
+        self._apply_words(self._records.page(self._words.seq, PAGE, None))
+        return self._words.seq < self._columns.seq
+
+    def _step(self, *, skip_words: bool) -> bool:
+        """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""
         model = self._embedder.model if self._embedder else None
         page = self._records.page(self._columns.seq, PAGE, model)
         if page:
-            self._apply_words(page)
+            if not skip_words:
+                self._apply_words(page)
             self._columns.apply(page)
         return len(page) == PAGE
 
     def _apply_words(self, page: Page) -> None:
         """Gives the page's texts to the keyword index, or newer ones, unless it has them: then none is even read."""
-        if page.seq > self.keywords.seq:
+        if page.seq > self._words.seq:
             found = self._records.by_keys(page.keys.tolist(), EVERYTHING)
-            self.keywords.apply([_text(stored) for stored in found.values()], page.removed.tolist(), page.seq)
+            self._words.apply([_text(stored) for stored in found.values()], page.removed.tolist(), page.seq)
 
     def _fill(self) -> None:
         """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""
@@ -189,15 +223,6 @@ def open_indexes(
     with ExitStack() as undo:
         lock = FolderLock(folder)
         undo.callback(lock.close)
-        keywords = KeywordIndex.open(folder / "keywords", records.store_id)
-        undo.callback(keywords.close)
-        if keywords.seq > records.last_seq():
-            # the records were replaced by older ones
-            keywords.close()
-            shutil.rmtree(folder / "keywords")
-            keywords = KeywordIndex.open(folder / "keywords", records.store_id)
-            undo.callback(keywords.close)
-        if keywords.set_aside is not None:
-            _log.warning("the keyword index was set aside at %s and is rebuilt", keywords.set_aside.folder)
+        words = WordSide(folder / "keywords", records.store_id, records.last_seq())
         undo.pop_all()
-    return Indexes(records, embedder, keywords, side, lock)
+    return Indexes(records, embedder, words, side, lock)

@@ -9,7 +9,8 @@ import tantivy
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
-from cognition_engines.indexes.keywords import check_files, read_checkpoint
+from cognition_engines.indexes.keyword_files import check_files
+from cognition_engines.indexes.keywords import read_checkpoint
 
 _ATTEMPTS: Final = 3  # whoever writes the index may merge its files away while they are being read
 
@@ -37,7 +38,7 @@ def inspect_keywords(folder: Path, store_id: str) -> KeywordState | None:
 
 
 def _inspect(folder: Path, store_id: str) -> KeywordState:
-    check_files(folder)
+    check_files(folder, {})
     with ForeignCalls("keywords"):
         index = tantivy.Index.open(str(folder))
         searcher = index.searcher()

@@ -7,12 +7,9 @@ changes, so the two cannot disagree, however the process ends.
 Everything here raises `ComponentFailed("keywords", ...)` when tantivy fails or panics.
 """
 
-import json
-import shutil
 import threading
-import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +21,15 @@ from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.keyword_files import (
+    COMPONENT,
+    SetAside,
+    Signature,
+    check_files,
+    is_empty,
+    move_aside,
+    writer_lock,
+)
 from cognition_engines.indexes.word_statistics import count, rarity, total_documents, visible_to
 from cognition_engines.models import Sensitivity, Viewer
 
@@ -32,23 +38,12 @@ FloatArray = NDArray[np.float32]
 
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
 FORMAT: Final = 2
-KEPT_ASIDE: Final = 3
 COUNTS_KEPT: Final = 20_000
 _WRITER_BYTES: Final = 64_000_000
 _CHECKPOINT: Final = "checkpoint"
-_SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
-_FOOTER_MAGIC: Final = 1337
 
 
 EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
-
-
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A folder that could not be used: where it is now, and why."""
-
-    folder: Path
-    reason: str
 
 
 def _analyzer() -> tantivy.TextAnalyzer:
@@ -111,9 +106,13 @@ class KeywordIndex:
         writer: tantivy.IndexWriter,
         schema: tantivy.Schema,
         store_id: str,
+        folder: Path,
+        signatures: Mapping[str, Signature],
         set_aside: SetAside | None,
     ) -> None:
         """Not for callers: see `open`."""
+        self._folder = folder
+        self._signatures = signatures
         self._index = index
         self._writer: tantivy.IndexWriter | None = writer
         self._schema = schema
@@ -139,12 +138,16 @@ class KeywordIndex:
         except ComponentFailed as error:
             reason = str(error)
         # Outside the handler, whose traceback would keep the damaged index and its lock open.
-        return _opened(folder, store_id, SetAside(_move_aside(folder), reason))
+        return _opened(folder, store_id, SetAside(move_aside(folder), reason))
+
+    @property
+    def is_open(self) -> bool:
+        return self._searcher is not None
 
     @property
     def seq(self) -> int:
-        """Every change up to this number is in the index and visible to searches; 0 when new."""
-        return self._seq
+        """Every change up to this number is in the index and visible to searches; 0 when new or closed."""
+        return self._seq if self.is_open else 0
 
     @property
     def count(self) -> int:
@@ -167,22 +170,24 @@ class KeywordIndex:
         with self._writing:
             writer = self._writer
             if writer is None:
-                raise ComponentFailed("keywords", "the index is closed")
+                raise ComponentFailed(COMPONENT, "the index is closed")
             if seq <= self._seq:
                 return
             try:
-                with ForeignCalls("keywords"):
+                with ForeignCalls(COMPONENT):
                     for key in keys:
                         writer.delete_documents_by_term("key", key)
                     for text in texts:
                         writer.add_document(_document(text))
                     _write_checkpoint(writer, self._store_id, seq)
                     writer.commit()
-            except ComponentFailed:
-                with ForeignCalls("keywords"):
+            except ComponentFailed as error:
+                with ForeignCalls(COMPONENT):
                     writer.rollback()
+                if "StorageFull" in str(error.__cause__):
+                    raise ComponentFailed(COMPONENT, "the disk is full") from error
                 raise
-            with ForeignCalls("keywords"):
+            with ForeignCalls(COMPONENT):
                 self._index.reload()
                 self._searcher = self._index.searcher()
             self._seq = seq
@@ -198,7 +203,7 @@ class KeywordIndex:
         if limit < 1:
             raise ValueError("limit must be at least 1")
         searcher = self._snapshot()
-        with ForeignCalls("keywords"):
+        with ForeignCalls(COMPONENT):
             terms = self._terms(query, searcher, viewer)
             if not terms:
                 return _nothing()
@@ -212,7 +217,7 @@ class KeywordIndex:
         if not len(keys):
             return _nothing()
         searcher = self._snapshot()
-        with ForeignCalls("keywords"):
+        with ForeignCalls(COMPONENT):
             terms = self._terms(query, searcher, viewer)
             if not terms:
                 return _nothing()
@@ -223,12 +228,19 @@ class KeywordIndex:
             matching = int(np.count_nonzero(scores > 0))
             return found[:matching], scores[:matching]
 
+    def check(self) -> None:
+        """Raises ComponentFailed when a file is not as it was written. Reads only those touched since the last time.
+
+        For the thread that applies changes.
+        """
+        self._signatures = check_files(self._folder, self._signatures)
+
     def close(self) -> None:
         """Wait for merges and release the folder. Later searches and changes raise ComponentFailed."""
         with self._writing:
             writer, self._writer, self._searcher = self._writer, None, None
             if writer is not None:
-                with ForeignCalls("keywords"):
+                with ForeignCalls(COMPONENT):
                     writer.wait_merging_threads()
 
     def __enter__(self) -> Self:
@@ -242,7 +254,7 @@ class KeywordIndex:
     def _snapshot(self) -> tantivy.Searcher:
         searcher = self._searcher
         if searcher is None:
-            raise ComponentFailed("keywords", "the index is closed")
+            raise ComponentFailed(COMPONENT, "the index is closed")
         return searcher
 
     def _terms(
@@ -304,15 +316,18 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(f"the index folder {folder} cannot be made: {error.strerror}") from error
+    signatures: dict[str, Signature] = {}
+    if not is_empty(folder):
+        with writer_lock(folder):
+            signatures = check_files(folder, {})
     schema = _schema()
-    with ForeignCalls("keywords"):
+    with ForeignCalls(COMPONENT):
         index = tantivy.Index(schema, path=str(folder))
         index.config_reader("manual")
         index.register_tokenizer("body", _analyzer())
     writer = _writer_of(index, folder)
-    check_files(folder)
-    with ForeignCalls("keywords"):
-        opened = KeywordIndex(index, writer, schema, store_id, set_aside)
+    with ForeignCalls(COMPONENT):
+        opened = KeywordIndex(index, writer, schema, store_id, folder, signatures, set_aside)
         searcher = index.searcher()
         if searcher.num_docs == 0:
             _write_checkpoint(writer, store_id, 0)
@@ -326,7 +341,7 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
 
 def _writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
     try:
-        with ForeignCalls("keywords"):
+        with ForeignCalls(COMPONENT):
             return index.writer(_WRITER_BYTES, 1)
     except ComponentFailed as error:
         if "LockBusy" in str(error.__cause__):
@@ -344,51 +359,8 @@ def read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_id
     query = tantivy.Query.term_query(schema, "kind", _CHECKPOINT, index_option="basic")
     hits = searcher.search(query, 2).hits
     if len(hits) != 1:
-        raise ComponentFailed("keywords", f"{len(hits)} checkpoints in the index")
+        raise ComponentFailed(COMPONENT, f"{len(hits)} checkpoints in the index")
     values = searcher.doc(hits[0][1])
     if (values.get_first("format"), values.get_first("store")) != (FORMAT, store_id):
-        raise ComponentFailed("keywords", "the index belongs to another store or format")
+        raise ComponentFailed(COMPONENT, "the index belongs to another store or format")
     return int(values.get_first("seq") or 0)
-
-
-def check_files(folder: Path) -> None:
-    """Compare every live file with its checksum: tantivy writes one, but reads past a changed byte without a word."""
-    meta = folder / "meta.json"
-    try:
-        for segment in json.loads(meta.read_bytes())["segments"]:
-            name = segment["segment_id"].replace("-", "")
-            suffixes = list(_SEGMENT_FILES)
-            if segment["deletes"] is not None:
-                suffixes.append(f"{segment['deletes']['opstamp']}.del")
-            for suffix in suffixes:
-                _check_file(folder / f"{name}.{suffix}")
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ComponentFailed("keywords", f"damaged index: {error}") from error
-
-
-def _check_file(path: Path) -> None:
-    content = memoryview(path.read_bytes())
-    size, magic = (int.from_bytes(content[at : at + 4], "little") for at in (len(content) - 8, len(content) - 4))
-    footer_at = len(content) - 8 - size
-    if magic != _FOOTER_MAGIC or footer_at < 0:
-        raise ValueError(f"{path.name} has no footer")
-    if zlib.crc32(content[:footer_at]) != json.loads(bytes(content[footer_at:-8]))["crc"]:
-        raise ValueError(f"{path.name} differs from its checksum")
-
-
-def _move_aside(folder: Path) -> Path:
-    numbered: dict[int, Path] = {}
-    for path in folder.parent.glob(f"{folder.name}.damaged-*"):
-        suffix = path.name.rpartition("-")[2]
-        if suffix.isdecimal():
-            numbered[int(suffix)] = path
-    target = folder.with_name(f"{folder.name}.damaged-{max(numbered, default=0) + 1}")
-    try:
-        folder.rename(target)
-        for old in sorted(numbered, reverse=True)[KEPT_ASIDE - 1 :]:
-            shutil.rmtree(numbered[old])
-    except OSError as error:
-        raise ConfigurationError(
-            f"the damaged index folder {folder} cannot be set aside ({error.strerror}); make its parent writable"
-        ) from error
-    return target
