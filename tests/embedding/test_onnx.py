@@ -1,4 +1,5 @@
 import dataclasses
+import os
 import re
 import subprocess
 import sys
@@ -40,6 +41,16 @@ def gte() -> Embedder:
     opened = open_embedder(EmbeddingChoice(model="onnx", path=str(GTE)))
     assert opened is not None
     return opened
+
+
+def test_nothing_is_reported_to_anybody_and_nothing_kept_in_the_home_folder(tmp_path: Path) -> None:
+    told = {name: value for name, value in os.environ.items() if name not in ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")}
+    program = (
+        "from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder\n"
+        "open_embedder(EmbeddingChoice()).embed_query('a text')"
+    )
+    subprocess.run([sys.executable, "-c", program], env=told | {"HOME": str(tmp_path)}, check=True, timeout=60)
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_the_default_model_is_minilm_with_its_hash_in_its_name(minilm: OnnxEmbedder) -> None:
