@@ -48,15 +48,21 @@ class Target:
             self.calls += len(codes) or 1
         return answers, found
 
-    def settle(self) -> str:
-        """Asserts that the server is alive, small and discreet; says how it is. To be called after each test."""
+    def settle(self) -> tuple[int, str]:
+        """Asserts that the server is alive, small and discreet. To be called at the end of each test.
+
+        How many requests there were since the last time, and what came of them.
+        """
         assert self.server.alive(), "the server died"
         memory = self.server.rss()
         self._memory = self._memory or memory
         assert memory - self._memory < MOST_GROWTH, f"grew from {self._memory} to {memory} bytes"
         self._check_log()
         codes = ", ".join(f"{code or 'result'} {count:,}" for code, count in sorted(self.codes.items(), reverse=True))
-        return f"{self.calls:,} calls in {self.requests:,} requests ({codes}); {memory / 2**20:.0f} MiB"
+        count, seen = self.requests, f"{self.calls:,} calls: {codes}; memory {memory / 2**20:.0f} MiB"
+        self.requests = self.calls = 0
+        self.codes.clear()
+        return count, seen
 
     def _check_log(self) -> None:
         """The lines since the last look: whole JSON, short, and without a canary or the token."""
@@ -78,9 +84,9 @@ class Target:
         self.pipes.close()
 
 
-def examples(count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """`count` examples, made anew in each run from a fixed seed."""
-    return settings(max_examples=count, derandomize=True, suppress_health_check=CHECKS, phases=PHASES)
+def examples(count: int, *, fresh: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`count` examples: the same in each run, or `fresh` ones."""
+    return settings(max_examples=count, derandomize=not fresh, suppress_health_check=CHECKS, phases=PHASES)
 
 
 def encode(document: object, *, ascii_only: bool = True) -> bytes:

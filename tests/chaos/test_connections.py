@@ -18,7 +18,7 @@ from tests.chaos.wire import request
 Report = Callable[[str, str, int, str], None]
 FAMILY = "6 connections"
 SOCKETS = 200
-POOLED = 6  # threads that the pools may still have had to make, each with its three files of the store
+POOLED = 6  # threads that the pools may still have had to make
 SLACK = 5.0  # seconds that a busy machine may be late
 CALLS = [
     call_bytes("cstp.whoami"),
@@ -45,7 +45,7 @@ async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(
     longest = max(limits.receive_seconds, limits.idle_seconds, limits.send_seconds)
     seconds = chaos_scale.pick(3.0, 40.0)
     await calls_of_others(server, 1.0)  # threads and pools are made
-    before, alone = server.fds(), await calls_of_others(server, chaos_scale.pick(1.0, 20.0))
+    before, alone = server.files(), await calls_of_others(server, chaos_scale.pick(1.0, 20.0))
 
     until = monotonic() + seconds
     slow = asyncio.gather(*(slow_client(server, SLOW[number % len(SLOW)], until) for number in range(SOCKETS)))
@@ -55,7 +55,7 @@ async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(
     late = [f"{kind} after {took:.1f} s" for kind, took in cuts if took > longest + SLACK]
     assert late == []
     assert set(alone.codes) == set(beside.codes) == {0}
-    wait_until(lambda: server.fds() <= before)
+    wait_until(lambda: server.files() <= before)
     if chaos_scale.long:
         assert beside.quantile(0.99) < max(2 * alone.quantile(0.99), alone.quantile(0.99) + 50)
     slowest = {kind: max(took for each, took in cuts if each == kind) for kind in sorted({kind for kind, _ in cuts})}
@@ -122,7 +122,7 @@ async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(
     server.ingest(write_records(tmp_path / "records.jsonl", 200))
     await calls_of_others(server, 1.0)
     wait_until(lambda: at_rest(server))
-    before = (server.fds(), server.threads(), server.look().tasks)
+    before, files = (server.fds(), server.threads(), server.look().tasks), server.files()
 
     random, kinds = Random(6), kinds_of_requests(server)
     gone: Counter[str] = Counter()
@@ -131,7 +131,7 @@ async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(
         await asyncio.gather(*(vanish(server.port, kinds[name], random) for name in names))
         gone.update(names)
 
-    wait_until(lambda: at_rest(server) and server.fds() <= before[0] + 3 * max(0, server.threads() - before[1]))
+    wait_until(lambda: at_rest(server) and server.files() <= files)
     assert server.threads() <= before[1] + POOLED
     assert server.look().tasks <= before[2]
     after = Steady()  # as many at once as there are places

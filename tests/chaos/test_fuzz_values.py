@@ -35,8 +35,7 @@ def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_na
 ) -> None:
     if not chaos_scale.pick(*times):
         pytest.skip("long form only")
-    target = fuzzed(model)
-    before = target.requests
+    target, fresh = fuzzed(model), chaos_scale.long
     for parameter in PARAMETERS:
         # rounded up, so that each parameter has its turn
         count = -(-chaos_scale.pick(*times) // (3 * TOGETHER * len(PARAMETERS)))
@@ -52,20 +51,26 @@ def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_na
             fields = [each["field"] for each in parse_answer(answer.body)["error"]["data"]["violations"]]
             assert any(each.startswith(field_of(parameter)) for each in fields), f"{parameter}: named as {fields}"
 
-        try_values(target, parameter, count, fitting(parameter.schema, parameter.definitions), fits)
-        try_values(target, parameter, count, beyond(parameter.schema, parameter.definitions), is_beyond)
-        try_values(target, parameter, count, anything, lambda answer, code: None)
-    seen = target.settle()
+        try_values(target, parameter, count, fitting(parameter.schema, parameter.definitions), fits, fresh=fresh)
+        try_values(target, parameter, count, beyond(parameter.schema, parameter.definitions), is_beyond, fresh=fresh)
+        try_values(target, parameter, count, anything, lambda answer, code: None, fresh=fresh)
+    requests, seen = target.settle()
     what = f"values for each of {len(PARAMETERS)} parameters: allowed, just beyond, anything (model {model})"
-    chaos_report(FAMILY, what, target.requests - before, f"no answer but what the protocol says; so far {seen}")
+    chaos_report(FAMILY, what, requests, f"taken or refused by name as the schemas say; {seen}")
 
 
 def try_values(
-    target: Target, parameter: Parameter, count: int, values: Json, holds: Callable[[Answer, int], None]
+    target: Target,
+    parameter: Parameter,
+    count: int,
+    values: Json,
+    holds: Callable[[Answer, int], None],
+    *,
+    fresh: bool,
 ) -> None:
     """`count` examples of requests with values for one parameter."""
 
-    @examples(count)
+    @examples(count, fresh=fresh)
     @given(values=st.lists(values, min_size=TOGETHER, max_size=TOGETHER))
     def run(values: list[object]) -> None:
         bodies = [call(parameter.method, parameter.params(value)) for value in values]
@@ -142,16 +147,13 @@ ELEMENTS = often(st.one_of(WHOLE, FITTED), TORN, STRANGE, anything)
 def test_every_envelope_alone_and_in_a_batch_gets_what_the_protocol_says(
     target: Target, chaos_scale: Any, chaos_report: Report
 ) -> None:
-    before, calls = target.requests, target.calls
-
-    @examples(chaos_scale.pick(25, 2600))
+    @examples(chaos_scale.pick(25, 2600), fresh=chaos_scale.long)
     @given(elements=st.lists(ELEMENTS, min_size=TOGETHER, max_size=TOGETHER), ascii_only=st.booleans())
     def try_elements(elements: list[object], ascii_only: bool) -> None:
         bodies = [encode(each, ascii_only=ascii_only) for each in elements]
         target.check([*bodies, b"[" + b",".join(bodies) + b"]"])
 
     try_elements()
-    seen = target.settle()
-    count = target.requests - before
-    what = f"envelopes alone and in batches of {TOGETHER} ({target.calls - calls:,} calls)"
-    chaos_report(FAMILY, what, count, f"each reply, id and code as the protocol says; so far {seen}")
+    requests, seen = target.settle()
+    what = f"envelopes, each alone and {TOGETHER} together in a batch"
+    chaos_report(FAMILY, what, requests, f"each reply, id, code and status as the protocol says; {seen}")
