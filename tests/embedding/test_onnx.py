@@ -44,7 +44,9 @@ def gte() -> Embedder:
 
 
 def test_nothing_is_reported_to_anybody_and_nothing_kept_in_the_home_folder(tmp_path: Path) -> None:
-    told = {name: value for name, value in os.environ.items() if name not in ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")}
+    told = {
+        name: value for name, value in os.environ.items() if name not in ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    }
     program = (
         "from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder\n"
         "open_embedder(EmbeddingChoice()).embed_query('a text')"
