@@ -197,7 +197,8 @@ def test_the_demo_serves_its_own_decisions_and_its_lines_work_when_pasted(progra
     if not list(sample_folder().glob("*.md")):
         pytest.fail("the demo needs at least one decision in docs/decisions")
     before = set(Path().iterdir())
-    demo = program("demo", "--port", 0, CSTP_STORE__URL="sqlite:////nowhere/at/all.sqlite3")
+    nowhere = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
+    demo = program("demo", "--port", 0, **nowhere)
     lines: dict[str, str] = {}
     for line in demo.process.stdout:
         first = line.split(" ", 1)[0]

@@ -286,6 +286,7 @@ def test_a_collection_that_is_not_what_the_records_say_is_built_anew_by_the_next
     reader = shared.open()
     shared.put("newcomer")
     shared.wait_until(lambda: shared.finds(reader, "newcomer"))
+    assert (reader.vectors.seq <= len(NAMES), reader.vectors.state) == (True, "rebuilding")
     assert all(shared.finds(reader, name) for name in NAMES)
     lock.close()
     shared.ready(reader)
