@@ -64,8 +64,9 @@ def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
         late("changes", lambda: hurried.changes(0, 10, None)),
         late("put", lambda: hurried.put([entry("b")], None)),
     ]
-    with pytest.raises(ComponentFailed):  # by then the others are past the deadline too
-        hurried.last_seq()
+    for _ in range(2):  # by then the others are past the deadline too
+        with pytest.raises(ComponentFailed):
+            hurried.last_seq()
     session.rollback()
     for thread in threads:
         thread.join(20)

@@ -47,11 +47,13 @@ def lock(store: Store) -> Iterator[Callable[..., SharedLock]]:
         one.close()
 
 
-def test_one_has_it_as_long_as_it_wants_and_then_the_next(lock: Callable[..., SharedLock]) -> None:
+def test_one_has_it_as_long_as_it_wants_and_then_the_next(
+    lock: Callable[..., SharedLock], wait_until: Callable[..., None]
+) -> None:
     first, second = lock(), lock()
     assert [first.held(), second.held(), first.held(), second.held()] == [True, False, True, False]
     first.close()
-    assert second.held()
+    wait_until(second.held)
     assert not first.held()
 
 
