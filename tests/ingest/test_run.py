@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.records.store import Records
@@ -360,20 +359,6 @@ def test_a_named_file_that_holds_no_decision_is_rejected_and_one_in_a_folder_is_
     assert (len(summary.rejected), len(summary.warnings), summary.read) == (0, 1, 0)
     summary = run(tmp_path / "docs/package.json")
     assert (len(summary.rejected), len(summary.warnings)) == (1, 0)
-
-
-def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_finishes(
-    adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run
-) -> None:
-    for number in range(80):
-        adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
-    embedder.fails_at = "number 40"
-    with pytest.raises(ComponentFailed):
-        run(tmp_path / "docs")
-    assert records.count() == 32
-    embedder.fails_at = None
-    assert counts(run(tmp_path / "docs")) == (48, 0, 32, 0)
-    assert records.models() == {"counting-4": 80}
 
 
 def test_without_a_model_records_are_stored_without_vectors(adr: Adr, records: Records, tmp_path: Path) -> None:

@@ -1,19 +1,19 @@
 """From paths to stored records: what is new, changed, unchanged, gone or refused.
 
-Works in batches: each is read, compared, embedded and committed before the next begins, so a run that is killed has
-lost nothing that it committed and the next run finishes the rest. With `strict` there is one batch.
+Works in batches, each committed whole: a run that is killed has lost nothing that it committed, and the next run
+finishes the rest. While one batch is being written the next one is being embedded. With `strict` there is one batch.
 """
 
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
-from multiprocessing.pool import ThreadPool
+from multiprocessing.pool import AsyncResult, ThreadPool
 from pathlib import Path
 from typing import Final, Protocol
 
-from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.indexes.following import searchable_text
 from cognition_engines.ingest.discover import files_under
 from cognition_engines.ingest.reading import read_file
@@ -81,6 +81,15 @@ class _Place:
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Records to be written, what is expected of each, and its vectors; and how many files it is the end of."""
+
+    fresh: Sequence[tuple[_Candidate, Outcome]]
+    vectors: Sequence[AsyncResult[FloatArray] | None]
+    files: int
+
+
 @dataclass(slots=True)
 class _Run:
     """What has happened so far."""
@@ -109,22 +118,12 @@ def ingest(
     files = list(_expand(paths))
     run = _Run()
     progress.start(len(files))
-    batch: list[_Candidate] = []
     # unlike an executor's, these threads do not hold the process when it is told to end while a model hangs
     with ThreadPool(threads) as pool:
-        embed = _Embedding(embedder, pool)
-        held = 0
-        for file in files:
-            batch += _read(file, options, run)
-            held += 1
-            if len(batch) >= BATCH and not options.strict:
-                _store(batch, options, run, records, embed)
-                progress.advance(held)
-                batch, held = [], 0
-        fresh = _compare(batch, run, records)
-        if not (options.strict and run.rejected):
-            _write(fresh, options, run, records, embed)
-        progress.advance(held)
+        embed = _Embedding(None if options.dry_run else embedder, pool)
+        for batch in _ahead(_begun(files, options, run, records, embed)):
+            _write(batch, options, run, records, embed.model)
+            progress.advance(batch.files)
     deleted = 0
     if options.prune and not (options.strict and run.rejected):
         deleted = _prune(paths, options, run, records)
@@ -253,8 +252,40 @@ def _path_in_checkout(path: Path) -> str:
     return path.as_posix()
 
 
-def _store(batch: Sequence[_Candidate], options: Options, run: _Run, records: Records, embed: "_Embedding") -> None:
-    _write(_compare(batch, run, records), options, run, records, embed)
+def _batches(files: Iterable[_File], options: Options, run: _Run) -> Iterator[tuple[list[_Candidate], int]]:
+    """The records of the files, BATCH at a time, and how many files each batch is the end of."""
+    batch: list[_Candidate] = []
+    held = 0
+    for file in files:
+        for candidate in _read(file, options, run):
+            if len(batch) == BATCH and not options.strict:
+                yield batch, held
+                batch, held = [], 0
+            batch.append(candidate)
+        held += 1
+    yield batch, held
+
+
+def _begun(
+    files: Iterable[_File], options: Options, run: _Run, records: Records, embed: "_Embedding"
+) -> Iterator[_Batch]:
+    """What has to be written, batch by batch, its texts already being embedded."""
+    for batch, held in _batches(files, options, run):
+        fresh = _compare(batch, run, records)
+        if options.strict and run.rejected:
+            fresh = []
+        yield _Batch(fresh, embed.begin([candidate.decision for candidate, _ in fresh]), held)
+
+
+def _ahead(batches: Iterable[_Batch]) -> Iterator[_Batch]:
+    """Each batch, once the next one has begun."""
+    before: _Batch | None = None
+    for batch in batches:
+        if before is not None:
+            yield before
+        before = batch
+    if before is not None:
+        yield before
 
 
 def _compare(batch: Sequence[_Candidate], run: _Run, records: Records) -> list[tuple[_Candidate, Outcome]]:
@@ -300,26 +331,23 @@ class _Embedding:
         self._pool = pool
         self.model = embedder.model if embedder else None
 
-    def entries(self, candidates: Sequence[_Candidate]) -> list[Entry]:
-        plain = [Entry(candidate.decision, candidate.origin, None) for candidate in candidates]
-        if self._embedder is None:
-            return plain
-        texts = [searchable_text(entry.decision) for entry in plain]
-        vectors = self._pool.map(self._embedder.embed_text, texts, chunksize=1)
-        return [replace(entry, vectors=found) for entry, found in zip(plain, vectors, strict=True)]
+    def begin(self, decisions: Sequence[Decision]) -> list[AsyncResult[FloatArray] | None]:
+        """The vectors of each decision, as they come; None without a model."""
+        embedder = self._embedder
+        if embedder is None:
+            return [None] * len(decisions)
+        texts = map(searchable_text, decisions)
+        return [self._pool.apply_async(embedder.embed_text, (text,)) for text in texts]
 
 
-def _write(
-    fresh: Sequence[tuple[_Candidate, Outcome]],
-    options: Options,
-    run: _Run,
-    records: Records,
-    embed: _Embedding,
-) -> None:
-    if options.dry_run:
-        outcomes: Sequence[Outcome] = [outcome for _, outcome in fresh]
-    else:
-        outcomes = records.put(embed.entries([candidate for candidate, _ in fresh]), embed.model) if fresh else ()
+def _write(batch: _Batch, options: Options, run: _Run, records: Records, model: str | None) -> None:
+    outcomes: Sequence[Outcome] = [outcome for _, outcome in batch.fresh]
+    if outcomes and not options.dry_run:
+        entries = [
+            Entry(candidate.decision, candidate.origin, None if vectors is None else vectors.get())
+            for (candidate, _), vectors in zip(batch.fresh, batch.vectors, strict=True)
+        ]
+        outcomes = records.put(entries, model)
     for outcome in outcomes:
         run.counts[outcome] += 1
 

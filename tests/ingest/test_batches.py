@@ -1,0 +1,65 @@
+"""Runs of many records: what is committed when one fails, and what goes on at the same time."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.ingest.run import BATCH, Summary
+from cognition_engines.records.store import Records
+
+Run = Callable[..., Summary]
+Adr = Callable[..., Path]
+
+
+def new_and_unchanged(summary: Summary) -> tuple[int, int]:
+    return summary.new, summary.unchanged
+
+
+def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_finishes(
+    adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run
+) -> None:
+    for number in range(80):
+        adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
+    embedder.fails_at = "number 40"
+    with pytest.raises(ComponentFailed):
+        run(tmp_path / "docs")
+    assert records.count() == 32
+    embedder.fails_at = None
+    assert new_and_unchanged(run(tmp_path / "docs")) == (48, 32)
+    assert records.models() == {"counting-4": 80}
+
+
+def test_the_records_of_one_large_file_are_committed_in_batches_too(
+    records: Records, tmp_path: Path, embedder: Any, run: Run
+) -> None:
+    lines = [json.dumps({"title": f"number {number:02}", "status": "accepted"}) for number in range(80)]
+    (tmp_path / "all.jsonl").write_text("\n".join(lines))
+    embedder.fails_at = "number 40"
+    with pytest.raises(ComponentFailed):
+        run(tmp_path / "all.jsonl")
+    assert records.count() == 32
+    embedder.fails_at = None
+    assert new_and_unchanged(run(tmp_path / "all.jsonl")) == (48, 32)
+
+
+def test_the_next_batch_is_embedded_while_one_is_being_written(
+    adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run, wait_until: Callable[..., None]
+) -> None:
+    for number in range(3 * BATCH):
+        adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
+    with closing(sqlite3.connect(tmp_path / "store/records.sqlite3", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        running = Thread(target=run, args=(tmp_path / "docs",))
+        running.start()
+        wait_until(lambda: len(embedder.texts) == 2 * BATCH)
+        assert records.count() == 0
+        other.execute("ROLLBACK")
+    running.join()
+    assert records.count() == len(embedder.texts) == 3 * BATCH
