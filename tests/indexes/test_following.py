@@ -246,6 +246,7 @@ def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_t
         spoil(file)
     run.put(run.seeded(), "newcomer")
     wait_until(lambda: indexes.keywords is not first)
+    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq())
     wait_until(lambda: words_are_back(run, indexes))
     assert run.finds(indexes, "newcomer")
     indexes.close()

@@ -1,0 +1,185 @@
+"""PostgreSQL restarted, killed and frozen, and SQLite locked: an error while it lasts, everything again after it."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.records.store import open_records
+from tests.chaos.asking import Noted, callers
+from tests.chaos.process import Served, run_cstp, start_cstp
+from tests.chaos.questions import Questions, refused
+from tests.chaos.store import MODEL, Known, decision, fill, found_in_all_modes, store_of, use_embedder, write_jsonl
+from tests.stores import PostgreSQL
+
+BASE = 200
+QUESTIONS = Questions(BASE)
+DEADLINE = 1.0
+LATE = 2.0  # seconds that a busy machine may add
+RECOVERED_WITHIN = 6.0
+LOCKED_FOR = 33.0  # longer than a writer waits
+HOLD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute(sys.argv[2])
+print("held", flush=True)
+sys.stdin.readline()
+"""
+
+
+def ingest(server: Served, folder: Path, id: str) -> "subprocess.CompletedProcess[str]":
+    """Ingests one decision."""
+    write_jsonl(folder / "one.jsonl", [decision(id)])
+    words = ("ingest", folder / "one.jsonl", "--json", "--data-dir", server.data_dir)
+    return run_cstp(*words, overrides=server.overrides, cwd=folder)
+
+
+@pytest.fixture
+def postgresql() -> Iterator[PostgreSQL]:
+    """One that the test may break."""
+    running = PostgreSQL()
+    yield running
+    running.thaw()
+    running.close()
+
+
+@contextmanager
+def stopped(postgresql: PostgreSQL) -> Iterator[None]:
+    postgresql.stop()
+    yield
+    postgresql.start()
+
+
+@contextmanager
+def killed(postgresql: PostgreSQL) -> Iterator[None]:
+    postgresql.kill()
+    yield
+    postgresql.start()
+
+
+@contextmanager
+def frozen(postgresql: PostgreSQL) -> Iterator[None]:
+    postgresql.freeze()
+    yield
+    postgresql.thaw()
+
+
+def test_postgresql_may_restart_die_and_freeze_under_a_server(
+    served: Callable[..., Served],
+    postgresql: PostgreSQL,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    url = postgresql.database_url(postgresql.create_database())
+    records = open_records(url)
+    fill(records, (decision(f"base-{number}") for number in range(BASE)))
+    impatient = sa.make_url(url).update_query_dict({"connect_timeout": "2"}).render_as_string(hide_password=False)
+    server = served(MODEL | {"store.url": impatient, "store.deadline_seconds": DEADLINE})
+    rounds, more = chaos_scale.pick(1, 10), chaos_scale.pick(20, 400)
+    recovery: list[float] = []
+    answered = failed = 0
+    for number in range(rounds):
+        for outage in chaos_scale.pick((stopped, frozen), (stopped, killed, frozen)):
+            with callers(server, 3, QUESTIONS, pause=0.02) as noted:
+                wait_until(lambda noted=noted: any(answer.result for answer in noted.answers))
+                with outage(postgresql):
+                    wait_until(partial(fails, noted), 10)
+                    refused(ingest(server, tmp_path, f"never-{number}"), "the database does not answer")
+                    count = len(noted.answers) + more
+                    wait_until(lambda noted=noted, count=count: len(noted.answers) >= count, 60)
+                restored = time.monotonic()
+                wait_until(partial(works_again, noted, restored), RECOVERED_WITHIN + 5)
+                recovery.append(time.monotonic() - restored)
+            one, other = QUESTIONS.check(noted.answers, DEADLINE + LATE, "records")
+            answered, failed = answered + one, failed + other
+            name = f"{outage.__name__}-{number}"
+            fill(records, [decision(name)])
+            known = Known(records)
+            known.read_on()
+            wait_until(partial(found_in_all_modes, server, known, name), RECOVERED_WITHIN)
+            assert f"never-{number}" not in known.texts
+    records.close()
+    assert max(recovery) < RECOVERED_WITHIN
+    told = server.log_path.read_text().count("cannot follow")
+    assert told <= 5 * len(recovery)
+    chaos_report(
+        "4",
+        "PostgreSQL stopped, killed and frozen under queries, then started again",
+        len(recovery),
+        f"{answered} answers, all whole; {failed} times -32003 records; ingest ends with 1 and a reason; "
+        f"all works again after at most {max(recovery):.1f} s; {told} lines in the log",
+    )
+
+
+def fails(noted: Noted) -> bool:
+    return noted.answers[-1].failed_part == "records"
+
+
+def works_again(noted: Noted, moment: float) -> bool:
+    return any(answer.result is not None and answer.at - answer.seconds > moment for answer in noted.answers[-20:])
+
+
+@contextmanager
+def locked(file: Path, statement: str) -> Iterator[None]:
+    """Another process holds a transaction on the database."""
+    words = [sys.executable, "-c", HOLD, str(file), statement]
+    holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    try:
+        yield
+    finally:
+        holder.communicate("\n", timeout=10)
+
+
+@pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+def test_a_sqlite_database_that_another_process_locks_is_read_on_and_written_when_it_is_free(
+    served: Callable[..., Served],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+    statement: str,
+) -> None:
+    use_embedder(monkeypatch)
+    data = tmp_path / "data"
+    store_of(data, BASE)
+    server = served(MODEL | {"store.deadline_seconds": DEADLINE}, data_dir=data)
+    write_jsonl(tmp_path / "late.jsonl", [decision("late-1")])
+    words = ("ingest", tmp_path / "late.jsonl", "--json", "--data-dir", data)
+    with callers(server, 2, QUESTIONS, pause=0.02) as noted:
+        with locked(data / "records.sqlite3", statement):
+            wait_until(lambda: len(noted.answers) > 50)
+            if chaos_scale.long:
+                refused(ingest(server, tmp_path, "never-1"), "another process has kept the database locked for 30 s")
+            waiting = start_cstp(*words, overrides=server.overrides, cwd=tmp_path)
+            count = len(noted.answers)
+            wait_until(lambda: len(noted.answers) > count + 100)
+            assert waiting.poll() is None
+        _, err = waiting.communicate(timeout=60)
+        assert waiting.returncode == 0, err
+    assert QUESTIONS.check(noted.answers, DEADLINE + LATE) == (len(noted.answers), 0)
+    records = open_records(f"sqlite:///{data}/records.sqlite3")
+    known = Known(records)
+    known.read_on()
+    wait_until(partial(found_in_all_modes, server, known, "late-1"), 5)
+    assert "never-1" not in known.texts
+    records.close()
+    chaos_report(
+        "4",
+        f"SQLite locked by another process ({statement}) for over 30 s",
+        1,
+        f"{len(noted.answers)} answers, all whole; an ingest waits, after 30 s it ends with 1 and a reason",
+    )
