@@ -25,12 +25,16 @@ from chromadb.config import Settings
 from chromadb.errors import InvalidArgumentError, NotFoundError
 from chromadb.types import Where
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns import Floats, Ints
 from cognition_engines.records.values import Page
 
+Signatures = dict[str, tuple[int, int, int]]
+
 COMPONENT: Final = "vectors"
 _BLOCK: Final = 1 << 22
+_LARGE: Final = 1 << 28
 COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
 _ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
 _REMOVED: Final = 1000  # ids a call; Chroma fails with many more
@@ -180,6 +184,22 @@ def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(_mark(index.folder.parent))
+
+
+def file_signatures(folder: Path) -> Signatures:
+    """Inode, size and time of change of every file: another one after whatever was done to it.
+
+    Raises ComponentFailed for a large file that is mostly holes: Chroma, once killed while it persisted, may go on
+    writing a terabyte further. Raises OSError.
+    """
+    found: Signatures = {}
+    for path in folder.rglob("*"):
+        status = path.stat()
+        if status.st_size > _LARGE and status.st_blocks * 512 < status.st_size // 2:
+            raise ComponentFailed(COMPONENT, f"{path.name} is mostly holes")
+        if path.is_file():
+            found[str(path.relative_to(folder))] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return found
 
 
 def remove_folders(parent: Path) -> None:

@@ -5,8 +5,15 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, Protocol
 
-from cognition_engines.errors import EngineError
-from cognition_engines.indexes.chroma import ChromaIndex, close_folder, open_folder
+from cognition_engines.errors import ComponentFailed, EngineError
+from cognition_engines.indexes.chroma import (
+    COMPONENT,
+    ChromaIndex,
+    Signatures,
+    close_folder,
+    file_signatures,
+    open_folder,
+)
 from cognition_engines.indexes.chroma_server import ChromaServer
 from cognition_engines.records.shared_lock import SharedLock
 from cognition_engines.records.store import Records
@@ -60,6 +67,7 @@ class FolderKeeper:
         self._folder = folder
         self._name = name
         self._index: ChromaIndex | None = None
+        self._files: Signatures = {}
         self._damaged = False
 
     @property
@@ -72,8 +80,12 @@ class FolderKeeper:
         if self._index is None:
             last = self._records.last_seq()
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
+            self._files = _signatures(self._index)
+        self._check(self._index)
         page = self._records.page(self._index.seq, PAGE, self._model)
-        self._index.apply(page)
+        if page:
+            self._index.apply(page)
+            self._files = _signatures(self._index)
         return len(page) == PAGE
 
     def doubt(self) -> None:
@@ -85,7 +97,13 @@ class FolderKeeper:
     def close(self) -> None:
         """Leaves the mark of a clean shutdown."""
         if self._index is not None:
+            self._check(self._index)
             close_folder(self._index, self._name, self._records.store_id)
+
+    def _check(self, index: ChromaIndex) -> None:
+        """Chroma has most of a file in memory: what becomes of the file shows when it is read again, if ever."""
+        if _signatures(index) != self._files:
+            raise ComponentFailed(COMPONENT, "somebody else has changed its files")
 
     def _give_up(self) -> None:
         index, self._index = self._index, None
@@ -93,6 +111,11 @@ class FolderKeeper:
         if index is not None:
             _log.warning("the vector index in %s is left as it is; a new one is built", index.folder)
             index.close()
+
+
+def _signatures(index: ChromaIndex) -> Signatures:
+    assert index.folder is not None
+    return file_signatures(index.folder)
 
 
 class ServerKeeper:
