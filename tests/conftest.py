@@ -460,11 +460,3 @@ def postgresql_url(postgresql: PostgreSQL) -> Iterator[str]:
     name = postgresql.create_database()
     yield postgresql.database_url(name)
     postgresql.drop_database(name)
-
-
-@pytest.fixture
-def other_postgresql_url(postgresql: PostgreSQL) -> Iterator[str]:
-    """A second one."""
-    name = postgresql.create_database()
-    yield postgresql.database_url(name)
-    postgresql.drop_database(name)

@@ -47,10 +47,23 @@ for batch in count():
 
 @pytest.fixture
 def filled(records: Records, entry: Make, floats: Floats) -> Records:
+    fill(records, entry, floats)
+    return records
+
+
+@pytest.fixture
+def kept(sqlite_url: str, entry: Make, floats: Floats) -> Iterator[Records]:
+    """The same, for what does not depend on the database."""
+    records = open_records(sqlite_url)
+    fill(records, entry, floats)
+    yield records
+    records.close()
+
+
+def fill(records: Records, entry: Make, floats: Floats) -> None:
     records.put([entry(f"d-{number}", f"text {number}", windows=1, first=number) for number in range(20)], "m")
     records.put([entry("bare", "naïve")], None)
     records.put_vectors([(1, floats(2, 9.0))], "other")
-    return records
 
 
 @pytest.fixture
@@ -125,20 +138,20 @@ def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: st
     assert len(seen) > 3
 
 
-def test_an_existing_file_is_kept_unless_told_otherwise(filled: Records, file: Path, quiet: Watcher) -> None:
-    back_up(filled, file, quiet)
+def test_an_existing_file_is_kept_unless_told_otherwise(kept: Records, file: Path, quiet: Watcher) -> None:
+    back_up(kept, file, quiet)
     before = file.read_bytes()
-    filled.delete(["d-1"])
+    kept.delete(["d-1"])
     with pytest.raises(ConfigurationError, match=r"nightly exists already; .* --force"):
-        back_up(filled, file, quiet)
+        back_up(kept, file, quiet)
     assert file.read_bytes() == before
-    back_up(filled, file, quiet, replace=True)
+    back_up(kept, file, quiet, replace=True)
     with opened_backup(file, quiet) as backup:
         assert backup.notes.contents.decisions == 20
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_file_that_appears_meanwhile_is_kept(filled: Records, file: Path) -> None:
+def test_a_file_that_appears_meanwhile_is_kept(kept: Records, file: Path) -> None:
     class Appearing:
         def start(self, step: str, records: int) -> None:
             file.write_text("mine")
@@ -146,13 +159,13 @@ def test_a_file_that_appears_meanwhile_is_kept(filled: Records, file: Path) -> N
         def advance(self, records: int) -> None: ...
 
     with pytest.raises(ConfigurationError, match="exists already"):
-        back_up(filled, file, Appearing())
+        back_up(kept, file, Appearing())
     assert file.read_text() == "mine"
     assert list(file.parent.iterdir()) == [file]
 
 
 @pytest.mark.parametrize("kind", ["text", "empty", "store", "folder", "dangling link"])
-def test_only_a_backup_is_ever_replaced(filled: Records, file: Path, quiet: Watcher, kind: str) -> None:
+def test_only_a_backup_is_ever_replaced(kept: Records, file: Path, quiet: Watcher, kind: str) -> None:
     if kind == "folder":
         file.mkdir()
     elif kind == "dangling link":
@@ -162,19 +175,19 @@ def test_only_a_backup_is_ever_replaced(filled: Records, file: Path, quiet: Watc
     else:
         file.write_text("letter to my mother" * (kind == "text"))
     with pytest.raises(ConfigurationError, match="nightly is no backup, so it is not replaced"):
-        back_up(filled, file, quiet, replace=True)
+        back_up(kept, file, quiet, replace=True)
     assert os.path.lexists(file)
     assert not list(file.parent.glob("*.partial-*"))
 
 
-def test_a_folder_that_is_not_there_is_told_and_not_made(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
+def test_a_folder_that_is_not_there_is_told_and_not_made(kept: Records, tmp_path: Path, quiet: Watcher) -> None:
     with pytest.raises(ConfigurationError, match=r"nowhere is no folder"):
-        back_up(filled, tmp_path / "nowhere" / "file", quiet)
+        back_up(kept, tmp_path / "nowhere" / "file", quiet)
     assert not (tmp_path / "nowhere").exists()
 
 
 def test_what_killed_runs_left_is_removed_and_what_others_are_writing_is_not(
-    filled: Records, file: Path, quiet: Watcher
+    kept: Records, file: Path, quiet: Watcher
 ) -> None:
     left, written, unrelated = (file.with_name(f"{name}.partial-0a1b") for name in ("nightly", "nightly", "weekly"))
     written = file.with_name("nightly.partial-ffff")
@@ -182,26 +195,26 @@ def test_what_killed_runs_left_is_removed_and_what_others_are_writing_is_not(
         path.write_text("half")
     with written.open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        back_up(filled, file, quiet)
+        back_up(kept, file, quiet)
     assert {path.name for path in file.parent.iterdir()} == {file.name, written.name, unrelated.name}
 
 
-def test_of_two_backups_to_one_name_the_first_to_finish_wins(filled: Records, file: Path, quiet: Watcher) -> None:
+def test_of_two_backups_to_one_name_the_first_to_finish_wins(kept: Records, file: Path, quiet: Watcher) -> None:
     class Overtaken:
         def start(self, step: str, records: int) -> None:
             if step == "copying":
-                back_up(filled, file, quiet)
+                back_up(kept, file, quiet)
                 assert list(file.parent.glob("*.partial-*")), "the slower one goes on"
 
         def advance(self, records: int) -> None: ...
 
     with pytest.raises(ConfigurationError, match="exists already"):
-        back_up(filled, file, Overtaken())
+        back_up(kept, file, Overtaken())
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_reading_a_backup_does_not_look_at_what_lies_beside_it(filled: Records, file: Path, quiet: Watcher) -> None:
-    back_up(filled, file, quiet)
+def test_reading_a_backup_does_not_look_at_what_lies_beside_it(kept: Records, file: Path, quiet: Watcher) -> None:
+    back_up(kept, file, quiet)
     journal = file.with_name("nightly-journal")
     journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 504)  # SQLite would roll it back
     before = file.read_bytes()
@@ -211,7 +224,7 @@ def test_reading_a_backup_does_not_look_at_what_lies_beside_it(filled: Records, 
     assert file.read_bytes() == before
 
 
-def test_a_failing_backup_leaves_nothing(filled: Records, file: Path) -> None:
+def test_a_failing_backup_leaves_nothing(kept: Records, file: Path) -> None:
     class Failing:
         def start(self, step: str, records: int) -> None:
             if step == "verifying":
@@ -220,7 +233,7 @@ def test_a_failing_backup_leaves_nothing(filled: Records, file: Path) -> None:
         def advance(self, records: int) -> None: ...
 
     with pytest.raises(RuntimeError):
-        back_up(filled, file, Failing())
+        back_up(kept, file, Failing())
     assert list(file.parent.iterdir()) == []
 
 
@@ -287,8 +300,8 @@ def edited(file: Path) -> Iterator[sqlite3.Connection]:
         "DROP TABLE backup",
     ],
 )
-def test_a_backup_that_was_edited_is_refused(filled: Records, file: Path, edit: str, quiet: Watcher) -> None:
-    back_up(filled, file, quiet)
+def test_a_backup_that_was_edited_is_refused(kept: Records, file: Path, edit: str, quiet: Watcher) -> None:
+    back_up(kept, file, quiet)
     with edited(file) as connection:
         connection.execute(edit)
     with pytest.raises(BackupFailed, match="nightly is damaged"), opened_backup(file, quiet):
@@ -296,8 +309,8 @@ def test_a_backup_that_was_edited_is_refused(filled: Records, file: Path, edit: 
 
 
 @pytest.mark.parametrize("edit", ["PRAGMA user_version = 2", "UPDATE alembic_version SET version_num = '9999'"])
-def test_a_backup_of_a_newer_program_is_refused_as_such(filled: Records, file: Path, edit: str, quiet: Watcher) -> None:
-    back_up(filled, file, quiet)
+def test_a_backup_of_a_newer_program_is_refused_as_such(kept: Records, file: Path, edit: str, quiet: Watcher) -> None:
+    back_up(kept, file, quiet)
     with edited(file) as connection:
         connection.execute(edit)
     with pytest.raises(ConfigurationError, match=r"newer version .*: upgrade the program"), opened_backup(file, quiet):

@@ -65,12 +65,12 @@ FULL = Decision(
 )
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A second place, on each kind of database; not the first one's PostgreSQL database."""
-    if request.param == "sqlite":
+@pytest.fixture
+def other_url(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> str:
+    """A second place, on the other kind of database."""
+    if not url.startswith("sqlite"):
         return f"sqlite:///{tmp_path}/other/records.sqlite3"
-    value: str = request.getfixturevalue("other_postgresql_url")
+    value: str = request.getfixturevalue("postgresql_url")
     return value
 
 

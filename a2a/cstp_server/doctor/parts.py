@@ -160,11 +160,11 @@ def _check_chroma_server(settings: Settings, url: str, held: Held | None, model:
             seen = f"the collection {name} on {url} is none that this program filled"
             return Checked([Finding("vectors", Level.PROBLEM, seen, remedy)])
         windows = found.index.windows()
+        seq, _ = position(settings.store_url)
         needed = windows_up_to(settings.store_url, model.identity, found.index.seq)
-        if windows < needed:
+        if found.index.seq <= seq and windows < needed:
             seen = f"the collection on {url} holds {windows:,} vectors, the records up to its last change {needed:,}"
             return Checked([Finding("vectors", Level.PROBLEM, seen, remedy)])
-        seq, _ = position(settings.store_url)
         what = f"{windows:,} vectors on {url}"
         return Checked([_followed("vectors", found.index.seq, seq, what, served=_served(settings))])
 
