@@ -342,7 +342,7 @@ def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp
     records.put_vectors([(1, np.ones((1, 3), np.float32))], "old-model")
     records.close()
     found = doctor().of("records", "warning")
-    assert "1 decisions also have vectors of old-model" in found["seen"]
+    assert "1 decisions have vectors of old-model" in found["seen"]
     assert "cstp reindex" in found["remedy"]
 
 
@@ -393,6 +393,15 @@ def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doc
     assert "differs from its checksum" in found["seen"]
     assert "cstp reindex" in found["remedy"]
     doctor.others_are_ok("keywords")
+
+
+def test_a_keyword_index_that_does_not_follow_is_told(doctor: Doctor, healthy: Path) -> None:
+    put_more(healthy, 2)
+    lock = FolderLock(healthy / "indexes")  # held, and nobody follows
+    found = doctor().of("keywords", "warning")
+    assert "2 changes behind the records" in found["seen"]
+    assert "the server's log" in found["remedy"]
+    lock.close()
 
 
 @pytest.mark.usefixtures("modelled")

@@ -3,7 +3,7 @@
 import json
 from contextlib import closing
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, sleep
 from typing import Final
 
 import httpx
@@ -24,9 +24,11 @@ from cstp_server.limits import make_plan, parse_windows, try_redis
 from cstp_server.settings import Settings
 
 REINDEX: Final = "cstp reindex builds the indexes anew"
+FOLLOW_SECONDS: Final = 3.0  # a server that is well follows within one
 
 _LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took
 _READYZ_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def check_records(held: Held, model: Model | None) -> Checked[None]:
         findings.append(Finding("records", Level.WARNING, seen, remedy))
     for other, count in held.models.items():
         if other != model.identity:
-            seen = f"{count:,} decisions also have vectors of {other}, which is not configured"
+            seen = f"{count:,} decisions have vectors of {other}, which is not configured"
             findings.append(Finding("records", Level.WARNING, seen, "cstp reindex drops them"))
     seen = f"all {held.decisions:,} decisions have vectors of {model.identity}"
     return Checked(findings or [Finding("records", Level.OK, seen)])
@@ -113,14 +115,22 @@ def check_records(held: Held, model: Model | None) -> Checked[None]:
 
 def check_keywords(settings: Settings, held: Held) -> Checked[None]:
     """Whether the keyword index is whole and has followed the records."""
-    state = inspect_keywords(settings.indexes_path / "keywords", held.store_id)
+    folder = settings.indexes_path / "keywords"
+    state = inspect_keywords(folder, held.store_id)
+    give_up = monotonic() + FOLLOW_SECONDS
+    while state is not None and state.seq < held.last_seq and _served(settings) and monotonic() < give_up:
+        sleep(_POLL_SECONDS)
+        state = inspect_keywords(folder, held.store_id)
     if state is None:
         return Checked([Finding("keywords", Level.OK, "there is no index yet; cstp serve builds it")])
     seq, decisions = position(settings.store_url)
+    served = _served(settings)
+    if served and held.last_seq <= state.seq < seq:
+        return Checked([Finding("keywords", Level.OK, f"{state.texts:,} texts, and it follows the records")])
     if state.seq == seq and state.texts != decisions:
         seen = f"the index holds {state.texts:,} texts, the records are {decisions:,}"
         return Checked([Finding("keywords", Level.PROBLEM, seen, REINDEX)])
-    return Checked([_followed("keywords", state.seq, seq, f"{state.texts:,} texts", served=_served(settings))])
+    return Checked([_followed("keywords", state.seq, seq, f"{state.texts:,} texts", served=served)])
 
 
 def check_vectors(settings: Settings, held: Held | None, model: Model | None) -> Checked[None]:
