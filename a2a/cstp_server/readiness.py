@@ -76,8 +76,7 @@ class ReadinessCheck:
             "limits": self._limiter.state,
         }
         needed = [state for name, state in parts.items() if name != "limits"]
-        # while vectors are rebuilt answers are exact; without words there are none
-        if "down" in needed or parts["keywords"] == "rebuilding":
+        if "down" in needed:
             return Readiness("unavailable", parts, last_seq)
         return Readiness("degraded" if parts["limits"] == "degraded" else "ready", parts, last_seq)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,10 @@ def use_embedder(patch: pytest.MonkeyPatch, control: Path | None = None) -> None
         patch.setenv("CHAOS_EMBEDDER", str(control))
 
 
-def model_name() -> str:
+def model_name(settings: Mapping[str, object]) -> str:
     """The identity under which vectors of `chroma:chaos` are stored."""
     register()
-    embedder = open_embedder(EmbeddingChoice(model="chroma:chaos"))
+    embedder = open_embedder(EmbeddingChoice(model="chroma:chaos", settings=settings))
     assert embedder is not None
     return embedder.model
 
@@ -47,11 +48,16 @@ def decision(id: str, words: str = "") -> Decision:
     return Decision(id, f"Choose {marks}", f"Weighed {words} against others.")
 
 
-def fill(records: Records, decisions: Iterable[Decision], vectors: Callable[[Decision], Any] | None = None) -> None:
-    """Stores decisions with the vectors that `chroma:chaos` gives them, or those of `vectors`."""
+def fill(
+    records: Records,
+    decisions: Iterable[Decision],
+    vectors: Callable[[Decision], Any] | None = None,
+    settings: Mapping[str, object] = MappingProxyType({}),
+) -> None:
+    """Stores decisions with the vectors that `chroma:chaos` with these settings gives them, or those of `vectors`."""
     made = vectors or (lambda one: vector_of(searchable_text(one))[None])
     batch = [Entry(one, Origin("/made/up.md", 0, None, searchable_text(one)), made(one)) for one in decisions]
-    model = model_name()
+    model = model_name(settings)
     for start in range(0, len(batch), 1000):
         records.put(batch[start : start + 1000], model)
 

@@ -67,10 +67,8 @@ class Indexes:
 
     @property
     def keywords_state(self) -> str:
-        """`ready`, `rebuilding` after damage, or `down`; searches for words fail until it is ready again."""
-        if self._failure == "keywords":
-            return "down"
-        return "ready" if self._words.seq >= self.snapshot.seq else "rebuilding"
+        """`ready`, or `down` while the keyword index cannot follow the records or is being built anew."""
+        return "ready" if self._failure != "keywords" and self._words.seq >= self.snapshot.seq else "down"
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewedWords:
         """What finds words in the decisions of `snapshot`. Raises ComponentFailed while it would not find all."""

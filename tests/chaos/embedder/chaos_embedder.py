@@ -40,6 +40,9 @@ class ChaosEmbedder:
     When it hangs, it leaves a file `.hanging` beside the one it obeys.
     """
 
+    def __init__(self, dim: int = DIM) -> None:
+        self.dim = dim
+
     def __call__(self, input: Sequence[str]) -> Any:
         behaviour = told()
         if behaviour == "hang":
@@ -51,7 +54,7 @@ class ChaosEmbedder:
             raise RuntimeError("canary-of-the-embedder")
         if behaviour == "nothing":
             return None
-        vectors = [vector_of(text, DIM + (behaviour == "dimension")) for text in input]
+        vectors = [vector_of(text, self.dim + (behaviour == "dimension")) for text in input]
         if behaviour in ("nan", "infinite"):
             vectors[0][3] = np.nan if behaviour == "nan" else np.inf
         elif behaviour == "zero":
@@ -68,7 +71,7 @@ class ChaosEmbedder:
         return NAME
 
     def get_config(self) -> dict[str, object]:
-        return {}
+        return {"dim": self.dim}
 
 
 def register() -> None:

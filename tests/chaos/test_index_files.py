@@ -1,0 +1,207 @@
+"""Index files truncated, grown, replaced by noise or removed, between two runs and under a running server.
+
+Every answer is whole or names the part; the damage is set aside and the index built anew without being asked for.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.indexes.following import searchable_text
+from cognition_engines.models import Decision
+from cognition_engines.records.store import open_records
+from tests.chaos.asking import Answer, callers
+from tests.chaos.embedder.chaos_embedder import vector_of
+from tests.chaos.process import Served
+from tests.chaos.questions import Questions
+from tests.chaos.store import GROUP, MODEL, decision, fill, use_embedder
+
+DIM = 8
+WINDOWS = 8  # of a record: so many that asking Chroma is worth its while
+SETTINGS: Mapping[str, object] = {"dim": DIM}
+TERABYTE = 1 << 40
+PATIENCE = 10.0
+NOTICED_WITHIN = 1.0
+REBUILT_WITHIN = 60.0
+KEYWORD_FILES = ("term", "idx", "fast", "fieldnorm", "store", "pos", "del", "meta.json", ".managed.json")
+CHROMA_FILES = ("chroma.sqlite3", "data_level0.bin", "link_lists.bin", "header.bin", "length.bin", ".pickle")
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def grown(path: Path) -> None:
+    """Sparse: it takes no space."""
+    os.truncate(path, TERABYTE)
+
+
+def noisy(path: Path) -> None:
+    """In place, and as long as before."""
+    with path.open("r+b") as file:
+        file.write(Random(path.name).randbytes(path.stat().st_size))
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+DAMAGES: tuple[Callable[[Path], None], ...] = (noisy, truncated, grown, removed)
+
+
+def windows_of(one: Decision) -> Any:
+    """The vector of the text, and others around it."""
+    centre = vector_of(searchable_text(one), DIM)
+    around = centre + 0.2 * np.stack([vector_of(f"{number} {one.id}", DIM) for number in range(1, WINDOWS)])
+    return np.concatenate((centre[None], around / np.linalg.norm(around, axis=1, keepdims=True))).astype(np.float32)
+
+
+@dataclass
+class Victim:
+    """A server whose index files are damaged, and what has been seen of it."""
+
+    server: Served
+    questions: Questions
+    deaths: int = 0
+    wrong: int = 0  # answers that lacked something, before the damage could be noticed
+    answered: int = 0
+    refused: int = 0
+    rebuilt: list[float] = field(default_factory=list)
+
+    def files(self, kind: str) -> list[Path]:
+        """The files of the keyword index, or of Chroma's newest folder, whose names end so."""
+        folder = self.server.data_dir / "indexes"
+        if kind in KEYWORD_FILES:
+            return [*(folder / "keywords").glob(f"*{kind}")]
+        newest = max(folder.glob("chroma-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+        return [*newest.rglob(f"*{kind}")]
+
+    def watch(self, deed: Callable[[], object], *parts: str) -> None:
+        """Does the deed under questions, until both indexes are whole again.
+
+        Answers may fail for one of `parts`; the process may die once, and is started again.
+        """
+        with callers(self.server, 2, self.questions, pause=0.01) as noted:
+            poll(lambda: len(noted.answers) > 4)
+            began = time.monotonic()
+            deed()
+            poll(lambda: time.monotonic() - began > NOTICED_WITHIN)
+            died = self._bring_up()
+            poll(self._ready)
+            self.rebuilt.append(time.monotonic() - began)
+            count = len(noted.answers) + 2 * len(self.questions.requests())
+            poll(lambda: len(noted.answers) > count)
+        self.deaths += died
+        self._judge([answer for answer in noted.answers if not (died and answer.status == 0)], began, parts)
+
+    def _bring_up(self) -> bool:
+        """Starts a server that has died; whether it had."""
+        died = not self.server.alive()
+        if died:
+            self.server.start(port=self.server.port)
+        return died
+
+    def _ready(self) -> bool:
+        assert self.server.alive(), f"died again; {self.server.last_log()}"
+        parts = json.loads(self.server.request("GET", "/readyz")[1])["parts"]
+        return parts["keywords"] == parts["vectors"] == "ready"
+
+    def _judge(self, answers: Sequence[Answer], began: float, parts: Sequence[str]) -> None:
+        for answer in answers:
+            assert answer.seconds < PATIENCE, answer
+            if answer.result is None:
+                assert answer.failed_part in parts, f"{answer}; {self.server.last_log()}"
+                self.refused += 1
+            elif self.questions.whole(answer):
+                self.answered += 1
+            else:
+                assert began < answer.at < began + NOTICED_WITHIN, answer
+                self.wrong += 1
+
+
+def poll(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + REBUILT_WITHIN
+    while not condition():
+        assert time.monotonic() < deadline, f"did not happen within {REBUILT_WITHIN:g} s"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def victim(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chaos_scale: Any) -> Victim:
+    """Running, with both indexes built."""
+    use_embedder(monkeypatch)
+    count = chaos_scale.pick(1000, 4000)
+    records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
+    fill(records, (decision(f"base-{number}") for number in range(count)), windows_of, SETTINGS)
+    records.delete([f"base-{count - 1}"])  # so that there is a file of deletions too
+    records.close()
+    server = served(MODEL | {"embedding.settings": SETTINGS}, data_dir=tmp_path / "data")
+    found = Victim(server, Questions(count - GROUP, every=count // 8))
+    poll(found._ready)
+    return found
+
+
+def cases(long: bool) -> list[tuple[str, Callable[[Path], None]]]:
+    """Kinds of files, each with a damage; in the short form each damage once, and each index twice."""
+    if long:
+        return [(kind, spoil) for kind in (*KEYWORD_FILES, *CHROMA_FILES) for spoil in DAMAGES]
+    kinds = ("term", "chroma.sqlite3", "idx", "link_lists.bin")
+    return list(zip(kinds, DAMAGES, strict=True))
+
+
+@pytest.mark.embedded_only("damages Chroma's folder")
+@pytest.mark.timeout(7200)
+def test_files_that_are_damaged_between_two_runs_cost_a_rebuild_and_no_answer(
+    victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]
+) -> None:
+    done = 0
+    for kind, spoil in cases(chaos_scale.long):
+        assert victim.server.terminate() == 0
+        for file in victim.files(kind):
+            spoil(file)
+            done += 1
+        victim.server.start()
+        victim.watch(int, *(["keywords"] if kind in KEYWORD_FILES else []))
+    assert (victim.deaths, victim.wrong) == (0, 0)
+    report(chaos_report, victim, "between two runs", done)
+
+
+@pytest.mark.embedded_only("damages Chroma's folder")
+@pytest.mark.timeout(7200)
+def test_files_that_are_damaged_under_a_running_server_cost_a_rebuild_at_most_one_restart_and_no_answer(
+    victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]
+) -> None:
+    done = 0
+    for kind, spoil in cases(chaos_scale.long):
+        files = victim.files(kind)
+
+        def deed(files: list[Path] = files, spoil: Callable[[Path], None] = spoil) -> None:
+            for file in files:
+                spoil(file)
+
+        victim.watch(deed, *(["keywords"] if kind in KEYWORD_FILES else []))
+        done += len(files)
+    assert victim.server.terminate() == 0
+    victim.server.start()
+    victim.watch(int)
+    report(chaos_report, victim, "under a running server", done)
+
+
+def report(chaos_report: Callable[..., None], victim: Victim, when: str, times: int) -> None:
+    names = ", ".join(spoil.__name__ for spoil in DAMAGES)
+    chaos_report(
+        "3",
+        f"files of tantivy and of Chroma {when}: {names}",
+        times,
+        f"{victim.answered:,} answers whole, {victim.refused} times -32003 keywords, {victim.wrong} lacked something "
+        f"before it was noticed; {victim.deaths} times the process died and one restart mended it; whole again after "
+        f"{max(victim.rebuilt):.1f} s at most",
+    )
