@@ -1,0 +1,121 @@
+"""A Chroma server killed, frozen, and robbed of its collection under a running server."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.records.store import open_records
+from tests.chaos.asking import Answer, callers
+from tests.chaos.process import Served
+from tests.chaos.questions import Questions
+from tests.chaos.store import MODEL, decision, fill, use_embedder
+from tests.chaos.test_index_files import SETTINGS, WINDOWS, windows_of
+from tests.stores import ChromaProgram
+
+DEADLINE = 5.0  # of a request to Chroma
+LATE = 5.0  # seconds that a busy machine may add
+
+BUILT_WITHIN = 120.0
+
+
+@contextmanager
+def killed(chroma: ChromaProgram) -> Iterator[None]:
+    chroma.kill()
+    yield
+    chroma.start()
+
+
+@contextmanager
+def frozen(chroma: ChromaProgram) -> Iterator[None]:
+    chroma.freeze()
+    yield
+    chroma.thaw()
+
+
+@contextmanager
+def deleted(chroma: ChromaProgram) -> Iterator[None]:
+    chroma.forget("")
+    yield
+
+
+@contextmanager
+def of_another_dimension(chroma: ChromaProgram) -> Iterator[None]:
+    (found,) = chroma.collections()
+    chroma.forget("")
+    chroma.create(found["name"], found["metadata"], [0.5] * 3)
+    yield
+
+
+@pytest.fixture
+def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
+    """One that the test may break."""
+    running = ChromaProgram(tmp_path / "chroma" / "data")
+    (tmp_path / "chroma").mkdir()
+    running.start()
+    yield running
+    running.kill()
+
+
+@pytest.mark.embedded_only("fills an SQLite file")
+@pytest.mark.timeout(7200)
+def test_a_chroma_server_may_die_freeze_and_lose_its_collection_under_a_server(
+    served: Callable[..., Served],
+    chroma: ChromaProgram,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    count, rounds = chaos_scale.pick((200, 1), (4000, 5))
+    records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
+    fill(records, (decision(f"base-{number}") for number in range(count)), windows_of, SETTINGS)
+    records.close()
+    settings = {"vectors.url": chroma.url, "vectors.deadline_seconds": 2, "embedding.settings": SETTINGS}
+    server = served(MODEL | settings, data_dir=tmp_path / "data")
+    questions = Questions(count, every=count // 8)
+    wait_until(partial(built, server, chroma, count), BUILT_WITHIN)
+    back: list[float] = []
+    whole = refused = 0
+    for _ in range(rounds):
+        for fault in (killed, frozen, deleted, of_another_dimension):
+            with callers(server, 3, questions, pause=0.02) as noted:
+                with fault(chroma):
+                    more = len(noted.answers) + chaos_scale.pick(60, 600)
+                    wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
+                restored = time.monotonic()
+                wait_until(partial(built, server, chroma, count), BUILT_WITHIN)
+                back.append(time.monotonic() - restored)
+                more = len(noted.answers) + 30
+                wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
+            one, other = questions.check(noted.answers, DEADLINE + LATE, "vectors")
+            whole, refused = whole + one, refused + other
+            assert all(answer.result for answer in noted.answers if mode(answer) == "keyword")
+            if fault in (deleted, of_another_dimension):
+                assert other == 0, "what the collection lacks is ranked exactly"
+    chaos_report(
+        "3",
+        "a Chroma server killed, frozen, its collection deleted, replaced by one of another dimension",
+        len(back),
+        f"{whole:,} answers whole, {refused} times -32003 vectors and only while it was down; keyword answers go on; "
+        f"all {count * WINDOWS:,} vectors there again after {max(back):.1f} s at most",
+    )
+
+
+def mode(answer: Answer) -> str:
+    params: Any = answer.request["params"]
+    found: str = params["mode"]
+    return found
+
+
+def built(server: Served, chroma: ChromaProgram, count: int) -> bool:
+    """Whether the collection holds every vector and the server uses it."""
+    parts = json.loads(server.request("GET", "/readyz")[1])["parts"]
+    return parts["vectors"] == "ready" and chroma.windows() == count * WINDOWS
