@@ -1,17 +1,19 @@
 """Where blocking skills meet the event loop: one bounded pool of threads per component, each call with a deadline.
 
 A call that misses its deadline fails at once; its thread goes on alone and is not waited for, neither by a caller nor
-at exit. A pool whose threads are all past their deadline refuses new calls without delay.
+at exit. A pool whose threads are all past their deadline refuses new calls without delay, and from time to time gives
+one of them up for a new thread: what hangs for ever must not keep a part down that works again.
 """
 
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import count
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from cognition_engines.indexes.keywords import ViewedWords
 from cognition_engines.models import Filters, Match, Mode, Viewer
 from cognition_engines.records.store import Records
 from cognition_engines.search import CANDIDATES, Ranked, accepts, distances, fuse, keyword_leg, semantic_leg
+
+GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
+MOST_GIVEN_UP: Final = 8  # threads of a pool at a time
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,7 +56,9 @@ class Pool:
         self._size = threads
         self._deadline = deadline
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads: list[Thread] = []
+        self._numbers = count()
+        self._workers = 0  # threads that take calls
+        self._given_up: set[int] = set()
         self._running: dict[int, float] = {}  # worker -> when its call began
         self._waiting = 0
         self._lock = Lock()
@@ -74,11 +81,10 @@ class Pool:
                 self.failing = True
                 raise ComponentFailed(self.component, "every thread is past its deadline")
             self._waiting += 1
-            if len(self._threads) < self._size and self._waiting + len(self._running) > len(self._threads):
-                number, name = len(self._threads), f"{self.component}-pool"
-                worker = Thread(target=self._work, args=(number,), daemon=True, name=name)
-                self._threads.append(worker)
-                worker.start()
+            if self._workers < self._size and self._waiting + len(self._running) > self._workers:
+                self._workers += 1
+                arguments = (next(self._numbers),)
+                Thread(target=self._work, args=arguments, daemon=True, name=f"{self.component}-pool").start()
         self._jobs.put(_Job(future, lambda: function(*args, **kwargs)))
         try:
             async with asyncio.timeout(seconds) as deadline:
@@ -96,15 +102,24 @@ class Pool:
 
     def close(self) -> None:
         """Lets idle threads end; a stuck one ends with the process."""
-        for _ in self._threads:
+        for _ in range(self._workers):
             self._jobs.put(None)
 
     def _stuck(self) -> bool:
-        late = monotonic() - self._deadline
-        return len(self._running) == self._size and all(began < late for began in self._running.values())
+        """Whether every thread is past its deadline; the one that is so for longest may be given up instead."""
+        now = monotonic()
+        if len(self._running) < self._size or any(began > now - self._deadline for began in self._running.values()):
+            return False
+        worker, began = min(self._running.items(), key=lambda one: one[1])
+        if began > now - GIVEN_UP_AFTER * self._deadline or len(self._given_up) == MOST_GIVEN_UP:
+            return True
+        del self._running[worker]
+        self._given_up.add(worker)
+        self._workers -= 1
+        return False
 
     def _work(self, worker: int) -> None:
-        while (job := self._jobs.get()) is not None:
+        while worker not in self._given_up and (job := self._jobs.get()) is not None:
             with self._lock:
                 self._waiting -= 1
                 self._running[worker] = monotonic()
@@ -117,7 +132,9 @@ class Pool:
                 job.future.set_exception(error if plain else self._panic(error))
             finally:
                 with self._lock:
-                    del self._running[worker]
+                    self._running.pop(worker, None)
+        with self._lock:
+            self._given_up.discard(worker)
 
     def _panic(self, error: BaseException) -> ComponentFailed:
         failure = ComponentFailed(self.component, type(error).__name__)

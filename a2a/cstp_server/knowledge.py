@@ -61,5 +61,6 @@ def open_knowledge(settings: Settings) -> Knowledge:
         undo.callback(indexes.close)
         indexes.start()
         undo.pop_all()
-    cache = QueryCache(embedder, settings.embedding.cache_size) if embedder else None
+    chosen = settings.embedding
+    cache = QueryCache(embedder, chosen.cache_size, chosen.deadline_seconds) if embedder else None
     return Knowledge(records, indexes, cache)

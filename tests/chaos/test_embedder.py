@@ -15,6 +15,7 @@ import pytest
 
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin, Upsert
+from cstp_server.adapters import GIVEN_UP_AFTER
 from tests.chaos.embedder.chaos_embedder import DIM
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (
@@ -162,6 +163,11 @@ def test_a_model_that_hangs_is_given_up_at_the_deadline_and_used_again_without_a
         most = max(most, server.threads())
         setting.tell("")
         wait_until(partial(works_again, setting, number), 5)
+    if chaos_scale.long:
+        setting.tell("never")
+        words_go_on(setting, rounds)
+        setting.tell("")
+        wait_until(partial(works_again, setting, rounds), GIVEN_UP_AFTER * DEADLINE + 10)
     assert longest < DEADLINE + LATE
     assert most - before <= MORE_THREADS
     chaos_report(

@@ -121,6 +121,24 @@ def test_a_text_evicted_while_it_is_embedded_still_arrives() -> None:
         np.testing.assert_array_equal(second.result(), [5, 1])
 
 
+def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_anew_for_the_next() -> None:
+    embedder = CountingEmbedder()
+    embedder.gate.clear()
+    cache = QueryCache(embedder, wait_seconds=0.05)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(cache.embed_query, "one")
+        assert embedder.entered.wait(20)
+        with pytest.raises(ComponentFailed, match="still being embedded"):
+            cache.embed_query("one")
+        third = pool.submit(cache.embed_query, "one")
+        while cache.misses < 2:
+            pass
+        embedder.gate.set()
+        np.testing.assert_array_equal(third.result(), [3, 1])
+        np.testing.assert_array_equal(first.result(), [3, 1])
+    assert embedder.asked == ["one", "one"]
+
+
 def test_a_size_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="size"):
         QueryCache(CountingEmbedder(), size=0)

@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cstp_server.adapters import Pool
+from cstp_server.adapters import MOST_GIVEN_UP, Pool
 
 
 class Panic(BaseException):
@@ -115,6 +115,44 @@ async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(r
         except ComponentFailed:
             assert monotonic() < deadline
             await asyncio.sleep(0)
+    pool.close()
+
+
+async def works(pool: Pool) -> bool:
+    try:
+        return await pool.run(inf, len, "ab") == 2
+    except ComponentFailed:
+        return False
+
+
+async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release: Event) -> None:
+    pool = Pool("lasting", threads=2, deadline=0.02)
+    for _ in range(3):
+        for outcome in await asyncio.gather(*[pool.run(inf, release.wait) for _ in range(2)], return_exceptions=True):
+            assert isinstance(outcome, ComponentFailed)
+        deadline = monotonic() + 10
+        while not await works(pool):
+            assert monotonic() < deadline
+            await asyncio.sleep(0.01)
+    release.set()
+    pool.close()
+
+
+async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) -> None:
+    pool = Pool("piling", threads=2, deadline=0.01)
+
+    def threads() -> int:
+        return sum(thread.name == "piling-pool" for thread in threading.enumerate())
+
+    for _ in range(200):
+        await asyncio.gather(*[pool.run(inf, release.wait) for _ in range(2)], return_exceptions=True)
+        await asyncio.sleep(0.001)
+    assert threads() == 2 + MOST_GIVEN_UP
+    release.set()
+    deadline = monotonic() + 10
+    while threads() > 2 or not await works(pool):
+        assert monotonic() < deadline
+        await asyncio.sleep(0.01)
     pool.close()
 
 

@@ -12,15 +12,17 @@ from cognition_engines.errors import ComponentFailed
 class QueryCache:
     """The query vectors of one embedder, the `size` most recently used ones. Holds no results of searches.
 
-    Equal texts asked for at the same moment by several threads are embedded once; the others wait for the first. A
-    failure reaches all who waited and is forgotten. `hits` counts calls that embedded nothing, `misses` the rest.
+    Equal texts asked for at the same moment by several threads are embedded once; the others wait for the first, at
+    most `wait_seconds`. A failure reaches all who waited and is forgotten. `hits` counts calls that embedded nothing,
+    `misses` the rest.
     """
 
-    def __init__(self, embedder: Embedder, size: int = 1024) -> None:
+    def __init__(self, embedder: Embedder, size: int = 1024, wait_seconds: float = 5.0) -> None:
         """`size` is at least 1."""
         if size < 1:
             raise ValueError("size must be at least 1")
         self._embedder = embedder
+        self._wait_seconds = wait_seconds
         self._size: Final = size
         self._lock = threading.Lock()
         self._vectors: OrderedDict[str, Future[FloatArray]] = OrderedDict()
@@ -48,7 +50,7 @@ class QueryCache:
                 self._vectors[text] = made
                 if len(self._vectors) > self._size:
                     self._vectors.popitem(last=False)
-        return known.result() if known is not None else self._embed(text, made)
+        return self._await(text, known) if known is not None else self._embed(text, made)
 
     def probe(self) -> None:
         """Embeds a word without looking here first: raises as the embedder does when that does not work."""
@@ -56,6 +58,15 @@ class QueryCache:
 
     def __len__(self) -> int:
         return len(self._vectors)
+
+    def _await(self, text: str, known: Future[FloatArray]) -> FloatArray:
+        try:
+            return known.result(self._wait_seconds)
+        except TimeoutError as error:
+            with self._lock:
+                if self._vectors.get(text) is known:
+                    del self._vectors[text]  # it may never end; the next one who asks embeds anew
+            raise ComponentFailed("embedder", "the same text is still being embedded") from error
 
     def _embed(self, text: str, made: Future[FloatArray]) -> FloatArray:
         try:

@@ -37,7 +37,7 @@ def told() -> str:
 class ChaosEmbedder:
     """Told "raise", "nan", "infinite", "zero", "dimension", "count", "nothing" or "hang" it does so, else it works.
 
-    When it hangs, it leaves a file `.hanging` beside the one it obeys.
+    When it hangs, it leaves a file `.hanging` beside the one it obeys. A call that came when told "never" never ends.
     """
 
     def __init__(self, dim: int = DIM) -> None:
@@ -50,6 +50,8 @@ class ChaosEmbedder:
         while behaviour == "hang":
             time.sleep(HANG_STEP)
             behaviour = told()
+        while behaviour == "never":
+            time.sleep(HANG_STEP)
         if behaviour == "raise":
             raise RuntimeError("canary-of-the-embedder")
         if behaviour == "nothing":
