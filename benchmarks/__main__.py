@@ -16,11 +16,13 @@ from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import make_corpus
 from benchmarks.embedding import Embedded, embed_texts
+from benchmarks.ingesting import measure_ingest
 from benchmarks.machine import describe_machine, describe_versions
 from benchmarks.measure import WARM_UP
 from benchmarks.results import Block, Results, RunFacts
 from benchmarks.searching import measure_costs, measure_search
 from benchmarks.serving import fill, served
+from benchmarks.starting import measure_start
 from benchmarks.table import render
 from benchmarks.texts import DECISION, Text, read_queries, read_texts
 from benchmarks.throughput import measure_cheap_calls, measure_load
@@ -31,9 +33,12 @@ from cstp_server.settings import Settings
 
 TEXTS: Final = 2000
 QUERIES: Final = 2600
+INGEST: Final = 10_000
+QUICK_INGEST: Final = 1_000
 KNOWN: Final = 200  # of the queries: those that are asked again and again
 _ROOT: Final = Path(__file__).parents[1]
-_SIZE: Final = re.compile(r"([0-9]+)(k?)")
+_SIZE: Final = re.compile(r"([0-9]+)(k|m|)")
+_UNITS: Final = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,9 @@ def main() -> int:
     material = _prepare(options.texts, plan)
     _say("measuring the cheapest call beside an echo")
     cheap = measure_cheap_calls()
+    count = QUICK_INGEST if plan.quick else INGEST
+    _say(f"ingesting {count} decisions, and embedding them alone")
+    ingest = measure_ingest(material.texts, count)
     blocks = [_measure(size, material, plan, real_windows=False) for size in plan.sizes]
     blocks += [_measure(size, material, plan, real_windows=True) for size in plan.real]
     facts = RunFacts(
@@ -78,7 +86,7 @@ def main() -> int:
         decisions=sum(text.topic == DECISION for text in material.texts),
         windows=sum(map(len, material.embedded.vectors)),
     )
-    results = Results(facts, material.embedded.rates, cheap, blocks)
+    results = Results(facts, material.embedded.rates, cheap, ingest, blocks)
     options.output.write_text(render(results), encoding="utf-8")
     _say(f"wrote {options.output}")
     if options.json:
@@ -101,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
 def _sizes(text: str) -> tuple[int, ...]:
     """`1k,10k` as numbers."""
     found = [_SIZE.fullmatch(part) for part in text.split(",")] if text else []
-    sizes = tuple(int(match[1]) * (1000 if match[2] else 1) for match in found if match)
+    sizes = tuple(int(match[1]) * _UNITS[match[2]] for match in found if match)
     if len(sizes) < len(found) or any(size < 1000 for size in sizes):
         raise argparse.ArgumentTypeError("must read like 1k,10k,100k, nothing below 1k")
     return sizes
@@ -149,6 +157,8 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
         with served(settings) as caller:
             calls, embedding = measure_calls(caller, raw, brute, material.embedder, asked, plan.rounds)
             load = measure_load(caller, asked.known, asked.fresh)
+        _say("  measuring the start")
+        start = measure_start(settings)
     _say(f"  done after {perf_counter() - began:.0f} s")
     return Block(
         size,
@@ -161,6 +171,7 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
         rows,
         costs,
         load,
+        start,
     )
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from benchmarks.calls import CallRow
 from benchmarks.embedding import Rate
+from benchmarks.ingesting import IngestRow
 from benchmarks.measure import Timing
 from benchmarks.searching import Costs, SearchRow
+from benchmarks.starting import StartRow
 from benchmarks.throughput import CheapRow, LoadRow
 
 
@@ -39,6 +41,7 @@ class Block:
     searches: Sequence[SearchRow]
     costs: Costs
     load: Sequence[LoadRow]
+    start: StartRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +49,5 @@ class Results:
     facts: RunFacts
     rates: Sequence[Rate]
     cheap: Sequence[CheapRow]
+    ingest: IngestRow
     blocks: Sequence[Block]

@@ -5,6 +5,8 @@ from typing import Final
 
 from benchmarks.calls import CallRow
 from benchmarks.corpus import ALL_SIX, ANOTHER_TOPIC, NONE
+from benchmarks.ingesting import REQUIRED as INGEST_REQUIRED
+from benchmarks.ingesting import IngestRow
 from benchmarks.measure import Timing
 from benchmarks.results import Block, Results
 from benchmarks.searching import SearchRow
@@ -54,6 +56,7 @@ def render(results: Results) -> str:
         *_promises(results.blocks),
         *_cheap(results.cheap),
         *_embedding(results),
+        *_ingest(results.ingest),
     ]
     for block in results.blocks:
         parts += _block(block)
@@ -185,12 +188,37 @@ def _embedding(results: Results) -> Iterable[str]:
     yield _table(["measured beside the calls at", "one query, ms"], queries)
 
 
+def _ingest(row: IngestRow) -> Iterable[str]:
+    yield "## Ingest"
+    yield (
+        "`cstp ingest` of decisions of one window, beside a process that embeds the same texts with as many threads "
+        "and does nothing else; in slices in turn, without the time that each process takes to start."
+    )
+    cells = [
+        f"{row.decisions:,}",
+        f"{row.rate:.1f}",
+        f"{row.model_rate:.1f}",
+        f"{row.ratio:.0%}",
+        f"{INGEST_REQUIRED:.0%}",
+        "yes" if row.ratio >= INGEST_REQUIRED else "**no**",
+        f"{row.megabytes:.0f}",
+    ]
+    heads = ["decisions", "ingested/s", "embedded/s", "of the model", "at least", "kept", "peak memory, MB"]
+    yield _table(heads, [cells])
+
+
 def _block(block: Block) -> Iterable[str]:
     per_record = f"{block.windows / block.size:.1f} windows each" if block.windows > block.size else "one window each"
     yield f"## {block.size:,} decisions, {per_record}"
     yield (
         f"Filled in {block.store_seconds:.1f} s for the store, {block.columns_and_keywords_seconds:.1f} s for columns "
         f"and keywords; Chroma had followed after {block.indexes_seconds:.1f} s."
+    )
+    start = block.start
+    yield (
+        f"A server over it is ready {start.seconds:.2f} s after its process began, over nothing "
+        f"{start.empty_seconds:.2f} s; it then has {start.megabytes:,.0f} MB resident, over nothing "
+        f"{start.empty_megabytes:,.0f} MB."
     )
     yield "Whole call:"
     yield _calls(block.calls)

@@ -1,0 +1,110 @@
+"""How fast `cstp ingest` is beside its embedding model alone, and how much memory it takes.
+
+`python -m benchmarks.ingesting FILE` embeds the decisions of a file and does nothing else: the control, in a process
+of its own like the command.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Final
+
+from benchmarks.texts import Text
+from cstp_server.knowledge import open_model
+from cstp_server.settings import Settings
+
+SLICES: Final = 5
+REQUIRED: Final = 0.9
+_WORDS: Final = 150  # about one window
+_CONTROL: Final = ("-m", "benchmarks.ingesting")
+_COMMAND: Final = ("-c", "from cstp_server.entry import main; main()", "ingest", "--json")
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRow:
+    """Decisions a second over all slices, the median of the slices' ratios, and the highest memory seen."""
+
+    decisions: int
+    rate: float
+    model_rate: float
+    ratio: float
+    megabytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    seconds: float
+    kilobytes: int
+
+
+def measure_ingest(texts: Sequence[Text], count: int) -> IngestRow:
+    """Reads `count` decisions of about one window each in SLICES commands, each followed by its control."""
+    size = count // SLICES
+    runs: list[tuple[_Run, _Run]] = []
+    with TemporaryDirectory(prefix="cstp-benchmark-") as name:
+        folder = Path(name)
+        nothing = _write(folder / "nothing.jsonl", texts, range(0))
+        start, control_start = _run([*_COMMAND, str(nothing), *_data(folder)]), _run([*_CONTROL, str(nothing)])
+        for number in range(SLICES):
+            file = _write(folder / f"{number}.jsonl", texts, range(number * size, (number + 1) * size))
+            runs.append((_run([*_COMMAND, str(file), *_data(folder)]), _run([*_CONTROL, str(file)])))
+    spent = [run.seconds - start.seconds for run, _ in runs]
+    control = [run.seconds - control_start.seconds for _, run in runs]
+    return IngestRow(
+        decisions=size * SLICES,
+        rate=size * SLICES / sum(spent),
+        model_rate=size * SLICES / sum(control),
+        ratio=statistics.median(alone / both for alone, both in zip(control, spent, strict=True)),
+        megabytes=max(run.kilobytes for run, _ in runs) / 1000,
+    )
+
+
+def _data(folder: Path) -> tuple[str, str]:
+    return "--data-dir", str(folder / "data")
+
+
+def _write(path: Path, texts: Sequence[Text], numbers: range) -> Path:
+    """Different decisions: the words of a text from another place each time it comes up."""
+    with path.open("w", encoding="utf-8") as file:
+        for number in numbers:
+            text = texts[number % len(texts)]
+            words = text.body.split() or [text.title]
+            first = number // len(texts) * _WORDS % len(words)
+            body = " ".join((words[first:] + words[:first])[:_WORDS])
+            json.dump({"id": f"dec_{number}", "title": f"{text.title} {number}", "text": body}, file)
+            file.write("\n")
+    return path
+
+
+def _run(arguments: Sequence[str]) -> _Run:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    began = perf_counter()
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, env=environment)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, list(arguments))
+    return _Run(perf_counter() - began, usage.ru_maxrss)
+
+
+def main() -> None:
+    settings = Settings()
+    embedder = open_model(settings)
+    assert embedder is not None  # the default settings name a model
+    embedder.embed_query("warm")
+    lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
+    texts = [f"{decision['title']}\n{decision['text']}" for decision in map(json.loads, lines)]
+    with ThreadPool(settings.embedding.threads) as pool:
+        pool.map(embedder.embed_text, texts, chunksize=1)
+
+
+if __name__ == "__main__":
+    main()
