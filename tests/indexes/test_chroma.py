@@ -1,6 +1,7 @@
 """The neighbour index on its own: what it answers, and when its folder is trusted."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,10 @@ def damage_mark(folder: Path) -> None:
     (folder.parent / "chroma.clean.json").write_text("{")
 
 
+def damage_mark_size(folder: Path) -> None:
+    os.truncate(folder.parent / "chroma.clean.json", 1 << 40)
+
+
 def damage_mark_member(folder: Path) -> None:
     mark = folder.parent / "chroma.clean.json"
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "windows": 7}))
@@ -141,7 +146,15 @@ def damage_mark_member(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [damage_size, damage_bytes, damage_missing_file, damage_extra_file, damage_mark, damage_mark_member],
+    [
+        damage_size,
+        damage_bytes,
+        damage_missing_file,
+        damage_extra_file,
+        damage_mark,
+        damage_mark_size,
+        damage_mark_member,
+    ],
 )
 def test_a_folder_that_is_not_as_it_was_left_is_set_aside(
     records: Records,

@@ -290,7 +290,7 @@ def test_a_damaged_file_sets_the_folder_aside(index: KeywordIndex, tmp_path: Pat
         assert found(fresh, "redis") == [2]
 
 
-@pytest.mark.parametrize("how", ["cut", "zeros"])
+@pytest.mark.parametrize("how", ["cut", "zeros", "grown"])
 @pytest.mark.parametrize("name", ["meta.json", ".managed.json"])
 def test_a_damaged_table_of_contents_sets_the_folder_aside(
     index: KeywordIndex, tmp_path: Path, name: str, how: str

@@ -274,6 +274,8 @@ def _mark(parent: Path) -> Path:
 
 def _read_checkpoint(parent: Path) -> Checkpoint | None:
     try:
+        if _mark(parent).stat().st_size > _LARGE:
+            return None
         return Checkpoint(**json.loads(_mark(parent).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None

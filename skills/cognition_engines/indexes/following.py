@@ -68,7 +68,8 @@ class Indexes:
     @property
     def keywords_state(self) -> str:
         """`ready`, or `down` while the keyword index cannot follow the records or is being built anew."""
-        return "ready" if self._failure != "keywords" and self._words.seq >= self.snapshot.seq else "down"
+        ended = self._thread.ident is not None and not self._thread.is_alive()
+        return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewedWords:
         """What finds words in the decisions of `snapshot`. Raises ComponentFailed while it would not find all."""

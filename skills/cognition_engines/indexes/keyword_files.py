@@ -23,6 +23,9 @@ COMPONENT: Final = "keywords"
 KEPT_ASIDE: Final = 3
 _ATTEMPTS: Final = 10
 _BLOCK: Final = 1 << 22
+_TABLE: Final = "meta.json"
+_FILE_LIST: Final = ".managed.json"
+_LARGEST_TABLE: Final = 1 << 26
 _SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 _FOOTER_MAGIC: Final = 1337
 _FOOTER_ENDS: Final = 8  # bytes: its length and the magic number
@@ -52,7 +55,8 @@ def writer_lock(folder: Path) -> Iterator[None]:
 
 def is_empty(folder: Path) -> bool:
     """Whether nothing was ever committed to the folder."""
-    return not (folder / "meta.json").exists() and next(folder.glob("*.store"), None) is None
+    some = [name for name in (_TABLE, _FILE_LIST) if (folder / name).exists()]
+    return not some and next(folder.glob("*.store"), None) is None
 
 
 def check_files(folder: Path, known: Mapping[str, Signature]) -> dict[str, Signature]:
@@ -73,8 +77,12 @@ def check_files(folder: Path, known: Mapping[str, Signature]) -> dict[str, Signa
 
 
 def _table_of_contents(folder: Path) -> bytes:
+    """tantivy reads two small files whole, so they must be small."""
     try:
-        return (folder / "meta.json").read_bytes()
+        for name in (_TABLE, _FILE_LIST):
+            if (folder / name).stat().st_size > _LARGEST_TABLE:
+                raise ComponentFailed(COMPONENT, f"damaged index: {name} is too large")
+        return (folder / _TABLE).read_bytes()
     except OSError as error:
         raise ComponentFailed(COMPONENT, f"damaged index: {error}") from error
 
