@@ -159,7 +159,15 @@ class ChromaProgram:
 
     def windows(self, store_id: str = "") -> int:
         """How many vectors the collections of a store hold."""
-        return sum(int(self._send("GET", f"/{one['id']}/count")) for one in self.collections(store_id))
+        return sum(self._count(one["id"]) for one in self.collections(store_id))
+
+    def _count(self, id: str) -> int:
+        try:
+            return int(self._send("GET", f"/{id}/count"))
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != httpx.codes.NOT_FOUND:
+                raise
+            return 0  # replaced since it was listed
 
     def forget(self, store_id: str) -> None:
         """Deletes the collections of a store."""

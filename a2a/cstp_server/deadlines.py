@@ -115,8 +115,12 @@ class TimedProtocol(CappedProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._unset_keepalive_if_required()  # the clock here does that, too
+        # uvicorn's own, without its timer for each response: the clock here ends idle connections
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.pipeline:
+                self._start_asgi_task(*self.pipeline.pop())
         # a request that is answered before it is complete still has to become complete in its time
         if not self._in_body or not self.cycle.response_complete:
             self.flow.restart()
