@@ -27,6 +27,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "55P03": _BUSY,
     "53100": "the disk is full",
     "53300": "the database has no connection left",
+    "57014": "the database took too long",
     "57P": _GONE,
     "08": _GONE,
     "28": "the database refuses the user or password",
