@@ -189,6 +189,7 @@ def test_files_that_are_damaged_under_a_running_server_cost_a_rebuild_at_most_on
 
         victim.watch(deed, *(["keywords"] if kind in KEYWORD_FILES else []))
         done += len(files)
+    assert victim.wrong == 0
     assert victim.server.terminate() == 0
     victim.server.start()
     victim.watch(int)

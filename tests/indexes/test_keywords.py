@@ -290,6 +290,40 @@ def test_a_damaged_file_sets_the_folder_aside(index: KeywordIndex, tmp_path: Pat
         assert found(fresh, "redis") == [2]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the next look at the files finds it")
+@pytest.mark.parametrize("suffix", ["fast", "fieldnorm", "idx", "term"])
+def test_a_file_that_is_written_into_fails_the_very_next_search_until_it_has_been_looked_at(
+    index: KeywordIndex, tmp_path: Path, suffix: str
+) -> None:
+    index.check()
+    file = next((tmp_path / "keywords").glob(f"*.{suffix}"))
+    assert found(index, "redis") == [2]
+    whole = file.read_bytes()
+    file.write_bytes(whole)
+    for search in (lambda: index.search("redis", 1), lambda: index.search_among("redis", [2])):
+        with pytest.raises(ComponentFailed, match="were changed"):
+            search()
+    index.check()
+    assert found(index, "redis") == [2]
+    with file.open("r+b") as opened:
+        opened.write(bytes(20))
+    with pytest.raises(ComponentFailed):
+        index.search("redis", 1)
+    with pytest.raises(ComponentFailed, match=f"{suffix} differs from its checksum"):
+        index.check()
+    with pytest.raises(ComponentFailed):
+        index.search("redis", 1)
+
+
+def test_what_the_index_itself_writes_fails_no_search(index: KeywordIndex) -> None:
+    for seq in range(5, 60):
+        index.apply([(seq, f"numbered {seq}")], [], seq)
+        assert found(index, "redis") == [2]
+        assert len(index.search_among("numbered", range(5, 60))[0]) == seq - 4
+        if seq % 10 == 0:
+            index.check()
+
+
 @pytest.mark.parametrize("how", ["cut", "zeros", "grown"])
 @pytest.mark.parametrize("name", ["meta.json", ".managed.json"])
 def test_a_damaged_table_of_contents_sets_the_folder_aside(

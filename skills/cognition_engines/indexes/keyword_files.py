@@ -76,6 +76,19 @@ def check_files(folder: Path, known: Mapping[str, Signature]) -> dict[str, Signa
     raise ComponentFailed(COMPONENT, "damaged index: its files change all the time")
 
 
+def is_touched(folder: Path, known: Mapping[str, Signature]) -> bool:
+    """Whether a file has lost its `known` signature. One that a merge has removed has not."""
+    return any(_signature(folder / name) not in (signature, None) for name, signature in known.items())
+
+
+def _signature(path: Path) -> Signature | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def _table_of_contents(folder: Path) -> bytes:
     """tantivy reads two small files whole, so they must be small."""
     try:
@@ -96,10 +109,11 @@ def _check_live_files(folder: Path, table: bytes, known: Mapping[str, Signature]
             suffixes.append(f"{segment['deletes']['opstamp']}.del")
         for suffix in suffixes:
             path = folder / f"{name}.{suffix}"
-            status = path.stat()
-            signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+            signature = _signature(path)
+            if signature is None:
+                raise ValueError(f"{path.name} is missing")
             if known.get(path.name) != signature:
-                _check_file(path, status.st_size)
+                _check_file(path, size=signature[1])
             found[path.name] = signature
     return found
 

@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.folder_watch import FolderWatch
 from cognition_engines.indexes.keyword_files import (
     COMPONENT,
     SetAside,
     Signature,
     check_files,
     is_empty,
+    is_touched,
     move_aside,
     writer_lock,
 )
@@ -113,6 +115,9 @@ class KeywordIndex:
         """Not for callers: see `open`."""
         self._folder = folder
         self._signatures = signatures
+        self._watch = FolderWatch(folder)
+        self._looking = threading.Lock()
+        self._doubts = self._dispelled = 0
         self._index = index
         self._writer: tantivy.IndexWriter | None = writer
         self._schema = schema
@@ -205,9 +210,9 @@ class KeywordIndex:
         searcher = self._snapshot()
         with ForeignCalls(COMPONENT):
             terms = self._terms(query, searcher, viewer)
-            if not terms:
-                return _nothing()
-            return _best(searcher, tantivy.Query.boolean_query(terms), limit)
+            found = _best(searcher, tantivy.Query.boolean_query(terms), limit) if terms else _nothing()
+        self._confirm()
+        return found
 
     def search_among(self, query: str, keys: Sequence[int], viewer: Viewer = EVERYTHING) -> tuple[IntArray, FloatArray]:
         """As `search`, over the texts of `keys` alone: those that share a term with `query`, all of them.
@@ -220,24 +225,38 @@ class KeywordIndex:
         with ForeignCalls(COMPONENT):
             terms = self._terms(query, searcher, viewer)
             if not terms:
+                self._confirm()
                 return _nothing()
             among = tantivy.Query.term_set_query(self._schema, "key", [int(key) for key in keys])
             wanted = (tantivy.Occur.Must, tantivy.Query.const_score_query(among, 0.0))
             found, scores = _best(searcher, tantivy.Query.boolean_query([wanted, *terms]), len(keys))
             # The terms only add to the score here, which is faster than requiring one; without any it stays 0.
             matching = int(np.count_nonzero(scores > 0))
-            return found[:matching], scores[:matching]
+        self._confirm()
+        return found[:matching], scores[:matching]
 
     def check(self) -> None:
         """Raises ComponentFailed when a file is not as it was written. Reads only those touched since the last time.
 
         For the thread that applies changes.
         """
+        doubts = self._doubts
         self._signatures = check_files(self._folder, self._signatures)
+        self._dispelled = doubts
+
+    def _confirm(self) -> None:
+        """What was found counts unless somebody has written into the files: they are read as they are now."""
+        with self._looking:
+            if self._watch.anything() and is_touched(self._folder, self._signatures):
+                self._doubts += 1
+            if self._doubts != self._dispelled:
+                raise ComponentFailed(COMPONENT, "damaged index: its files were changed")
 
     def close(self) -> None:
         """Wait for merges and release the folder. Later searches and changes raise ComponentFailed."""
         with self._writing:
+            with self._looking:
+                self._watch.close()
             writer, self._writer, self._searcher = self._writer, None, None
             if writer is not None:
                 with ForeignCalls(COMPONENT):
