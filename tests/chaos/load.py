@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import cast
 
+FRESH_SECONDS = 2.0  # well below server.idle_seconds
 _LENGTH = re.compile(rb"(?i)\r\ncontent-length: *([0-9]+)")
 
 
@@ -55,6 +56,12 @@ class Line(Protocol):
         self._buffer = b""
         self._answer: asyncio.Future[int] | None = None
         self.open = False
+        self.used = monotonic()
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the server cannot be about to close it for idleness."""
+        return self.open and monotonic() - self.used < FRESH_SECONDS
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(Transport, transport)
@@ -74,7 +81,7 @@ class Line(Protocol):
         length = _LENGTH.search(self._buffer, 0, head + 2)
         if len(self._buffer) < head + 4 + (int(length[1]) if length else 0):
             return
-        status, self._buffer = int(self._buffer[9:12]), b""
+        status, self._buffer, self.used = int(self._buffer[9:12]), b"", monotonic()
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(status)
 
@@ -118,7 +125,8 @@ async def open_loop(port: int, requests: Iterator[bytes], rate: float, connectio
     while (due := began + sent / rate) < began + seconds:
         await asyncio.sleep(due - monotonic())
         sent += 1
-        while free and not free[-1].open:  # it was idle for too long
+        if free and not free[-1].fresh:
+            free[-1].transport.close()
             free[-1] = await connect(port)
         if not free:
             seen.unsent += 1

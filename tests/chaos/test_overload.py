@@ -36,13 +36,13 @@ async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passe
     alone = await closed_loops(server.port, asked, 1, chaos_scale.pick(0.5, 5.0))
 
     peaks, overloads, recoveries = [], [], []
-    for _ in range(chaos_scale.pick(1, 4)):
-        peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 8.0)))
+    for _ in range(chaos_scale.pick(1, 8)):
+        peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 6.0)))
         rate = 3 * peaks[-1].rate(200)
-        overloads.append(await open_loop(server.port, asked, rate, CONNECTIONS, chaos_scale.pick(1.5, 12.0)))
+        overloads.append(await open_loop(server.port, asked, rate, CONNECTIONS, chaos_scale.pick(1.5, 8.0)))
         within = max(2 * alone.quantile(200, 0.99), 100.0) / 1000
         recoveries.append(overloads[-1].drained + await recovery(server.port, asked, within, 20.0))
-    peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 8.0)))
+    peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 6.0)))
 
     together = Outcomes(0, [one for each in overloads for one in each.all])
     assert {each.status for each in together.all} <= {200, 503}

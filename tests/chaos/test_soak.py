@@ -117,7 +117,7 @@ async def test_after_minutes_of_everything_the_server_is_as_large_as_before(
     pytestconfig: pytest.Config,
 ) -> None:
     minutes = float(pytestconfig.getoption("--chaos-soak-minutes"))
-    warm, soaked = chaos_scale.pick((5.0, 9.0), (min(120.0, minutes * 12), minutes * 60))
+    warm, soaked = chaos_scale.pick((4.0, 6.0), (min(120.0, minutes * 12), minutes * 60))
     size, every = chaos_scale.pick((200, 5.0), (2000, 30.0))
     server = served({"embedding.model": chaos_scale.pick("none", "minilm")}, observed=True)
     server.ingest(write_records(tmp_path / "records.jsonl", size))
