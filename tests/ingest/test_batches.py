@@ -49,6 +49,7 @@ def test_the_records_of_one_large_file_are_committed_in_batches_too(
     assert new_and_unchanged(run(tmp_path / "all.jsonl")) == (48, 32)
 
 
+@pytest.mark.embedded_only("locks an SQLite file")
 def test_the_next_batch_is_embedded_while_one_is_being_written(
     adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run, wait_until: Callable[..., None]
 ) -> None:

@@ -59,6 +59,7 @@ def test_a_server_that_drains_is_not_ready(live_server: Any, request_bytes: Any)
     assert get(server, request_bytes, "/healthz").status == 200
 
 
+@pytest.mark.embedded_only("renames a table of an SQLite file")
 def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
     live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any
 ) -> None:
