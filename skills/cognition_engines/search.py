@@ -25,7 +25,9 @@ DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
 BLOCK: Final = 2048  # vectors gathered at a time
 
 # Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
-SKETCHED_VECTOR: Final = 0.012
+CHOSEN_WINDOW: Final = 0.0015  # to tell which windows are to be compared by their sketches
+GATHERED_SKETCH: Final = 0.025
+STREAMED_SKETCH: Final = 0.006
 GATHERED_VECTOR: Final = 0.14
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
@@ -143,44 +145,55 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
     do (a filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows that
     the neighbour index has not seen yet are always ranked exactly.
     """
-    rows = np.flatnonzero(mask)
-    windows = int(snapshot.counts[rows].sum())
-    exact = min(windows * GATHERED_VECTOR, len(snapshot.vectors) * STREAMED_VECTOR)
-    sketched = len(snapshot.vectors) * SKETCHED_VECTOR + _candidates(limit) * GATHERED_VECTOR
+    accepted = mask[snapshot.owners]
+    exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit)
     budget = min(exact, sketched * CLEARLY)
-    if not snapshot.sketches:
-        sketched = budget = exact
-    most = 2 * len(rows) >= len(snapshot.keys) or not snapshot.sketches
-    if neighbours is not None and len(rows) > limit and most:
-        found = _approximate(snapshot, mask, rows, vector, limit, neighbours, budget)
+    matching = int(np.count_nonzero(mask))
+    most = 2 * matching >= len(snapshot.keys) or not snapshot.sketches
+    if neighbours is not None and matching > limit and most:
+        found = _approximate(snapshot, mask, matching, vector, limit, neighbours, budget)
         if found is not None:
             return found
     if sketched < exact:
-        alike = _alike(snapshot, mask, vector, _candidates(limit))
+        alike = _alike(snapshot, accepted, vector, _candidates(limit))
         # a few long records may own all the windows that were chosen
-        rows = alike if len(alike) >= limit else rows
-    return _best_cosines(snapshot, rows, vector, limit)
+        if len(alike) >= limit:
+            return _best_cosines(snapshot, alike, vector, limit)
+    return _best_cosines(snapshot, np.flatnonzero(mask), vector, limit)
+
+
+def _costs(snapshot: Snapshot, matching: int, limit: int) -> tuple[float, float]:
+    """Microseconds to rank `matching` windows exactly, and by sketches; the same where there are none."""
+    windows = len(snapshot.vectors)
+    exact = min(matching * GATHERED_VECTOR, windows * STREAMED_VECTOR)
+    if not snapshot.sketches:
+        return exact, exact / CLEARLY
+    compared = min(matching * GATHERED_SKETCH, windows * STREAMED_SKETCH)
+    return exact, windows * CHOSEN_WINDOW + compared + _candidates(limit) * GATHERED_VECTOR
 
 
 def _candidates(limit: int) -> int:
     return max(LEAST_CANDIDATES, CANDIDATES_EACH * limit)
 
 
-def _alike(snapshot: Snapshot, mask: Bools, vector: Floats, count: int) -> Ints:
-    """The rows under the mask that own the `count` windows whose signs differ least from the query's."""
-    matching = np.flatnonzero(mask[snapshot.owners])
-    nearest = fewest(differing_bits(snapshot.sketches, vector)[matching], count)
-    return np.unique(snapshot.owners[matching[nearest]])
+def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
+    """The rows that own the `count` windows, among the accepted ones, whose signs differ least from the query's."""
+    places = np.flatnonzero(accepted)
+    if len(places) * GATHERED_SKETCH < len(accepted) * STREAMED_SKETCH:
+        differing = differing_bits(snapshot.sketches, vector, places)
+    else:
+        differing = differing_bits(snapshot.sketches, vector)[places]
+    return np.unique(snapshot.owners[places[fewest(differing, count)]])
 
 
 def _approximate(
-    snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, limit: int, neighbours: Neighbours, budget: float
+    snapshot: Snapshot, mask: Bools, matching: int, vector: Floats, limit: int, neighbours: Neighbours, budget: float
 ) -> Ranked | None:
     """Over-fetches by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
     fresh = snapshot.newer_than(neighbours.seq)
     budget -= int(snapshot.counts[fresh].sum()) * GATHERED_VECTOR
     per_record = len(snapshot.vectors) / max(1, len(snapshot.keys))
-    wanted = int(limit / (len(rows) / max(1, len(snapshot.keys))) * 1.5 * per_record) + 1
+    wanted = int(limit / (matching / max(1, len(snapshot.keys))) * 1.5 * per_record) + 1
     while wanted <= len(snapshot.vectors) and NEIGHBOUR_CALL + wanted * NEIGHBOUR < budget:
         keys = neighbours.nearest(vector, wanted)
         if keys is None:

@@ -20,6 +20,7 @@ from cognition_engines.records.values import LABELS, NO_DATE, Page
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
+Codes = NDArray[np.signedinteger[Any]]
 
 S = TypeVar("S", bound=np.generic)
 
@@ -52,7 +53,7 @@ class Snapshot:
     ids: Sequence[str]
     confidence: NDArray[np.float64]
     date: Ints
-    labels: Mapping[str, NDArray[np.int32]]
+    labels: Mapping[str, Codes]
     sensitivity: NDArray[np.int8]
     starts: Ints
     counts: Ints
@@ -85,7 +86,9 @@ class Snapshot:
         if filters.date_after is not None:
             mask &= self.date >= microseconds(filters.date_after)
         if filters.date_before is not None:
-            mask &= (self.date <= microseconds(filters.date_before)) & (self.date != NO_DATE)
+            mask &= self.date <= microseconds(filters.date_before)
+            if filters.date_after is None:  # which NO_DATE does not meet
+                mask &= self.date != NO_DATE
         return mask
 
     def rows_of(self, keys: Ints) -> Ints:
@@ -110,13 +113,14 @@ class Snapshot:
         accepted = np.zeros(max(wanted) + 2, np.bool_)
         accepted[list(wanted)] = True
         # a snapshot's dictionary may have grown since; ABSENT, -1, reads the last place, which no code has
-        return accepted[np.minimum(column, len(accepted) - 1)]
+        return accepted[np.minimum(column.astype(np.intp), len(accepted) - 1)]
 
 
 class _Growing(Generic[S]):
     """An array that grows by doubling. What was handed out keeps its content: only the free tail is written."""
 
     def __init__(self, dtype: type[S], width: int | None = None) -> None:
+        self.dtype = dtype
         self._shape = () if width is None else (width,)
         self._array: NDArray[S] = np.empty((_SMALLEST, *self._shape), dtype)
         self.size = 0
@@ -143,6 +147,38 @@ class _Growing(Generic[S]):
         view = self._array[: self.size]
         view.flags.writeable = False
         return view
+
+
+class _Label:
+    """A column of codes, in the smallest integers that hold them: to compare them is the cost of a filter."""
+
+    def __init__(self, *, fold: bool) -> None:
+        self._fold = fold
+        self.codes: dict[str, int] = {}
+        self.column: _Growing[Any] = _Growing(np.int8)
+
+    def extend(self, texts: Sequence[str | None]) -> None:
+        code_of: dict[str | None, int] = {None: ABSENT}
+        for text in dict.fromkeys(texts):
+            if text is not None:
+                code_of[text] = self.codes.setdefault(text.casefold() if self._fold else text, len(self.codes))
+        self._widen(len(self.codes))
+        self.column.extend(np.array([code_of[text] for text in texts], np.int64))
+
+    def kept(self, rows: Ints) -> "_Label":
+        """The label with these rows alone, in a new column."""
+        found = _Label(fold=self._fold)
+        found.codes = self.codes
+        found.column = _Growing(self.column.dtype)
+        found.column.copy(self.column.view(), rows)
+        return found
+
+    def _widen(self, highest: int) -> None:
+        dtype = next(each for each in (np.int8, np.int16, np.int32) if highest <= np.iinfo(each).max)
+        if np.iinfo(dtype).max > np.iinfo(self.column.dtype).max:
+            before = self.column.view()
+            self.column = _Growing(dtype)
+            self.column.extend(before)
 
 
 def _capacity(array: NDArray[Any], needed: int) -> int:
@@ -199,8 +235,7 @@ class Columns:
         self._keys, self._seqs, self._date = _Growing(np.int64), _Growing(np.int64), _Growing(np.int64)
         self._confidence, self._sensitivity = _Growing(np.float64), _Growing(np.int8)
         self._starts, self._counts = _Growing(np.int64), _Growing(np.int64)
-        self._labels = {label: _Growing(np.int32) for label in LABELS}
-        self._codes: dict[str, dict[str, int]] = {label: {} for label in LABELS}
+        self._labels = {label: _Label(fold=label != "project") for label in LABELS}
         self._vectors = _Growing(np.float32, self._dim)
         self._owners = _Growing(np.int64)
         self._sketches = tuple(_Growing(np.uint64) for _ in range(word_count(self._dim)))
@@ -215,7 +250,7 @@ class Columns:
         self._confidence.extend(page.confidence)
         self._sensitivity.extend(page.sensitivity)
         for label, texts in page.labels.items():
-            self._labels[label].extend(self._coded(label, texts))
+            self._labels[label].extend(texts)
         self._starts.extend(self._vectors.size + np.cumsum(page.counts) - page.counts)
         self._counts.extend(page.counts)
         self._owners.extend(np.repeat(rows, page.counts))
@@ -229,22 +264,15 @@ class Columns:
         self._row_of[page.keys] = rows
         self._size = size
 
-    def _coded(self, label: str, texts: Sequence[str | None]) -> NDArray[np.int32]:
-        codes = self._codes[label]
-        code_of: dict[str | None, int] = {None: ABSENT}
-        for text in dict.fromkeys(texts):
-            if text is not None:
-                code_of[text] = codes.setdefault(text if label == "project" else text.casefold(), len(codes))
-        return np.array([code_of[text] for text in texts], np.int32)
-
     def _compact(self) -> None:
         """Copies the living rows to fresh arrays; earlier snapshots keep the old ones."""
-        old, codes = self._take(), self._codes
+        old, labels = self._take(), self._labels
         living = np.flatnonzero(old.alive)
         counts = old.counts[living]
         windows = window_indices(old.starts[living], counts)
         self._start_over()
-        self._codes, self._size = codes, len(living)
+        self._labels = {name: label.kept(living) for name, label in labels.items()}
+        self._size = len(living)
         self._ids = [old.ids[row] for row in living.tolist()]
         self._starts.extend(np.cumsum(counts) - counts)
         self._owners.extend(np.repeat(np.arange(len(living)), counts))
@@ -255,7 +283,6 @@ class Columns:
             (self._confidence, old.confidence),
             (self._sensitivity, old.sensitivity),
             (self._counts, old.counts),
-            *((self._labels[label], old.labels[label]) for label in LABELS),
         ]
         by_window: list[tuple[_Growing[Any], NDArray[Any]]] = [
             (self._vectors, old.vectors),
@@ -278,7 +305,7 @@ class Columns:
             ids=self._ids,
             confidence=self._confidence.view(),
             date=self._date.view(),
-            labels={label: column.view() for label, column in self._labels.items()},
+            labels={name: label.column.view() for name, label in self._labels.items()},
             sensitivity=self._sensitivity.view(),
             starts=self._starts.view(),
             counts=self._counts.view(),
@@ -286,7 +313,7 @@ class Columns:
             owners=self._owners.view(),
             sketches=tuple(column.view() for column in self._sketches),
             row_of=self._row_of.copy(),
-            codes=self._codes,
+            codes={name: label.codes for name, label in self._labels.items()},
         )
 
 

@@ -210,6 +210,25 @@ def test_the_rows_of_a_snapshot_do_not_change_what_an_equal_vector_scores(mixed:
     assert all(len(found) == 1 for found in scores.values())
 
 
+def test_filters_hold_when_a_label_outgrows_the_codes_it_began_with(world: World) -> None:
+    kit = world.kit
+
+    def found(snapshot: Any, category: str) -> list[str]:
+        return [snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(Filters(category=category), ALL))]
+
+    def labelled(first: int, count: int) -> list[Any]:
+        numbers = range(first, first + count)
+        return [kit.Known(Decision(id=f"d-{n}", title="x", category=f"kind {n}"), None) for n in numbers]
+
+    world.put(*labelled(0, 100))
+    before = world.follow()
+    world.put(*labelled(100, 300))
+    after = world.follow()
+    for snapshot, known in ((before, 100), (after, 400)):
+        for number in (0, 99, 127, 128, 255, 256, 399):
+            assert found(snapshot, f"kind {number}") == ([f"d-{number}"] if number < known else [])
+
+
 def test_no_records_and_no_matches_are_empty_answers(world: World, kit: ModuleType) -> None:
     vector = kit.unit([1] * 8)[0]
 
