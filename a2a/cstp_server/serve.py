@@ -1,6 +1,9 @@
 """Runs the application on a socket until it is told to stop."""
 
+import ctypes
 import gc
+import os
+import platform
 import resource
 import socket
 from collections.abc import Callable
@@ -21,6 +24,8 @@ from cstp_server.stopping import Grace, GracefulServer, Watchdog
 
 _COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young collections, middle ones; Python's own first is 700
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
+_ARENA_MAX: Final = -8  # M_ARENA_MAX of glibc's malloc.h
+_ARENAS: Final = 2
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -123,6 +128,7 @@ def serve(settings: Settings, listener: socket.socket, announce: Callable[[], No
     ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
+    share_arenas()
     gate = Gate(settings.server.max_in_flight, settings.server.max_queue)
     with ExitStack() as undo:
         knowledge = open_knowledge(settings)
@@ -133,6 +139,16 @@ def serve(settings: Settings, listener: socket.socket, announce: Callable[[], No
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()
     server.run(sockets=[listener])
+
+
+def share_arenas() -> None:
+    """Lets all threads allocate from two arenas, where the C library is glibc and the operator has not chosen.
+
+    By default nearly every thread has one of its own, which keeps what the largest call of that thread needed: ten
+    minutes of searches and ingests then made the process half as large again.
+    """
+    if platform.libc_ver()[0] == "glibc" and "MALLOC_ARENA_MAX" not in os.environ:
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
 
 
 def spare_the_collector() -> None:
