@@ -25,6 +25,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.contract import Method
 from cstp.errors import RateLimited
 from cstp_server.settings import LimitSettings
+from cstp_server.shared_windows import SharedWindows
 from cstp_server.windows import MovingWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
@@ -132,13 +133,14 @@ def redis_storage(settings: LimitSettings) -> RedisStorage | None:
 
 
 class Limiter:
-    """Charges agents. One Redis round trip a call; one more a second and agent for the headers' counts."""
+    """Charges agents. One Redis round trip for the calls of a moment; one more a second and agent for the headers."""
 
     def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan
         self._local = MovingWindows()
         self._events = MovingWindows()
-        self._shared = MovingWindowRateLimiter(redis) if redis else None
+        self._shared = SharedWindows(redis, redis_timeout) if redis else None
+        self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
         self._timeout = redis_timeout
         self._probe: asyncio.Task[None] | None = None
@@ -158,22 +160,23 @@ class Limiter:
         """Takes what a call of `method` costs from each window of the agent. Raises RateLimited."""
         cost = self._plan.costs.get(method, 1)
         for window in self._plan.windows(agent):
-            if not await self._hit(window, agent, cost):
-                _, reset = await self._read(window, agent)
-                raise RateLimited(max(1, _wait(reset, window)), window.limit, window.seconds, window.policy)
+            allowed = self._local.take(agent, window.limit, window.seconds, cost)
+            if allowed and self._shared is not None and not self.degraded:
+                allowed = await self._hit(self._shared, window, agent, cost)
+            if not allowed:
+                full = await self._read(window, agent)
+                raise RateLimited(max(1, _wait(full.reset, window)), window.limit, window.seconds, window.policy)
             if seen := self._seen.get((agent, window.policy)):
                 seen.remaining = max(0, seen.remaining - cost)
 
     async def states(self, agent: str) -> list[tuple[Window, int, int]]:
         """Each window of the agent with its units left and the seconds until some come back."""
-        found = []
+        found, now = [], time()
         for window in self._plan.windows(agent):
             seen = self._seen.get((agent, window.policy))
-            if seen is None or time() - seen.read > REFRESH_SECONDS:
-                remaining, reset = await self._read(window, agent)
-            else:
-                remaining, reset = seen.remaining, seen.reset
-            found.append((window, remaining, _wait(reset, window)))
+            if seen is None or now - seen.read > REFRESH_SECONDS:
+                seen = await self._read(window, agent)
+            found.append((window, seen.remaining, _wait(seen.reset, window)))
         return found
 
     async def headers(self, agent: str) -> list[tuple[bytes, bytes]]:
@@ -196,14 +199,10 @@ class Limiter:
             self._probe.cancel()
         await _close(self._redis)
 
-    async def _hit(self, window: Window, agent: str, cost: int) -> bool:
-        if not self._local.take(agent, window.limit, window.seconds, cost):
-            return False
-        if self._shared is None or self.degraded:
-            return True
+    async def _hit(self, shared: SharedWindows, window: Window, agent: str, cost: int) -> bool:
+        """Takes in Redis what was taken here already, and gives it back when Redis refuses."""
         try:
-            async with asyncio.timeout(self._timeout):
-                allowed = await self._shared.hit(window.item, agent, cost=cost)
+            allowed = await shared.take(window.item, agent, cost)
         except (StorageError, TimeoutError) as error:
             self._fall_back(error)
             return True
@@ -211,19 +210,19 @@ class Limiter:
             self._local.give_back(agent, window.seconds, cost)
         return allowed
 
-    async def _read(self, window: Window, agent: str) -> tuple[int, float]:
+    async def _read(self, window: Window, agent: str) -> _Seen:
         taken, wait = self._local.state(agent, window.seconds)
         remaining, reset = window.limit - taken, time() + wait
-        if self._shared is not None and not self.degraded:
+        if self._counts is not None and not self.degraded:
             try:
                 async with asyncio.timeout(self._timeout):
-                    shared_reset, shared_remaining = await self._shared.get_window_stats(window.item, agent)
+                    shared_reset, shared_remaining = await self._counts.get_window_stats(window.item, agent)
                 if shared_remaining < remaining:
                     remaining, reset = shared_remaining, shared_reset
             except (StorageError, TimeoutError) as error:
                 self._fall_back(error)
-        self._seen[agent, window.policy] = _Seen(remaining, reset, time())
-        return remaining, reset
+        seen = self._seen[agent, window.policy] = _Seen(remaining, reset, time())
+        return seen
 
     def _fall_back(self, error: StorageError | TimeoutError) -> None:
         if self._probe is None:
@@ -238,8 +237,7 @@ class Limiter:
             await asyncio.sleep(PROBE_SECONDS)
             # a hit, not a ping: a Redis that is full or read-only answers pings too
             with suppress(StorageError, TimeoutError):
-                async with asyncio.timeout(self._timeout):
-                    await self._shared.hit(_PROBE)
+                await self._shared.take(_PROBE, "", 1)
                 break
         self._seen.clear()
         self._probe = None

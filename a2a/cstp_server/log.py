@@ -3,6 +3,7 @@
 What a caller sends is never passed to a logger; the redaction here is the second lock on that door.
 """
 
+import asyncio
 import logging
 import re
 import sys
@@ -86,21 +87,34 @@ def call_line() -> CallLine:
         return partial(logger.info, "call")
     if not logger.is_enabled_for(logging.INFO):
         return lambda **_fields: None
-    return _write_call_line
+    return _JsonCallLine()
 
 
-def _write_call_line(*, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
-    line: Event = {
-        "method": method,
-        "agent": _clean(agent),
-        "code": code,
-        "ms": ms,
-        "request_id": _clean(request_id),
-        "event": "call",
-        "level": "info",
-        "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z",
-    }
-    _StandardError().write(_to_json(line) + "\n")
+class _JsonCallLine:
+    """Writes the lines of one turn of the event loop at its end, in one piece: a write costs more than its line."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def __call__(self, *, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
+        line: Event = {
+            "method": method,
+            "agent": _clean(agent),
+            "code": code,
+            "ms": ms,
+            "request_id": _clean(request_id),
+            "event": "call",
+            "level": "info",
+            "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z",
+        }
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._lines.append(_to_json(line) + "\n")
+
+    def _write(self) -> None:
+        text = "".join(self._lines)
+        self._lines.clear()
+        _StandardError().write(text)
 
 
 def _trace(_logger: object, _name: str, event: Event) -> Event:

@@ -19,7 +19,7 @@ from cognition_engines.models import Decision, Filters
 CANDIDATES: Final = 100  # of each leg, for fusion
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 2000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
-CANDIDATES_EACH: Final = 40
+CANDIDATES_EACH: Final = 20
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
 DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
 BLOCK: Final = 2048  # vectors gathered at a time
@@ -178,12 +178,19 @@ def _candidates(limit: int) -> int:
 
 def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
     """The rows that own the `count` windows, among the accepted ones, whose signs differ least from the query's."""
-    places = np.flatnonzero(accepted)
-    if len(places) * GATHERED_SKETCH < len(accepted) * STREAMED_SKETCH:
-        differing = differing_bits(snapshot.sketches, vector, places)
+    if accepted.all():
+        nearest = fewest(differing_bits(snapshot.sketches, vector), count)
     else:
-        differing = differing_bits(snapshot.sketches, vector)[places]
-    return np.unique(snapshot.owners[places[fewest(differing, count)]])
+        places = np.flatnonzero(accepted)
+        few = len(places) * GATHERED_SKETCH < len(accepted) * STREAMED_SKETCH
+        compared = (
+            differing_bits(snapshot.sketches, vector, places)
+            if few
+            else differing_bits(snapshot.sketches, vector)[places]
+        )
+        nearest = places[fewest(compared, count)]
+    owners = snapshot.owners[nearest]  # in order, as all windows of a row stand together
+    return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
 
 
 def _approximate(

@@ -41,6 +41,9 @@ FloatArray = NDArray[np.float32]
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
 FORMAT: Final = 2
 COUNTS_KEPT: Final = 20_000
+_NAMED: Final = (
+    1500  # up to so many keys, a query of a term each takes less than one of a set: half at 100, as much here
+)
 _WRITER_BYTES: Final = 64_000_000
 _CHECKPOINT: Final = "checkpoint"
 
@@ -227,8 +230,7 @@ class KeywordIndex:
             if not terms:
                 self._confirm()
                 return _nothing()
-            among = tantivy.Query.term_set_query(self._schema, "key", [int(key) for key in keys])
-            wanted = (tantivy.Occur.Must, tantivy.Query.const_score_query(among, 0.0))
+            wanted = (tantivy.Occur.Must, tantivy.Query.const_score_query(self._keyed(keys), 0.0))
             found, scores = _best(searcher, tantivy.Query.boolean_query([wanted, *terms]), len(keys))
             # The terms only add to the score here, which is faster than requiring one; without any it stays 0.
             matching = int(np.count_nonzero(scores > 0))
@@ -295,6 +297,13 @@ class KeywordIndex:
                 weight *= rarity(seen, containing) / rarity(total, searcher.doc_freq("body", token))
             terms.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, weight)))
         return terms
+
+    def _keyed(self, keys: Sequence[int]) -> tantivy.Query:
+        """The texts of these keys."""
+        if len(keys) > _NAMED:
+            return tantivy.Query.term_set_query(self._schema, "key", [int(key) for key in keys])
+        terms = (tantivy.Query.term_query(self._schema, "key", int(key), index_option="basic") for key in keys)
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
 
     def _count(self, viewer: Viewer, token: str, searcher: tantivy.Searcher, *conditions: tantivy.Query) -> int:
         """How many texts meet the conditions, for this viewer and token ("" for none): counted once in a commit."""
