@@ -4,14 +4,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.records import backup, changes, read, transfer, write
 from cognition_engines.records.backup import Backup, Notes
 from cognition_engines.records.open import Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
+from cognition_engines.records.spaces import Space
 from cognition_engines.records.transactions import failures
 from cognition_engines.records.transfer import Contents, Transferred, Watcher
-from cognition_engines.records.values import Change, Entry, FloatArray, Outcome, Page, SourceRow, Stored
+from cognition_engines.records.values import (
+    Change,
+    Dangling,
+    Entry,
+    FloatArray,
+    Outcome,
+    Page,
+    Replaces,
+    SourceRow,
+    Stored,
+    Text,
+)
 
 
 def open_records(url: str, deadline_seconds: float | None = None) -> "Records":
@@ -30,7 +43,7 @@ def open_records(url: str, deadline_seconds: float | None = None) -> "Records":
 
 
 class Records:
-    """Decisions, their vectors and the order in which they changed.
+    """Records of all kinds, their vectors and the order in which they changed.
 
     Safe for use by several threads; several processes may open the same database. Every method is one transaction
     and raises `ComponentFailed` when the database fails. `seq` numbers every change: whoever has seen all changes up
@@ -50,103 +63,137 @@ class Records:
         """The highest committed `seq`; 0 when nothing was ever written."""
         return read.last_seq(self._store)
 
-    def count(self) -> int:
-        """The number of decisions."""
-        return read.count(self._store)
+    def count(self, kind: Kind | None = None) -> int:
+        """The number of records, of one kind or of all."""
+        return read.count(self._store, kind)
+
+    def counts(self) -> dict[Kind, int]:
+        """The number of records of each kind that there is."""
+        return read.counts(self._store)
 
     def models(self) -> dict[str, int]:
-        """For each embedding model, the number of decisions that have its vectors."""
+        """For each embedding model, the number of records that have its vectors."""
         return read.models(self._store)
 
     def dimension(self, model: str) -> int | None:
         """The dimension of the vectors stored of `model`; None when there never were any."""
         return read.dimension(self._store, model)
 
-    def put(self, batch: Sequence[Entry], model: str | None) -> tuple[Outcome, ...]:
-        """Insert or update decisions by id; what was done with each, in the order of `batch`.
+    def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
+        """Insert or update records by kind and id; what was done with each, in the order of `batch`.
 
-        A decision whose digest is stored already, with vectors of `model` (or with `model` None), is left alone.
-        Otherwise it gets a new `seq` and the vectors given; an update keeps the key, and one with another digest
-        removes the vectors of all models, which describe the old text. Vectors are read from every entry when
-        `model` is named and from none when it is None.
+        A record whose digest is stored already, with vectors of `model` (or with `model` None, or without a text to
+        embed), is left alone. Otherwise it gets a new `seq` and the vectors given; an update keeps the key, and one
+        with another digest removes the vectors of all models, which describe the old text. Whatever has something
+        from a record that changed gets a new `seq` too: the events and chunks of an artifact take its project,
+        clearance and facets, a turn is found by the words of its neighbours. With `model`, every entry has vectors
+        whose record says something to embed (`kinds.texts.embedded`); else none has.
 
-        Raises `ValueError` naming the field for an id or model outside 1 to `MAX_ID` characters, an id given twice,
-        missing or superfluous vectors, and vectors that are not finite float32 of one dimension; `ComponentFailed` of
-        the embedder for vectors of another dimension than those stored of `model`.
+        Raises `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
+        characters, an id given twice, a turn without an index, missing or superfluous vectors, and vectors that are
+        not finite float32 of one dimension; its subclass `IdTaken` where a sibling kind has the id; `ComponentFailed`
+        of the embedder for vectors of another dimension than those stored of `model`.
         """
-        return write.put(self._store, batch, model)
+        return write.put(self._store, batch, model, replaces)
 
     def put_vectors(self, vectors: Sequence[tuple[int, FloatArray]], model: str, as_of: int | None = None) -> None:
         """Set the vectors of `model` for existing keys; each gets a new `seq`. Keys that are gone are skipped.
 
-        With `as_of`, the `last_seq()` from before the texts were read, decisions that changed after it are skipped
+        With `as_of`, the `last_seq()` from before the texts were read, records that changed after it are skipped
         too: the vectors describe an old text. Raises `ValueError` as `put` does.
         """
         write.put_vectors(self._store, vectors, model, as_of)
 
-    def delete(self, ids: Sequence[str]) -> tuple[str, ...]:
-        """Delete decisions with their vectors, leaving a `Removal` for each; the ids that existed, in order."""
-        return write.delete(self._store, ids)
+    def delete(self, kind: Kind, ids: Sequence[str]) -> tuple[str, ...]:
+        """Delete records with their vectors, leaving a `Removal` for each; the ids that existed, in order.
+
+        What belonged to a deleted artifact stays, as guarded as it was.
+        """
+        return write.delete(self._store, kind, ids)
 
     def drop_vectors(self, keep: str) -> int:
         """Remove the vectors of all models but `keep`; the number of windows removed. Not a change to follow."""
         return write.drop_vectors(self._store, keep)
 
-    def windows(self, model: str, up_to: int) -> int:
-        """How many vectors of `model` the decisions have that did not change after the `seq` `up_to`."""
-        return read.windows(self._store, model, up_to)
+    def windows(self, space: Space, model: str, up_to: int) -> int:
+        """How many vectors of `model` the records of a space have that did not change after the `seq` `up_to`."""
+        return read.windows(self._store, space, model, up_to)
 
     def shared_lock(self, name: str) -> SharedLock | None:
         """The lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
         return shared_lock(self._store, name)
 
-    def get(self, id: str, viewer: Viewer | None) -> Stored | None:
-        """The decision with this id, or None when `viewer` sees none. A viewer of None, the operator, sees all."""
-        return read.get(self._store, id, viewer)
+    def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[Stored]:
+        """Those of the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
 
-    def by_keys(self, keys: Sequence[int], viewer: Viewer) -> dict[int, Stored]:
-        """Those of the keys that exist and that `viewer` sees."""
-        return read.by_keys(self._store, keys, viewer)
+        The ids of artifacts, turns and events are known with and without their prefix.
+        """
+        return read.find(self._store, ids, viewer)
 
-    def by_ids(self, ids: Sequence[str]) -> dict[str, Stored]:
-        """Those of the ids that exist, any number of them; for the operator."""
-        return read.by_ids(self._store, ids)
+    def by_keys(
+        self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
+    ) -> dict[int, Stored]:
+        """Those of the keys that exist and that `viewer` sees, of any kinds; naming `kinds` leaves out all others."""
+        return read.by_keys(self._store, keys, viewer, kinds)
+
+    def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, Stored]:
+        """Those of the ids that exist, as stored, any number of them; for the operator."""
+        return read.by_ids(self._store, kind, ids)
+
+    def texts(self, keys: Sequence[int]) -> list[Text]:
+        """The words of those of the keys that exist and have any, a turn's with those of its neighbours.
+
+        A neighbour has the same conversation, session and project and is not more guarded than the turn.
+        """
+        return read.texts(self._store, keys)
 
     def sources_under(self, folder: str) -> list[SourceRow]:
         """The records whose source lies in `folder` or below it; `folder` is absolute, else `ValueError`."""
         return read.sources_under(self._store, folder)
 
-    def without_vectors(self, model: str, after_key: int, limit: int) -> list[Stored]:
-        """The next `limit` decisions with a key above `after_key` that have no vectors of `model`, by key."""
-        return read.without_vectors(self._store, model, after_key, limit)
+    def dangling(self, sources: Sequence[str]) -> list[Dangling]:
+        """The references in records of these files that name nothing stored, by file, kind and role."""
+        return read.dangling(self._store, sources)
+
+    def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:
+        """The next `limit` records of a space with a key above `after_key` that lack vectors of `model`, by key.
+
+        Records that say nothing to embed are left out.
+        """
+        return read.without_vectors(self._store, space, model, after_key, limit)
 
     def changes(self, after: int, limit: int, model: str | None) -> list[Change]:
-        """The next `limit` changes with a `seq` above `after`, ascending, none left out.
+        """The next `limit` changes of all kinds with a `seq` above `after`, ascending, none left out.
 
-        Of a decision that changed several times only its last change is told. With `model`, upserts carry their
+        Of a record that changed several times only its last change is told. With `model`, upserts carry their
         vectors of it, or None where there are none.
         """
         return changes.changes(self._store, after, limit, model)
 
-    def page(self, after: int, limit: int, model: str | None) -> Page:
-        """What `changes` tells, as columns and without the texts: for those who follow, and may have much to read.
+    def page(self, space: Space, after: int, limit: int, model: str | None) -> Page:
+        """The next `limit` changes of a space, as columns and without the texts: for those who follow.
 
-        Without `model`, or where a decision has none of it, the number of vectors is 0.
+        Without `model`, or where a record has none of it, the number of vectors is 0. A page that holds fewer than
+        `limit` changes ends at the store's last `seq`, whatever changed last.
         """
-        return changes.page(self._store, after, limit, model)
+        return changes.page(self._store, space, after, limit, model)
+
+    def catch_up(self, listing: Space, after: int, limit: int) -> Page:
+        """As `page`, without vectors."""
+        return changes.page(self._store, listing, after, limit, None)
 
     def copy_to(self, target: "Records", watcher: Watcher) -> Contents:
-        """Copy every decision with the vectors of all models into an empty store, in one transaction of `target`.
+        """Copy every record with the vectors of all models into an empty store, in one transaction of `target`.
 
         Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raises
-        `ConfigurationError` for a target that holds decisions; `ComponentFailed` naming `target` when that fails.
+        `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
         """
         return transfer.copy(self._store, target._store, watcher)
 
     def back_up(
         self, file: Path, program: str, attached: Mapping[str, str], *, replace: bool, watcher: Watcher
     ) -> Notes:
-        """Write every decision with the vectors of all models, as of one moment, to `file`, for the owner only.
+        """Write every record with the vectors of all models, as of one moment, to `file`, for the owner only.
 
         `program` is the version that writes, `attached` what else to keep, by name. The file appears when it is
         complete and on the disk. Raises `ConfigurationError` for a place where it cannot be, `BackupFailed` when it
@@ -158,6 +205,6 @@ class Records:
         """Make this store equal to a backup, in one transaction; see `backup.opened_backup`.
 
         What is equal already is left alone; what is not in the backup is deleted. Raises `ConfigurationError` for a
-        store that holds decisions, unless `replace`.
+        store that holds records, unless `replace`.
         """
         return backup.restore_backup(found, self._store, replace=replace, watcher=watcher)

@@ -3,23 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Final, TypeAlias
+from enum import IntEnum, StrEnum
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cognition_engines.models import Decision
+from cognition_engines.kinds.kind import Kind, Record
+from cognition_engines.models import Sensitivity
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 # PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
 MAX_ID: Final = 512  # characters
-
-# The texts of a decision that are compared whole.
-LABELS: Final = ("category", "stakes", "status", "status_text", "project")
-NO_DATE: Final = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +35,72 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A decision to be stored. `vectors` has the shape (windows, dimensions), at least one window."""
+    """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window."""
 
-    decision: Decision
+    record: Record
     origin: Origin
     vectors: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Replaces:
+    """A document read again: what was stored of its `source` and `ordinal` and is not in `kept` goes."""
+
+    source: str
+    ordinal: int
+    kept: frozenset[tuple[Kind, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
+
+    `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0.
+    """
+
+    project: str | None
+    sensitivity: Sensitivity
+    at: datetime | None = None
+    context: str | None = None
+    system: str | None = None
+    importance: float | None = None
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
-    """A decision as stored. `key` never changes and is never reused; `seq` grows with every change."""
+    """A record as stored. `key` never changes and is never reused; `seq` grows with every change."""
 
     key: int
     seq: int
-    decision: Decision
+    kind: Kind
+    record: Record
+    facets: Facets
     origin: Origin
     updated_at: datetime  # of the content: new vectors for the same text leave it alone
+
+
+class Text(NamedTuple):
+    """The words of a record, under its key, and who may see it."""
+
+    key: int
+    body: str
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+
+
+class Role(IntEnum):
+    """What a reference in a record is; stored, so a number is never given to another role."""
+
+    SOURCE = 1
+    CLUSTER = 2
+    CHUNK = 3
+    ARTIFACT = 4
+    ACTOR = 5
+    SUBJECT = 6
+    FROM = 7
+    TO = 8
+    NAME = 9
 
 
 class Outcome(StrEnum):
@@ -66,7 +113,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """A decision appeared or changed. `vectors` are those of the model asked for, (windows, dimensions), read-only."""
+    """A record appeared or changed. `vectors` are those of the model asked for, (windows, dimensions), read-only."""
 
     seq: int
     stored: Stored
@@ -75,10 +122,11 @@ class Upsert:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A decision was deleted."""
+    """A record was deleted."""
 
     seq: int
     key: int
+    kind: Kind
     id: str
 
 
@@ -87,11 +135,13 @@ Change: TypeAlias = Upsert | Removal
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The changes with a `seq` above `after` and up to `seq`, as columns; its length is their number.
+    """The changes of a space with a `seq` above `after` and up to `seq`, as columns; its length is their number.
 
-    `removed` holds the keys of deleted decisions. All else has one place for each decision that appeared or changed, in
-    the order of `seqs`; no key is in both. `confidence` is NaN and `date` (microseconds since 1970) NO_DATE where the
-    decision has none. `counts` tells how many rows of `vectors` (windows, dimensions) each decision has, in order.
+    `removed` holds the keys of deleted records. All else has one place for each record that appeared or changed, in
+    the order of `seqs`; no key is in both. `labels`, `numbers` and `sets` have the columns that the space names, in
+    its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times in microseconds since 1970, `parent` a
+    key), and any number of texts for each record. `counts` tells how many rows of `vectors` (windows, dimensions)
+    each record has, in order.
     """
 
     after: int
@@ -100,10 +150,10 @@ class Page:
     keys: IntArray
     seqs: IntArray
     ids: Sequence[str]
-    confidence: npt.NDArray[np.float64]
-    date: IntArray
     sensitivity: npt.NDArray[np.int8]
-    labels: Mapping[str, Sequence[str | None]]  # by LABELS
+    labels: Mapping[str, Sequence[str | None]]
+    numbers: Mapping[str, npt.NDArray[np.float64] | IntArray]
+    sets: Mapping[str, Sequence[Sequence[str]]]
     counts: IntArray
     vectors: FloatArray
 
@@ -115,7 +165,28 @@ class Page:
 class SourceRow:
     """Which record came from which file."""
 
+    kind: Kind
     id: str
     source: str
     ordinal: int
     ingested_as: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dangling:
+    """References of one role in the records of one kind from one file that name nothing stored; `example` is one."""
+
+    source: str
+    kind: Kind
+    role: Role
+    count: int
+    example: str
+
+
+class IdTaken(ValueError):
+    """A record of another kind has the id: artifacts, turns and artifact chunks have theirs in common."""
+
+    def __init__(self, kind: Kind, id: str) -> None:
+        super().__init__(f"id: {id!r} is that of another record already, of the kind {kind.label}")
+        self.kind = kind  # the one that has it
+        self.id = id

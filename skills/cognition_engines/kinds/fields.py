@@ -1,0 +1,261 @@
+"""The types of which records are made. What is not allowed is refused with a reason, never repaired or cut.
+
+A record is validated from JSON (`TypeAdapter.validate_json`); the reasons that start here are pydantic errors of the
+types `line`, `text`, `id`, `instant`, `sensitivity` and `metadata`, and name no value.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
+
+import orjson
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    JsonValue,
+    WithJsonSchema,
+)
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from cognition_engines.models import SENSITIVITIES, Sensitivity
+
+_CONTROL: Final = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+ONE_LINE: Final = rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$"  # and not blank
+PRINTABLE: Final = rf"^[^\s{_CONTROL}\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+$"
+MAX_MEMBERS: Final = 64  # of metadata
+MAX_METADATA: Final = 100_000  # characters as JSON
+MAX_REF: Final = 200  # characters
+
+_HAS_CONTROL: Final = re.compile(rf"[{_CONTROL}]")
+_IS_PRINTABLE: Final = re.compile(PRINTABLE)
+
+CONFIG: Final = ConfigDict(
+    extra="forbid",
+    strict=True,
+    alias_generator=to_camel,
+    validate_by_alias=True,
+    validate_by_name=True,
+    allow_inf_nan=False,
+)
+
+
+def sound(text: str) -> bool:
+    """Whether the text can be stored and sent: no NUL, no lone surrogate."""
+    if "\0" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _text(value: str) -> str:
+    if not sound(value):
+        raise PydanticCustomError("text", "must have no NUL and no lone surrogate")
+    return value
+
+
+def _line(value: str) -> str:
+    if _HAS_CONTROL.search(value) or value.isspace() or not sound(value):
+        raise PydanticCustomError("line", "must be one line, and not blank")
+    return value
+
+
+def _id(value: str) -> str:
+    if not _IS_PRINTABLE.fullmatch(value) or not sound(value):
+        raise PydanticCustomError("id", "must be printable characters without blanks")
+    return value
+
+
+def _line_schema(longest: int) -> CoreSchema:
+    text = core_schema.str_schema(strict=True, min_length=1, max_length=longest)
+    return core_schema.no_info_after_validator_function(_line, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Of a `str`: one line, not blank, 1 to `longest` characters."""
+
+    longest: int
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return _line_schema(self.longest)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"pattern": ONE_LINE}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Of a `str`: `shortest` to `longest` characters, no NUL, no lone surrogate."""
+
+    longest: int
+    shortest: int = 1
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        text = core_schema.str_schema(strict=True, min_length=self.shortest, max_length=self.longest)
+        return core_schema.no_info_after_validator_function(_text, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Of a `tuple[str, ...]`: `least` to `most` items, each a `Line(longest)`; one text is a list of one."""
+
+    longest: int
+    most: int
+    least: int = 0
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        line = _line_schema(self.longest)
+        items = core_schema.tuple_variable_schema(line, min_length=self.least or None, max_length=self.most)
+        return core_schema.no_info_before_validator_function(_listed, items)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        item = {"type": "string", "minLength": 1, "maxLength": self.longest, "pattern": ONE_LINE}
+        items: JsonSchemaValue = {"type": "array", "items": item, "minItems": self.least, "maxItems": self.most}
+        return {"anyOf": [items, item]} if self.least < 2 else items
+
+
+def _listed(value: object) -> object:
+    # strict validation takes no list from Python
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class OrText:
+    """Of a model: a text of up to `longest` characters on one line stands for what `make` makes of it."""
+
+    make: Callable[[str], object]
+    longest: int = MAX_REF
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        # told apart by what it is: a union would report the mistakes of both
+        both = core_schema.tagged_union_schema(
+            {"text": _line_schema(self.longest), "object": handler(source)},
+            lambda value: "text" if isinstance(value, str) else "object",
+        )
+        return core_schema.no_info_after_validator_function(
+            lambda value: self.make(value) if isinstance(value, str) else value, both
+        )
+
+
+def _instant(value: object) -> object:
+    """An aware UTC time of an ISO 8601 text: a bare date is its first moment, a naive time is in UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise PydanticCustomError("instant", "must be a date or time in ISO 8601") from None
+    if not isinstance(value, datetime):
+        raise PydanticCustomError("instant", "must be a date or time in ISO 8601")
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:
+        raise PydanticCustomError("instant", "must lie in the years 1 to 9999") from None
+
+
+def _sensitivity(value: object) -> object:
+    if isinstance(value, Sensitivity):
+        return value
+    if isinstance(value, str) and value in SENSITIVITIES:
+        return SENSITIVITIES[value]
+    raise PydanticCustomError("sensitivity", "must be one of " + ", ".join(SENSITIVITIES))
+
+
+def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        size = len(orjson.dumps(value).decode())
+    except (TypeError, UnicodeDecodeError):
+        raise PydanticCustomError("metadata", "must hold whole numbers of at most 64 bits and sound texts") from None
+    if len(value) > MAX_MEMBERS or size > MAX_METADATA:
+        reason = f"must have at most {MAX_MEMBERS} members and {MAX_METADATA} characters as JSON"
+        raise PydanticCustomError("metadata", reason)
+    if not all(map(sound, _texts(value))):
+        raise PydanticCustomError("metadata", "must have no NUL and no lone surrogate")
+    return value
+
+
+def _texts(value: JsonValue) -> list[str]:
+    """All texts in a JSON value, names of members included."""
+    found: list[str] = []
+    open_: list[Any] = [value]
+    while open_:
+        match open_.pop():
+            case str() as text:
+                found.append(text)
+            case dict() as members:
+                open_ += [*members.keys(), *members.values()]
+            case list() as items:
+                open_ += items
+    return found
+
+
+def _number_as_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Id: TypeAlias = Annotated[
+    str,
+    BeforeValidator(_number_as_text, json_schema_input_type=str | int),
+    AfterValidator(_id),
+    Field(min_length=1, max_length=MAX_REF, json_schema_extra={"pattern": PRINTABLE}),
+]
+Ref: TypeAlias = Annotated[str, BeforeValidator(_number_as_text), Line(MAX_REF)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Instant: TypeAlias = Annotated[
+    datetime,
+    BeforeValidator(_instant),
+    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}),
+]
+Level: TypeAlias = Annotated[
+    Sensitivity, BeforeValidator(_sensitivity), WithJsonSchema({"type": "string", "enum": list(SENSITIVITIES)})
+]
+Metadata: TypeAlias = Annotated[
+    dict[str, JsonValue],
+    AfterValidator(_metadata),
+    WithJsonSchema({"type": "object", "maxProperties": MAX_MEMBERS}),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Whatever a record is made of; members are read in camelCase and snake_case, others are refused."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CONFIG
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base(Model):
+    """What every record has. `id`, `project` and `sensitivity` are None where the source gives none."""
+
+    id: Id | None = None
+    project: Annotated[str, Line(200)] | None = None
+    sensitivity: Level | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+def in_order(start: int | None, end: int | None) -> None:
+    """Raises when a passage ends where it starts, or before."""
+    if start is not None and end is not None and end <= start:
+        raise PydanticCustomError("positions", "endChar must be greater than startChar")
+
+
+def placed(index: int, total: int) -> None:
+    """Raises when a part comes after the last one."""
+    if index >= total:
+        raise PydanticCustomError("position", "chunkIndex must be less than totalChunks")
+
+
+def normal(ref: str) -> str:
+    """A name as names are compared: case folded, blanks collapsed."""
+    return " ".join(ref.casefold().split())

@@ -1,0 +1,120 @@
+"""What happened and who was part of it: events, entities and the edges between entities."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from cognition_engines.kinds.fields import (
+    Base,
+    Count,
+    Instant,
+    Line,
+    Lines,
+    Model,
+    OrText,
+    Ref,
+    Share,
+    Text,
+    in_order,
+    normal,
+)
+
+ActorRole: TypeAlias = Literal["owner", "contributor", "reviewer", "stakeholder", "other"]
+SubjectType: TypeAlias = Literal["person", "project", "object", "other"]
+EntityType: TypeAlias = Literal["person", "org", "project", "object", "place", "other"]
+
+_SAME_TYPE: Final = {"organization": "org", "organisation": "org"}
+_GAPS: Final = re.compile(r"[\s_-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor(Model):
+    """Who took part in an event, by name or id."""
+
+    ref: Ref
+    role: ActorRole = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject(Model):
+    """What an event is about, by name or id."""
+
+    ref: Ref
+    type: SubjectType = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Model):
+    """The words that an event was read from, and where in the artifact they are."""
+
+    quote: Annotated[str, Text(2000)]
+    start_char: Count | None = None
+    end_char: Count | None = None
+    chunk_id: Ref | None = None
+
+    def __post_init__(self) -> None:
+        in_order(self.start_char, self.end_char)
+
+
+def _actor(ref: str) -> Actor:
+    return Actor(ref=ref)
+
+
+def _subject(ref: str) -> Subject:
+    return Subject(ref=ref)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(Base):
+    """Something that happened. `category` keeps its spelling."""
+
+    category: Annotated[str, Line(100)]
+    narrative: Annotated[str, Text(10_000)]
+    artifact_id: Ref | None = None
+    event_time: Instant | None = None
+    actors: Annotated[tuple[Annotated[Actor, OrText(_actor)], ...], Field(max_length=200)] = ()
+    subject: Annotated[Subject, OrText(_subject)] | None = None
+    confidence: Share | None = None
+    evidence: Annotated[tuple[Evidence, ...], Field(max_length=200)] = ()
+    created_at: Instant | None = None
+
+
+def _entity_type(value: object) -> object:
+    folded = value.casefold() if isinstance(value, str) else value
+    return _SAME_TYPE.get(folded, folded) if isinstance(folded, str) else folded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity(Base):
+    """A person, organisation, project, object or place; found by its id, its name and its aliases."""
+
+    name: Annotated[str, Line(200)]
+    type: Annotated[EntityType, BeforeValidator(_entity_type)] = "other"
+    aliases: Annotated[tuple[str, ...], Lines(200, 64)] = ()
+    role: Annotated[str, Line(200)] | None = None
+    organization: Annotated[str, Line(200)] | None = None
+    email: Annotated[str, Line(320)] | None = None
+
+
+def _edge_type(value: str) -> str:
+    return _GAPS.sub("_", value).upper()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge(Base):
+    """How one entity stands to another. The type is in upper case with `_` between words."""
+
+    source_id: Ref
+    target_id: Ref
+    type: Annotated[str, Line(64), AfterValidator(_edge_type)]
+    name: Annotated[str, Line(200)] | None = None
+    artifact_id: Ref | None = None
+    confidence: Share = 0.8
+    evidence: Annotated[str, Text(2000)] | None = None
+
+    def __post_init__(self) -> None:
+        if normal(self.source_id) == normal(self.target_id):
+            raise PydanticCustomError("ends", "targetId must be another entity than sourceId")

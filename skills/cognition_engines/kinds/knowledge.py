@@ -1,0 +1,83 @@
+"""What was read: sources, their chunks with knowledge cards, and clusters of chunks."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Text, in_order, placed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Base):
+    """A book, paper, article, document: what chunks and extractions come from."""
+
+    title: Annotated[str, Line(500)]
+    authors: Annotated[tuple[str, ...], Lines(200, 64)] = ()
+    type: Annotated[str, Line(64)] = "document"
+    path: Annotated[str, Line(1000)] | None = None
+    url: Annotated[str, Line(2000)] | None = None
+    year: Annotated[int, Field(ge=1900, le=2100)] | None = None
+    category: Annotated[str, Line(200)] | None = None
+    tags: Annotated[tuple[str, ...], Lines(100, 64)] = ()
+    created_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place(Model):
+    """Where in its source a chunk stands."""
+
+    chapter: Annotated[str, Line(500)] | None = None
+    section: Annotated[str, Line(500)] | None = None
+    page: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeCard(Model):
+    """What a chunk says, in short."""
+
+    summary: Annotated[str, Text(400)]
+    takeaways: Annotated[tuple[str, ...], Lines(1000, 5, least=3)]
+    tags: Annotated[tuple[str, ...], Lines(100, 64, least=1)]
+    generated_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk(Base):
+    """A passage of a source. `source` is the kind of source it came by (kindle, reader), not its id."""
+
+    content: Annotated[str, Text(1_000_000)]
+    source_id: Ref | None = None
+    title: Annotated[str, Line(500)] | None = None
+    author: Annotated[str, Line(200)] | None = None
+    source: Annotated[str, Line(200)] | None = None
+    category: Annotated[str, Line(200)] | None = None
+    tags: Annotated[tuple[str, ...], Lines(100, 64)] = ()
+    chunk_index: Count = 0
+    total_chunks: Annotated[Count, Field(ge=1)] = 1
+    start_char: Count | None = None
+    end_char: Count | None = None
+    place: Place | None = None
+    knowledge_card: KnowledgeCard | None = None
+    cluster_ids: Annotated[tuple[str, ...], Lines(200, 64)] = ()
+    readwise_url: Annotated[str, Line(2000)] | None = None
+    source_url: Annotated[str, Line(2000)] | None = None
+    highlight_url: Annotated[str, Line(2000)] | None = None
+    first_highlighted_at: Instant | None = None
+    last_highlighted_at: Instant | None = None
+    created_at: Instant | None = None
+
+    def __post_init__(self) -> None:
+        in_order(self.start_char, self.end_char)
+        placed(self.chunk_index, self.total_chunks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster(Base):
+    """A group of chunks about one thing."""
+
+    name: Annotated[str, Line(500)]
+    description: Annotated[str, Text(5000)] | None = None
+    size: Count | None = None
+    created_at: Instant | None = None
+    updated_at: Instant | None = None

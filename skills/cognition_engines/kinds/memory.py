@@ -1,0 +1,92 @@
+"""What was said and written: artifacts, their chunks, and the turns of conversations."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from pydantic import Field
+
+from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Ref, Share, Text, in_order, placed
+
+Context: TypeAlias = Literal[
+    "meeting",
+    "email",
+    "document",
+    "chat",
+    "transcript",
+    "note",
+    "preference",
+    "fact",
+    "decision",
+    "project",
+    "conversation",
+]
+SourceType: TypeAlias = Literal[
+    "email", "slack", "meeting_notes", "document", "policy", "contract", "chat", "transcript", "wiki", "ticket"
+]
+DocumentStatus: TypeAlias = Literal["draft", "final", "approved", "superseded", "archived"]
+DistributionScope: TypeAlias = Literal["private", "team", "department", "company", "public"]
+Role: TypeAlias = Literal["user", "assistant", "system"]
+CONTEXTS: Final[tuple[str, ...]] = get_args(Context)
+CONVERSATION: Final = "conversation"  # the context of every turn
+
+Refs: TypeAlias = Annotated[tuple[str, ...], Lines(200, 500)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact(Base):
+    """A mail, a note, minutes, a document. When `chunked`, its chunks are searched in its place."""
+
+    content: Annotated[str, Text(10_000_000)]
+    context: Context = "note"
+    title: Annotated[str, Line(500)] | None = None
+    author: Annotated[str, Line(200)] | None = None
+    author_title: Annotated[str, Line(200)] | None = None
+    participants: Refs = ()
+    mentions: Refs = ()
+    source_system: Annotated[str, Line(200)] = "manual"
+    source_id: Ref | None = None
+    source_url: Annotated[str, Line(2000)] | None = None
+    importance: Share = 0.5
+    ts: Instant | None = None
+    ingested_at: Instant | None = None
+    document_date: Instant | None = None
+    visibility_scope: Literal["me", "team", "org", "custom"] | None = None
+    retention_policy: Literal["forever", "1y", "until_resolved", "custom"] | None = None
+    source_type: SourceType | None = None
+    document_status: DocumentStatus | None = None
+    distribution_scope: DistributionScope | None = None
+    chunked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactChunk(Base):
+    """A passage of an artifact, which it takes project, clearance and facets from."""
+
+    artifact_id: Ref
+    content: Annotated[str, Text(1_000_000)]
+    title: Annotated[str, Line(500)] | None = None
+    chunk_index: Count = 0
+    total_chunks: Annotated[Count, Field(ge=1)] = 1
+    start_char: Count | None = None
+    end_char: Count | None = None
+    token_count: Count | None = None
+
+    def __post_init__(self) -> None:
+        in_order(self.start_char, self.end_char)
+        placed(self.chunk_index, self.total_chunks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn(Base):
+    """One utterance of a conversation. `turn_index` is settled before it is stored."""
+
+    conversation_id: Annotated[str, Line(200)]
+    content: Annotated[str, Text(1_000_000)]
+    turn_index: Count | None = None
+    role: Role | None = None
+    speaker: Annotated[str, Line(200)] | None = None
+    ts: Instant | None = None
+    session: Annotated[str, Line(200)] | None = None
+    source_system: Annotated[str, Line(200)] = "manual"
+    importance: Share = 0.5
+    mentions: Refs = ()
