@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 from cognition_engines.indexes.lock import FolderLock
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry, Origin
@@ -124,7 +125,7 @@ def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -
     assert tree(Path()) == before
     # a database that somebody has open, with changes in its log
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
-    records.delete([records.changes(0, 1, None)[0].stored.decision.id])  # type: ignore[union-attr]
+    records.delete(Kind.DECISION, [records.changes(0, 1, None)[0].stored.record.id])  # type: ignore[union-attr]
     before = tree(Path())
     assert doctor().of("store", "ok")["seen"].endswith("2 decisions")
     assert tree(Path()) == before

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 import cstp as package
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.backup import opened_backup
 from cognition_engines.records.open import open_store
@@ -308,7 +309,7 @@ def test_a_restore_on_a_full_disk_changes_nothing_and_works_when_there_is_room(
     fill(source_url, range(RECORDS)).close()
     cstp("backup", FILE)
     records = fill(source_url, range(100), "Changed. ")
-    records.delete([f"d-{number}" for number in range(200, RECORDS)])
+    records.delete(Kind.DECISION, [f"d-{number}" for number in range(200, RECORDS)])
     before = held(source_url)
     done = limited(program("restore", FILE, "--replace"), 1_000_000)
     assert (done.code, done.out) == (1, "")
@@ -403,7 +404,7 @@ def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
     environment = {"CSTP_STORE__URL": database.url}
     assert program("backup", "new", **environment).finish().code == 0
     records = fill(database.url, range(RECORDS // 2, RECORDS + 500), "Other. ")
-    records.delete([f"d-{number}" for number in range(RECORDS // 3)])
+    records.delete(Kind.DECISION, [f"d-{number}" for number in range(RECORDS // 3)])
     records.close()
     old = held(database.url)
     assert program("backup", "old", **environment).finish().code == 0
@@ -439,7 +440,7 @@ def test_a_copy_killed_at_any_moment_leaves_an_empty_target_or_a_complete_one(
         assert found in (empty, wanted)
         if found == wanted:
             records = open_records(database.url)
-            records.delete([f"d-{number}" for number in range(RECORDS)])
+            records.delete(Kind.DECISION, [f"d-{number}" for number in range(RECORDS)])
             records.close()
     assert killed >= KILLS // 2
     assert program("--data-dir", "from", "copy", "--to", database.url).finish().code == 0

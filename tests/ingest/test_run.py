@@ -30,7 +30,7 @@ def made_id(path: str, project: str = "", ordinal: int = 0) -> str:
 def stored(records: Records) -> dict[str, Decision]:
     """Every decision by id."""
     return {
-        change.stored.decision.id: change.stored.decision
+        change.stored.record.id: change.stored.record
         for change in records.changes(0, 10_000, None)
         if hasattr(change, "stored")
     }

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import BackupFailed, ConfigurationError
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.backup import opened_backup
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.transfer import Watcher
@@ -40,7 +41,7 @@ for batch in count():
     decisions = [Decision(id, id, id * 300) for id in ids]
     records.put([Entry(one, Origin("/s", 0, None, one.id), np.ones((2, 3), "f4")) for one in decisions], "m")
     if batch % 3 == 2:
-        records.delete([f"{batch - 1}-{number}" for number in range(3)])
+        records.delete(Kind.DECISION, [f"{batch - 1}-{number}" for number in range(3)])
     print(batch, flush=True)
 """
 
@@ -327,9 +328,9 @@ def test_backups_of_every_version_can_be_restored(dump: Path, url: str, tmp_path
     with opened_backup(file, quiet) as backup:
         done = records.restore(backup, replace=False, watcher=quiet)
         assert done.contents.decisions == backup.notes.contents.decisions == done.new == 3
-    found = records.by_ids(["d-1", "d-2", "d-3"])
-    assert found["d-1"].decision.tags == ("storage", "sql")
-    assert found["d-2"].decision.text == "Zweiter — with\ntwo lines"
+    found = records.by_ids(Kind.DECISION, ["d-1", "d-2", "d-3"])
+    assert found["d-1"].record.tags == ("storage", "sql")
+    assert found["d-2"].record.text == "Zweiter — with\ntwo lines"
     assert found["d-3"].origin.ordinal == 2
     assert records.models() == {"minilm": 2}
     assert file.read_bytes() == before

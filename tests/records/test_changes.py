@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Change, Entry, Outcome, Removal, Upsert
 
@@ -33,7 +34,7 @@ for batch in range(batches):
     records.put([entry(id, "old") for id in ids], "m")
     if mixed:
         records.put([entry(id, "newer") for id in ids[:2]] + [entry("shared", f"{name}-{batch}")], "m")
-        records.delete([ids[4], "shared"] if batch % 3 == 0 else [ids[4]])
+        records.delete(Kind.DECISION, [ids[4], "shared"] if batch % 3 == 0 else [ids[4]])
 records.close()
 """
 
@@ -78,7 +79,7 @@ def test_a_reader_that_follows_two_writing_processes_misses_nothing(url: str) ->
     records = open_records(url)
     seen = follow(records, start_writers(url, 60, "inserts"), limit=7)
     assert [change.seq for change in seen] == list(range(1, 601))
-    ids = [change.stored.decision.id for change in seen if isinstance(change, Upsert)]
+    ids = [change.stored.record.id for change in seen if isinstance(change, Upsert)]
     assert len(set(ids)) == 600
     records.close()
 
@@ -94,11 +95,11 @@ def test_a_copy_kept_by_following_ends_as_the_store_does(url: str) -> None:
             copy.pop(change.key, None)
         else:
             assert change.vectors is not None
-            assert (change.vectors == len(change.stored.decision.text)).all()
+            assert (change.vectors == len(change.stored.record.text)).all()
             copy[change.stored.key] = change
-    held = {upsert.stored.decision.id: upsert.stored for upsert in copy.values()}
+    held = {upsert.stored.record.id: upsert.stored for upsert in copy.values()}
     assert len(held) == len(copy) == records.count()
-    assert held == records.by_ids(list(held))
+    assert held == records.by_ids(Kind.DECISION, list(held))
     assert last == records.last_seq()
     records.close()
 
@@ -117,12 +118,12 @@ def test_pages_of_any_size_tell_the_last_change_of_every_key_in_order(
     start = records.last_seq()
     expected: dict[int, tuple[int, str]] = {}
     for operation, id, text in operations:
-        held = records.by_ids([id]).get(id)
+        held = records.by_ids(Kind.DECISION, [id]).get(id)
         if operation == "put":
             if records.put([entry(id, text, windows=2)], "m") != (Outcome.UNCHANGED,):
-                expected[records.by_ids([id])[id].key] = (records.last_seq(), "upsert")
+                expected[records.by_ids(Kind.DECISION, [id])[id].key] = (records.last_seq(), "upsert")
         elif held is not None and operation == "delete":
-            records.delete([id])
+            records.delete(Kind.DECISION, [id])
             expected[held.key] = (records.last_seq(), "removal")
         elif held is not None:
             vectors = entry(id, text, windows=3).vectors
@@ -148,7 +149,7 @@ def test_upserts_carry_the_vectors_of_the_model_asked_for(records: Records, entr
     assert second.vectors is not None
     assert second.vectors.tolist() == [[8, 9, 10]]
     assert third.vectors is None
-    assert third.stored == records.by_ids(["c"])["c"]
+    assert third.stored == records.by_ids(Kind.DECISION, ["c"])["c"]
     assert (third.seq, third.stored.seq) == (3, 3)
     for model in ("other", None):
         assert all(isinstance(each, Upsert) and each.vectors is None for each in records.changes(0, 10, model))

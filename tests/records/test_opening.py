@@ -14,6 +14,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.open import open_store
 from cognition_engines.records.schema import HEAD, metadata
 from cognition_engines.records.store import Records, open_records
@@ -207,10 +208,10 @@ def test_a_failing_statement_tells_neither_sql_nor_content(records: Records, url
     engine.dispose()
     records.put([entry("private-id")], None)
     with pytest.raises(ComponentFailed, match=r"^records: (OperationalError|ProgrammingError)$") as caught:
-        records.delete(["private-id"])
+        records.delete(Kind.DECISION, ["private-id"])
     assert isinstance(caught.value.__cause__, sa.exc.SQLAlchemyError)
     assert "private-id" not in str(caught.value.__cause__)
-    assert records.get("private-id", None) is not None
+    assert records.find([(Kind.DECISION, "private-id")], None)
 
 
 def test_every_sqlite_connection_has_its_pragmas(sqlite_url: str) -> None:
@@ -237,7 +238,7 @@ def test_deleted_text_is_gone_from_the_file(sqlite_url: str, entry: Make) -> Non
     records.close()
     assert b"quick brown fox" in file_of(sqlite_url).read_bytes()
     records = open_records(sqlite_url)
-    records.delete(["a"])
+    records.delete(Kind.DECISION, ["a"])
     records.close()
     assert b"quick brown fox" not in file_of(sqlite_url).read_bytes()
 
@@ -256,7 +257,7 @@ def test_what_was_acknowledged_survives_a_kill_of_the_writer(url: str) -> None:
 
         records = open_records(url)
         ids = [f"{attempt}-{batch}-{number}" for batch in acknowledged for number in range(3)]
-        assert set(records.by_ids(ids)) == set(ids)
+        assert set(records.by_ids(Kind.DECISION, ids)) == set(ids)
         assert records.count() % 3 == 0
         assert records.models() == {"m": records.count()}
         assert len(records.changes(0, 100_000, "m")) == records.count() == records.last_seq()

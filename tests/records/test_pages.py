@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cognition_engines.indexes.columns import ABSENT, Columns, Snapshot
 from cognition_engines.indexes.sketches import sketch
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import LABELS, NO_DATE, Entry, Origin, Upsert
@@ -38,7 +39,7 @@ WRITES = st.tuples(st.integers(0, 3), DECISIONS) | st.sampled_from("abcdef")
 
 def write(records: Records, step: int, change: Any) -> None:
     if isinstance(change, str):
-        records.delete([change])
+        records.delete(Kind.DECISION, [change])
         return
     windows, decision = change
     vectors = np.random.default_rng(step).standard_normal((windows, DIM)).astype(np.float32) if windows else None
@@ -51,7 +52,7 @@ def stated(records: Records) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for change in records.changes(0, 10_000, "m"):
         if isinstance(change, Upsert):
-            decision = change.stored.decision
+            decision = change.stored.record
             found[decision.id] = {
                 "key": change.stored.key,
                 "seq": change.seq,

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.open import open_store
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry
@@ -42,10 +43,10 @@ def test_postgresql_gives_up_a_read_a_second_after_its_deadline(
     session.execute("LOCK TABLE decisions")
     began = monotonic()
     with pytest.raises(ComponentFailed, match="records: the database took too long"):
-        hurried.get("a", None)
+        hurried.find([(Kind.DECISION, "a")], None)
     assert monotonic() - began < 10
     session.rollback()
-    assert hurried.get("a", None) is not None
+    assert hurried.find([(Kind.DECISION, "a")], None)
 
 
 def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
@@ -113,9 +114,9 @@ def test_records_are_read_and_written_again_after_a_restart(
     end(own)
     for _ in range(3):
         with pytest.raises(ComponentFailed, match="records: the database"):
-            records.get("a", None)
+            records.find([(Kind.DECISION, "a")], None)
     own.start()
-    assert records.get("a", None) is not None
+    assert records.find([(Kind.DECISION, "a")], None)
     records.put([entry("b")], None)
     assert records.count() == 2
     records.close()

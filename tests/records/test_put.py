@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import MAX_ID, Entry, FloatArray, Origin, Outcome, Removal, Upsert
@@ -45,11 +46,11 @@ ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), inge
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(decision=DECISIONS, origin=ORIGINS)
 def test_a_decision_comes_back_as_it_was_put(records: Records, decision: Decision, origin: Origin) -> None:
-    records.delete(["d-1"])
+    records.delete(Kind.DECISION, ["d-1"])
     records.put([Entry(decision, origin)], None)
-    stored = records.get("d-1", None)
+    stored = records.find([(Kind.DECISION, "d-1")], None)
     assert stored is not None
-    assert (stored.decision, stored.origin) == (decision, origin)
+    assert (stored.record, stored.origin) == (decision, origin)
 
 
 @pytest.mark.parametrize("id", ["\U0010ffff" * MAX_ID, "a'b\"c%_\\;--", "é", "e\u0301", "İ", "ß", "\u202e\t\n"])
@@ -57,17 +58,17 @@ def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id:
     records.put([entry(id), entry("E"), entry("e")], None)
     found = records.get(id, None)
     assert found is not None
-    assert found.decision.id == id
+    assert found.record.id == id
     assert records.count() == 3
-    assert set(records.by_ids([id, "e"])) == {id, "e"}
+    assert set(records.by_ids(Kind.DECISION, [id, "e"])) == {id, "e"}
 
 
 def test_a_first_put_is_new_and_a_repeated_one_changes_nothing(records: Records, entry: Make) -> None:
     assert records.put([entry("a"), entry("b")], None) == (Outcome.NEW, Outcome.NEW)
-    before = records.by_ids(["a", "b"])
+    before = records.by_ids(Kind.DECISION, ["a", "b"])
     assert records.put([entry("b"), entry("c")], None) == (Outcome.UNCHANGED, Outcome.NEW)
     assert records.last_seq() == 3
-    assert records.by_ids(["a", "b"]) == before
+    assert records.by_ids(Kind.DECISION, ["a", "b"]) == before
 
 
 def test_an_unchanged_batch_takes_no_seq(records: Records, entry: Make) -> None:
@@ -79,23 +80,23 @@ def test_an_unchanged_batch_takes_no_seq(records: Records, entry: Make) -> None:
 
 def test_another_digest_keeps_the_key_and_takes_a_new_seq(records: Records, entry: Make) -> None:
     records.put([entry("a", "old"), entry("b", "old")], None)
-    before = records.by_ids(["a"])["a"]
+    before = records.by_ids(Kind.DECISION, ["a"])["a"]
     assert records.put([entry("a", "new", project="p")], None) == (Outcome.CHANGED,)
-    after = records.by_ids(["a"])["a"]
+    after = records.by_ids(Kind.DECISION, ["a"])["a"]
     assert (after.key, after.seq) == (before.key, 3)
-    assert (after.decision.text, after.decision.project, after.origin.digest) == ("new", "p", "new")
+    assert (after.record.text, after.record.project, after.origin.digest) == ("new", "p", "new")
     assert after.updated_at >= before.updated_at
 
 
 def test_updated_at_is_the_time_of_the_put(records: Records, entry: Make) -> None:
     before = datetime.now(UTC)
     records.put([entry("a")], None)
-    assert before <= records.by_ids(["a"])["a"].updated_at <= datetime.now(UTC)
+    assert before <= records.by_ids(Kind.DECISION, ["a"])["a"].updated_at <= datetime.now(UTC)
 
 
 def test_a_changed_text_loses_the_vectors_of_every_model(records: Records, entry: Make) -> None:
     records.put([entry("a", "old", windows=2)], "m")
-    key = records.by_ids(["a"])["a"].key
+    key = records.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, np.ones((3, 2), np.float32))], "other")
     assert records.models() == {"m": 1, "other": 1}
     records.put([entry("a", "new", windows=1, first=5)], "m")
@@ -110,9 +111,9 @@ def test_a_changed_text_loses_the_vectors_of_every_model(records: Records, entry
 
 def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(records: Records, entry: Make) -> None:
     records.put([entry("a", windows=1)], "m")
-    before = records.by_ids(["a"])["a"]
+    before = records.by_ids(Kind.DECISION, ["a"])["a"]
     assert records.put([entry("a", windows=2)], "n") == (Outcome.CHANGED,)
-    after = records.by_ids(["a"])["a"]
+    after = records.by_ids(Kind.DECISION, ["a"])["a"]
     assert records.models() == {"m": 1, "n": 1}
     assert (after.key, after.seq, after.updated_at) == (before.key, 2, before.updated_at)
 
@@ -120,18 +121,18 @@ def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(r
 def test_a_batch_larger_than_a_statement_is_stored_whole_and_in_order(records: Records, entry: Make) -> None:
     batch = [entry(f"d-{number}", windows=2) for number in range(2500)]
     assert set(records.put(batch, "m")) == {Outcome.NEW}
-    found = records.by_ids([item.decision.id for item in batch])
-    assert [found[item.decision.id].seq for item in batch] == list(range(1, 2501))
+    found = records.by_ids(Kind.DECISION, [item.record.id for item in batch])
+    assert [found[item.record.id].seq for item in batch] == list(range(1, 2501))
     assert records.models() == {"m": 2500}
     assert set(records.put(batch, "m")) == {Outcome.UNCHANGED}
-    assert len(records.delete([item.decision.id for item in batch])) == 2500
+    assert len(records.delete(Kind.DECISION, [item.record.id for item in batch])) == 2500
     assert (records.count(), records.models(), records.last_seq()) == (0, {}, 5000)
 
 
 def test_an_empty_batch_is_no_work(records: Records) -> None:
     assert records.put([], None) == ()
-    assert records.delete([]) == ()
-    assert records.by_ids([]) == {}
+    assert records.delete(Kind.DECISION, []) == ()
+    assert records.by_ids(Kind.DECISION, []) == {}
     records.put_vectors([], "m")
     assert records.last_seq() == 0
 
@@ -152,7 +153,7 @@ WRONG_VECTORS = [
 def test_vectors_of_the_wrong_kind_are_refused(records: Records, entry: Make, vectors: FloatArray) -> None:
     good = entry("a", windows=1)
     with pytest.raises(ValueError, match="vectors"):
-        records.put([good, Entry(entry("b").decision, good.origin, vectors)], "m")
+        records.put([good, Entry(entry("b").record, good.origin, vectors)], "m")
     records.put([good], "m")
     with pytest.raises(ValueError, match="vectors"):
         records.put_vectors([(1, vectors)], "m")
@@ -160,7 +161,7 @@ def test_vectors_of_the_wrong_kind_are_refused(records: Records, entry: Make, ve
 
 
 def test_a_batch_of_several_dimensions_is_refused(records: Records, entry: Make) -> None:
-    wide = Entry(entry("b").decision, entry("b").origin, np.ones((1, 4), np.float32))
+    wide = Entry(entry("b").record, entry("b").origin, np.ones((1, 4), np.float32))
     with pytest.raises(ValueError, match=r"dimensions: \[3, 4\]"):
         records.put([entry("a", windows=1), wide], "m")
 
@@ -168,7 +169,7 @@ def test_a_batch_of_several_dimensions_is_refused(records: Records, entry: Make)
 def test_vectors_of_another_dimension_than_those_stored_of_the_model_are_refused(records: Records, entry: Make) -> None:
     other = np.ones((2, 5), np.float32)
     records.put([entry("d-1", windows=1)], "model-a")
-    changed = Entry(entry("d-1").decision, Origin("/notes/a.md", 0, None, "later"), other)
+    changed = Entry(entry("d-1").record, Origin("/notes/a.md", 0, None, "later"), other)
     for write in (lambda: records.put([changed], "model-a"), lambda: records.put_vectors([(1, other)], "model-a")):
         with pytest.raises(ComponentFailed, match="5 dimensions; those stored of model-a have 3") as refused:
             write()
@@ -228,12 +229,12 @@ def test_a_failing_entry_leaves_nothing_of_its_batch(records: Records, entry: Ma
 
 def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Records, entry: Make) -> None:
     records.put([entry("a", windows=2), entry("b", windows=2), entry("c", windows=2)], "m")
-    keys = {id: stored.key for id, stored in records.by_ids(["a", "b", "c"]).items()}
-    assert records.delete(["c", "x", "a", "c"]) == ("c", "a")
+    keys = {id: stored.key for id, stored in records.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
+    assert records.delete(Kind.DECISION, ["c", "x", "a", "c"]) == ("c", "a")
     assert records.changes(3, 10, "m") == [Removal(4, keys["c"], "c"), Removal(5, keys["a"], "a")]
     assert (records.count(), records.models()) == (1, {"m": 1})
-    assert records.get("a", None) is None
-    assert records.delete(["a", "x"]) == ()
+    assert not records.find([(Kind.DECISION, "a")], None)
+    assert records.delete(Kind.DECISION, ["a", "x"]) == ()
     assert records.last_seq() == 5
 
 
@@ -241,8 +242,8 @@ def test_an_id_that_comes_back_has_a_new_key(records: Records, entry: Make) -> N
     keys = []
     for _ in range(3):
         assert records.put([entry("a")], None) == (Outcome.NEW,)
-        keys.append(records.by_ids(["a"])["a"].key)
-        records.delete(["a"])
+        keys.append(records.by_ids(Kind.DECISION, ["a"])["a"].key)
+        records.delete(Kind.DECISION, ["a"])
     assert len(set(keys)) == 3
     assert keys == sorted(keys)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry, FloatArray, SourceRow, Upsert
@@ -33,20 +34,20 @@ def test_get_and_by_keys_give_exactly_what_the_viewer_sees(
     records: Records, entry: Make, held: list[tuple[str | None, Sensitivity]], viewer: Viewer
 ) -> None:
     ids = [f"d-{number}" for number in range(8)]
-    records.delete(ids)
+    records.delete(Kind.DECISION, ids)
     batch = [entry(id, project=project, sensitivity=level) for id, (project, level) in zip(ids, held, strict=False)]
     records.put(batch, None)
-    everything = records.by_ids(ids)
-    seen = {id for id, stored in everything.items() if viewer.sees(stored.decision)}
+    everything = records.by_ids(Kind.DECISION, ids)
+    seen = {id for id, stored in everything.items() if viewer.sees(stored.record)}
     keys = [stored.key for stored in everything.values()]
-    assert {stored.decision.id for stored in records.by_keys([*keys, 10**9], viewer).values()} == seen
-    assert {id for id in ids if records.get(id, viewer) is not None} == seen
-    assert {id for id in ids if records.get(id, None) is not None} == set(everything)
+    assert {stored.record.id for stored in records.by_keys([*keys, 10**9], viewer).values()} == seen
+    assert {id for id in ids if records.find([(Kind.DECISION, id)], viewer)} == seen
+    assert {id for id in ids if records.find([(Kind.DECISION, id)], None)} == set(everything)
 
 
 def test_by_keys_maps_each_key_to_its_record(records: Records, entry: Make) -> None:
     records.put([entry(f"d-{number}") for number in range(3)], None)
-    everything = {stored.key: stored for stored in records.by_ids(["d-0", "d-1", "d-2"]).values()}
+    everything = {stored.key: stored for stored in records.by_ids(Kind.DECISION, ["d-0", "d-1", "d-2"]).values()}
     assert records.by_keys(list(everything), Viewer()) == everything
     assert records.by_keys([], Viewer()) == {}
 
@@ -54,8 +55,8 @@ def test_by_keys_maps_each_key_to_its_record(records: Records, entry: Make) -> N
 def test_a_viewer_of_thousands_of_projects_is_served(records: Records, entry: Make) -> None:
     records.put([entry("a", project="p7"), entry("b", project="q")], None)
     viewer = Viewer(projects=frozenset(f"p{number}" for number in range(20_000)))
-    assert records.get("a", viewer) is not None
-    assert records.get("b", viewer) is None
+    assert records.find([(Kind.DECISION, "a")], viewer)
+    assert not records.find([(Kind.DECISION, "b")], viewer)
 
 
 def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entry: Make) -> None:
@@ -79,8 +80,8 @@ def test_records_without_vectors_of_a_model_come_in_pages_by_key(records: Record
     records.put([entry(f"d-{number}", windows=1 + number % 2) for number in range(3)], "m")
     records.put([entry(f"e-{number}") for number in range(5)], None)
     first = records.without_vectors("m", 0, 3)
-    assert [stored.decision.id for stored in first] == ["e-0", "e-1", "e-2"]
-    assert [stored.decision.id for stored in records.without_vectors("m", first[-1].key, 3)] == ["e-3", "e-4"]
+    assert [stored.record.id for stored in first] == ["e-0", "e-1", "e-2"]
+    assert [stored.record.id for stored in records.without_vectors("m", first[-1].key, 3)] == ["e-3", "e-4"]
     assert len(records.without_vectors("n", 0, 100)) == 8
     with pytest.raises(ValueError, match="limit: must be at least 1"):
         records.without_vectors("m", 0, 0)
@@ -90,25 +91,25 @@ def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
     records: Records, entry: Make, floats: Floats
 ) -> None:
     records.put([entry("a"), entry("b"), entry("c")], None)
-    keys = {id: stored.key for id, stored in records.by_ids(["a", "b", "c"]).items()}
-    updated = records.by_ids(["a"])["a"].updated_at
-    records.delete(["b"])
+    keys = {id: stored.key for id, stored in records.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
+    updated = records.by_ids(Kind.DECISION, ["a"])["a"].updated_at
+    records.delete(Kind.DECISION, ["b"])
     records.put_vectors([(keys["c"], floats(1, 1)), (keys["b"], floats(1, 2)), (keys["a"], floats(2, 3))], "m")
     assert records.last_seq() == 6
     changes = records.changes(4, 10, "m")
     held = {
-        change.stored.decision.id: change.vectors.tolist()
+        change.stored.record.id: change.vectors.tolist()
         for change in changes
         if isinstance(change, Upsert) and change.vectors is not None
     }
     assert held == {"a": floats(2, 3).tolist(), "c": floats(1, 1).tolist()}
-    assert records.by_ids(["a"])["a"].updated_at == updated
+    assert records.by_ids(Kind.DECISION, ["a"])["a"].updated_at == updated
     assert records.models() == {"m": 2}
 
 
 def test_put_vectors_replaces_those_of_its_model_only(records: Records, entry: Make, floats: Floats) -> None:
     records.put([entry("a", windows=3)], "m")
-    key = records.by_ids(["a"])["a"].key
+    key = records.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, floats(2, 7))], "n")
     records.put_vectors([(key, floats(1, 9))], "m")
     for model, expected in (("m", floats(1, 9)), ("n", floats(2, 7))):
@@ -126,7 +127,7 @@ def test_put_vectors_leaves_alone_what_changed_after_its_text_was_read(
     keys = [stored.key for stored in records.without_vectors("m", 0, 10)]
     records.put([entry("a", "new")], None)
     records.put_vectors([(key, floats(1, 1)) for key in keys], "m", as_of)
-    assert [stored.decision.id for stored in records.without_vectors("m", 0, 10)] == ["a"]
+    assert [stored.record.id for stored in records.without_vectors("m", 0, 10)] == ["a"]
 
 
 def test_a_key_twice_in_put_vectors_is_refused(records: Records, entry: Make, floats: Floats) -> None:
@@ -139,7 +140,7 @@ def test_drop_vectors_keeps_one_model_and_tells_how_many_windows_went(
     records: Records, entry: Make, floats: Floats
 ) -> None:
     records.put([entry("a", windows=2), entry("b", windows=1)], "m")
-    key = records.by_ids(["a"])["a"].key
+    key = records.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, floats(4, 1))], "n")
     before = records.last_seq()
     assert records.drop_vectors("n") == 3
@@ -150,7 +151,7 @@ def test_drop_vectors_keeps_one_model_and_tells_how_many_windows_went(
 
 def test_vectors_are_the_same_float32_values_and_cannot_be_written(records: Records, entry: Make) -> None:
     special = np.array([[1 / 3, -0.0, 1e-45], [3.4e38, -1.5, 0]], np.float32)
-    records.put([Entry(entry("a").decision, entry("a").origin, special)], "m")
+    records.put([Entry(entry("a").record, entry("a").origin, special)], "m")
     (change,) = records.changes(0, 1, "m")
     assert isinstance(change, Upsert)
     assert change.vectors is not None

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Reason, Sensitivity
 from cognition_engines.records.backup import opened_backup
 from cognition_engines.records.open import open_store
@@ -89,7 +90,7 @@ def filled(records: Records, entry: Make, floats: Floats) -> Records:
     records.put([entry("bare", "")], None)
     records.put_vectors([(1, floats(2, 9.0)), (6, floats(1, -1.5))], "Second")
     records.put([entry("d-3", "changed", windows=2)], "first")
-    records.delete(["d-7"])
+    records.delete(Kind.DECISION, ["d-7"])
     return records
 
 
@@ -100,11 +101,11 @@ def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     assert rows(other_url) == rows(url)
     assert len(rows(url)) == done.decisions == MANY + 1
     assert dict(done.windows) == {"Second": 3, "first": 3 + MANY}
-    assert other.get("ü-full", None).decision == FULL  # type: ignore[union-attr]
+    assert other.find([(Kind.DECISION, "ü-full")], None)[0].record == FULL  # type: ignore[union-attr]
     # in the order in which the source changed, under keys and numbers of its own
-    before = [change.stored.decision.id for change in filled.changes(0, 10_000, None) if isinstance(change, Upsert)]
+    before = [change.stored.record.id for change in filled.changes(0, 10_000, None) if isinstance(change, Upsert)]
     after = other.changes(0, 10_000, None)
-    assert [change.stored.decision.id for change in after if isinstance(change, Upsert)] == before
+    assert [change.stored.record.id for change in after if isinstance(change, Upsert)] == before
     assert [(change.seq, change.stored.key) for change in after if isinstance(change, Upsert)] == [
         (number, number) for number in range(1, MANY + 2)
     ]
@@ -116,7 +117,7 @@ def test_a_copy_refuses_vectors_of_a_dimension_that_its_source_would_refuse(
 ) -> None:
     wide = Entry(Decision("wide", "t"), Origin("/s", 0, None, "x"), np.ones((1, 8), np.float32))
     other.put([wide], "first")
-    other.delete(["wide"])
+    other.delete(Kind.DECISION, ["wide"])
     filled.copy_to(other, quiet)
     assert [other.dimension(model) for model in ("first", "Second")] == [3, 3]
     with pytest.raises(ComponentFailed, match="vectors of 8 dimensions; those stored of first have 3"):
@@ -129,7 +130,7 @@ def test_a_copy_is_of_one_moment_whatever_is_written_meanwhile(
     before = rows(url)
 
     def write() -> None:
-        filled.delete([f"d-{MANY - 1}"])
+        filled.delete(Kind.DECISION, [f"d-{MANY - 1}"])
         filled.put([entry("late")], None)
         filled.put([entry("d-2", "late", windows=1)], "first")
 
@@ -141,7 +142,7 @@ def test_what_copies_a_store_that_was_emptied_numbers_on(
     filled: Records, other: Records, entry: Make, quiet: Watcher
 ) -> None:
     other.put([entry("a"), entry("b")], None)
-    other.delete(["a", "b"])
+    other.delete(Kind.DECISION, ["a", "b"])
     filled.copy_to(other, quiet)
     changes = other.changes(4, 10_000, None)
     assert [change.seq for change in changes] == list(range(5, 5 + MANY + 1))
@@ -203,7 +204,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path, entry: 
         for start in range(0, count, PAGE):
             batch = [entry(f"d-{start + number}", "text " * 200) for number in range(PAGE)]
             vectors = np.ones((4, 384), np.float32)
-            source.put([Entry(one.decision, one.origin, vectors) for one in batch], "m")
+            source.put([Entry(one.record, one.origin, vectors) for one in batch], "m")
         tracemalloc.start()
         source.copy_to(target, quiet)
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -275,11 +276,11 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
     file = tmp_path / "backup"
     filled.back_up(file, "1", {}, replace=False, watcher=quiet)
     wanted = rows(url)
-    key = filled.get("d-3", None).key  # type: ignore[union-attr]
+    key = filled.find([(Kind.DECISION, "d-3")], None)[0].key  # type: ignore[union-attr]
     filled.put([entry("d-3", "edited", windows=1)], "first")
     filled.put([entry("new", "not in the backup")], None)
-    filled.delete(["d-4", "d-5"])
-    filled.put_vectors([(filled.get("d-6", None).key, floats(1, 4.0))], "third")  # type: ignore[union-attr]
+    filled.delete(Kind.DECISION, ["d-4", "d-5"])
+    filled.put_vectors([(filled.find([(Kind.DECISION, "d-6")], None)[0].key, floats(1, 4.0))], "third")  # type: ignore[union-attr]
     seq = filled.last_seq()
 
     with opened_backup(file, quiet) as backup:
@@ -287,11 +288,11 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
     assert rows(url) == wanted
     assert (done.new, done.changed, done.unchanged, done.deleted) == (2, 2, MANY - 3, 1)
     changes = filled.changes(seq, 10_000, "first")
-    told = {change.id if isinstance(change, Removal) else change.stored.decision.id for change in changes}
+    told = {change.id if isinstance(change, Removal) else change.stored.record.id for change in changes}
     assert told == {"d-3", "d-4", "d-5", "d-6", "new"}
     assert [change.seq for change in changes] == list(range(seq + 1, seq + 6))
-    assert filled.get("d-3", None).key == key  # type: ignore[union-attr]
-    new = [change for change in changes if isinstance(change, Upsert) and change.stored.decision.id in ("d-4", "d-5")]
+    assert filled.find([(Kind.DECISION, "d-3")], None)[0].key == key  # type: ignore[union-attr]
+    new = [change for change in changes if isinstance(change, Upsert) and change.stored.record.id in ("d-4", "d-5")]
     assert all(change.stored.key == change.seq for change in new)
 
     with opened_backup(file, quiet) as backup:
@@ -305,7 +306,7 @@ def test_a_restore_that_fails_leaves_what_was_there(
 ) -> None:
     file = tmp_path / "backup"
     filled.back_up(file, "1", {}, replace=False, watcher=quiet)
-    filled.delete([f"d-{number}" for number in range(0, MANY, 2)])
+    filled.delete(Kind.DECISION, [f"d-{number}" for number in range(0, MANY, 2)])
     filled.put([entry("new")], None)
     before, seq = rows(url), filled.last_seq()
 

@@ -7,6 +7,7 @@ import typer
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.schema import decision_schema
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.values import Stored
 from cstp.fields import format_instant
@@ -33,14 +34,14 @@ def show(
 ) -> int:
     """Print one record, whole."""
     with existing_records(settings_for(ctx, data_dir, config).settings) as records:
-        stored = records.get(id, None)
-    if stored is None:
+        found = records.find([(Kind.DECISION, id)], None)
+    if not found:
         typer.echo(f"no record has the id {id}", err=True)
         return 1
     if as_json:
-        typer.echo(json.dumps(_members(stored)))
+        typer.echo(json.dumps(_members(found[0])))
         return 0
-    members = _members(stored)
+    members = _members(found[0])
     text = members.pop("text")
     for name, value in members.items():
         if value not in (None, []):
@@ -58,7 +59,7 @@ def delete(
 ) -> int:
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second."""
     with existing_records(settings_for(ctx, data_dir, config).settings) as records:
-        gone = records.delete(ids)
+        gone = records.delete(Kind.DECISION, ids)
     for id in dict.fromkeys(ids):
         typer.echo(f"deleted {id}" if id in gone else f"no record has the id {id}", err=id not in gone)
     return 0 if len(gone) == len(set(ids)) else 1
@@ -73,7 +74,8 @@ def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help="decision.")
 
 
 def _members(stored: Stored) -> dict[str, object]:
-    decision: Decision = stored.decision
+    decision = stored.record
+    assert isinstance(decision, Decision)
     return {
         "id": decision.id,
         "title": decision.title,

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from cognition_engines.embedding.base import Embedder, FloatArray
-from cognition_engines.indexes.following import searchable_text
 from cognition_engines.ingest.discover import files_under
 from cognition_engines.ingest.reading import read_file
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Decision, Draft, Problem, Reading, Sensitivity
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry, Origin, Outcome, Stored
@@ -290,7 +291,7 @@ def _ahead(batches: Iterable[_Batch]) -> Iterator[_Batch]:
 
 def _compare(batch: Sequence[_Candidate], run: _Run, records: Records) -> list[tuple[_Candidate, Outcome]]:
     """Which of the batch need writing; the others are counted, or refused when another file has their id."""
-    existing = records.by_ids([candidate.decision.id for candidate in batch])
+    existing = records.by_ids(Kind.DECISION, [candidate.decision.id for candidate in batch])
     fresh = []
     for candidate in batch:
         stored = existing.get(candidate.decision.id)
@@ -336,7 +337,7 @@ class _Embedding:
         embedder = self._embedder
         if embedder is None:
             return [None] * len(decisions)
-        texts = map(searchable_text, decisions)
+        texts = map(embedded, decisions)
         return [self._pool.apply_async(embedder.embed_text, (text,)) for text in texts]
 
 
@@ -362,4 +363,4 @@ def _prune(paths: Sequence[Path], options: Options, run: _Run, records: Records)
             still = row.id in run.places or row.ingested_as != options.project
             if not refused and not (held and still):
                 gone[row.id] = None
-    return len(gone) if options.dry_run else len(records.delete(list(gone)))
+    return len(gone) if options.dry_run else len(records.delete(Kind.DECISION, list(gone)))

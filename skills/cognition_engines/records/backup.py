@@ -23,11 +23,11 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
+from cognition_engines.records.first_schema import FIRST, first_contents, noted_contents
 from cognition_engines.records.open import Store, is_known, open_store, revision_of, upgrade
-from cognition_engines.records.schema import HEAD, decisions
+from cognition_engines.records.schema import HEAD
 from cognition_engines.records.transactions import scanning, writing
 from cognition_engines.records.transfer import (
-    OWN,
     Contents,
     Loss,
     Source,
@@ -221,10 +221,14 @@ def _checked(file: Path, store: Store, watcher: Watcher) -> tuple[Notes, str]:
         if values.pop(_CHECKSUM) != _checksum(values):
             raise BackupFailed(f"{file} is damaged (its notes differ from their checksum); restore another one")
         named = {name: json.loads(value) for name, value in values.items()}
-        notes = Notes(**named | {"contents": Contents(**named["contents"])})
-        columns = [column["name"] for column in sa.inspect(connection).get_columns(decisions.name)]
-        own = contents(Source(connection, "backup"), watcher, sorted(name for name in columns if name not in OWN))
-    if own != notes.contents:
+        source = Source(connection, "backup")
+        if revision == FIRST:
+            held = first_contents(source, watcher)
+            noted = noted_contents(named["contents"])
+        else:
+            held, noted = contents(source, watcher), Contents(**named["contents"])
+        notes = Notes(**named | {"contents": noted})
+    if held != noted:
         raise BackupFailed(f"{file} is damaged (it holds something else than was written); restore another one")
     return notes, revision
 
@@ -276,9 +280,9 @@ def _reason(error: Exception) -> str:
 
 
 def _refuse(found: Loss) -> None:
-    if found.decisions:
+    if found.records:
         raise ConfigurationError(
-            f"the store holds {found.decisions} decisions; --replace makes it equal to the backup, and what is not in "
+            f"the store holds {found.records} records; --replace makes it equal to the backup, and what is not in "
             f"it is lost: {found.missing} are not in the backup, {found.differing} are otherwise there"
         )
 

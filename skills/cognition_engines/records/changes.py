@@ -1,87 +1,192 @@
 """Following the store: what changed after a given `seq`, in the order in which it was committed."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
 from heapq import merge
-from operator import attrgetter
-from typing import Final
+from operator import attrgetter, itemgetter
+from typing import Any, Final
 
 import numpy as np
+import orjson
 import sqlalchemy as sa
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.open import Store
 from cognition_engines.records.rows import SELECT_STORED, Row, matrix, stored
-from cognition_engines.records.schema import decisions, tombstones, vectors
+from cognition_engines.records.schema import TABLES, counter, links, records, tombstones, vectors
+from cognition_engines.records.spaces import NO_NUMBER, Space
 from cognition_engines.records.transactions import scanning
-from cognition_engines.records.values import LABELS, NO_DATE, Change, FloatArray, IntArray, Page, Removal, Upsert
+from cognition_engines.records.values import Change, FloatArray, IntArray, Page, Removal, Role, Upsert
 
-_COLUMNS: Final = ("seq", "key", "id", "confidence", "date", "sensitivity", *LABELS)
-_SELECT_COLUMNS: Final = sa.select(*(decisions.c[name] for name in _COLUMNS))
-_SELECT_REMOVED: Final = sa.select(tombstones.c.seq, tombstones.c.key, tombstones.c.id)
+_FIXED: Final = ("seq", "key", "id", "sensitivity")
+_SPINE: Final = ("project", "context", "system", "at", "importance", "parent")
+# The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
+_NAMED: Final[Mapping[tuple[str, Kind], str]] = {("topics", Kind.CHUNK): "tags"}
+_CONSTANT: Final[Mapping[tuple[str, Kind], str]] = {("type", Kind.CHUNK): "chunk"}
+# Those that are made of links.
+_LINKED: Final[Mapping[str, Role]] = {"actors": Role.ACTOR, "subjects": Role.SUBJECT}
 
 
 def changes(store: Store, after: int, limit: int, model: str | None) -> list[Change]:
     """The next changes after `after`; see `Records.changes`."""
+    every = tuple(Kind)
     with scanning(store) as connection:
-        gone, rows, last = _next(connection, SELECT_STORED, after, limit)
-        records = [stored(row) for row in rows]
-        counts, windows = _windows(connection, [record.seq for record in records], after, last, model)
+        last = _end(connection, every, after, limit)
+        gone = _removed(connection, every, after, last)
+        within = records.c.seq > after, records.c.seq <= last
+        found = [
+            stored(kind, row)
+            for kind in every
+            for row in connection.execute(SELECT_STORED[kind].where(records.c.kind == int(kind), *within))
+        ]
+        found.sort(key=attrgetter("seq"))
+        counts, windows = _windows(connection, every, [one.seq for one in found], after, last, model)
     upserts = [
-        Upsert(record.seq, record, windows[end - count : end] if count else None)
-        for record, count, end in zip(records, counts.tolist(), np.cumsum(counts).tolist(), strict=True)
+        Upsert(one.seq, one, windows[end - count : end] if count else None)
+        for one, count, end in zip(found, counts.tolist(), np.cumsum(counts).tolist(), strict=True)
     ]
-    removals = [Removal(seq, key, id) for seq, key, id in gone]
+    removals = [Removal(seq, key, Kind(kind), id) for seq, key, kind, id in gone]
     return list(merge(upserts, removals, key=attrgetter("seq")))
 
 
-def page(store: Store, after: int, limit: int, model: str | None) -> Page:
-    """The next changes after `after`, as columns; see `Records.page`."""
+def page(store: Store, space: Space, after: int, limit: int, model: str | None) -> Page:
+    """The next changes of a space after `after`, as columns; see `Records.page`."""
     with scanning(store) as connection:
-        gone, rows, last = _next(connection, _SELECT_COLUMNS, after, limit)
-        columns = zip(*rows, strict=True) if rows else [()] * len(_COLUMNS)
-        seqs, keys, ids, confidence, dates, sensitivity, *labels = columns
-        counts, windows = _windows(connection, seqs, after, last, model)
+        last = _end(connection, space.kinds, after, limit)
+        gone = _removed(connection, space.kinds, after, last) if last > after else []
+        rows = _rows(connection, space, after, last) if last > after else []
+        width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
+        counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
+        sets = _sets(connection, space, columns, after, last)
+    seqs, keys, ids, sensitivity, *rest = columns
+    labels, numbers = rest[: len(space.labels)], rest[len(space.labels) :]
     return Page(
         after,
         last,
-        removed=np.array([key for _, key, _ in gone], np.int64),
+        removed=np.array([key for _, key, _, _ in gone], np.int64),
         keys=np.array(keys, np.int64),
         seqs=np.array(seqs, np.int64),
         ids=ids,
-        confidence=np.array(confidence, np.float64),  # None becomes NaN
-        date=np.array([NO_DATE if date is None else date for date in dates], np.int64),
         sensitivity=np.array(sensitivity, np.int8),
-        labels=dict(zip(LABELS, labels, strict=True)),
+        labels={label.name: texts for label, texts in zip(space.labels, labels, strict=True)},
+        numbers={
+            number.name: _whole(values) if number.whole else np.array(values, np.float64)  # None becomes NaN
+            for number, values in zip(space.numbers, numbers, strict=False)
+        },
+        sets=sets,
         counts=counts,
         vectors=windows,
     )
 
 
-def _next(
-    connection: sa.Connection, select: sa.Select[tuple[object, ...]], after: int, limit: int
-) -> tuple[Sequence[Row], Sequence[Row], int]:
-    """The next deletions and the next rows of `select`, at most `limit` together, and the last `seq` among them."""
+def _whole(values: Sequence[int | None]) -> IntArray:
+    return np.array([NO_NUMBER if value is None else value for value in values], np.int64)
+
+
+def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: int) -> int:
+    """The `seq` of the last of the next `limit` changes of these kinds; the store's last when there are fewer."""
     if limit < 1:
         raise ValueError("limit: must be at least 1")
-    gone = connection.execute(
-        _SELECT_REMOVED.where(tombstones.c.seq > after).order_by(tombstones.c.seq).limit(limit)
-    ).all()
-    rows = connection.execute(select.where(decisions.c.seq > after).order_by(decisions.c.seq).limit(limit)).all()
-    if len(gone) + len(rows) <= limit:
-        return gone, rows, max((found[-1].seq for found in (gone, rows) if found), default=after)
-    last = sorted([row.seq for row in (*gone, *rows)])[limit - 1]
-    return [row for row in gone if row.seq <= last], [row for row in rows if row.seq <= last], last
+    newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+    if newest <= after:
+        return after
+    found: list[int] = []
+    for table in (records, tombstones):
+        for kind in kinds:  # one by one: each reads no more than it needs from the index on (kind, seq)
+            statement = sa.select(table.c.seq).where(table.c.kind == int(kind), table.c.seq > after)
+            found += connection.execute(statement.order_by(table.c.seq).limit(limit)).scalars()
+    return newest if len(found) < limit else sorted(found)[limit - 1]
+
+
+def _removed(connection: sa.Connection, kinds: Sequence[Kind], after: int, last: int) -> Sequence[Row]:
+    columns = (tombstones.c[name] for name in ("seq", "key", "kind", "id"))
+    chosen = tombstones.c.kind.in_(kinds), tombstones.c.seq > after, tombstones.c.seq <= last
+    return connection.execute(sa.select(*columns).where(*chosen).order_by(tombstones.c.seq)).all()
+
+
+def _rows(connection: sa.Connection, space: Space, after: int, last: int) -> Sequence[Row]:
+    """The rows of `_select` for all kinds of a space, by ascending `seq`."""
+    found: list[Row] = []
+    for kind in space.kinds:
+        found += connection.execute(_select(space, kind), {"kind": int(kind), "after": after, "last": last}).all()
+    if len(space.kinds) > 1:
+        found.sort(key=itemgetter(0))
+    return found
+
+
+@cache
+def _select(space: Space, kind: Kind) -> sa.Select[Any]:
+    """The fixed columns, labels, numbers and sets of a space, of one kind; null where it has none."""
+    named = [
+        *(label.name for label in space.labels),
+        *(number.name for number in space.numbers),
+        *(label.name for label in space.sets),
+    ]
+    columns = [_column(name, kind) for name in named]
+    own = any(isinstance(column, sa.Column) and column.table is not records for column in columns)
+    source = records.join(TABLES[kind]) if own else records
+    statement = sa.select(*(records.c[name] for name in _FIXED), *columns).select_from(source)
+    seq = records.c.seq
+    within = records.c.kind == sa.bindparam("kind"), seq > sa.bindparam("after"), seq <= sa.bindparam("last")
+    return statement.where(*within).order_by(seq)
+
+
+def _column(name: str, kind: Kind) -> sa.ColumnElement[Any]:
+    if name in _SPINE:
+        return records.c[name]
+    constant = kind.label if name == "kind" else _CONSTANT.get((name, kind))
+    if constant is not None:
+        return sa.literal_column(f"'{constant}'")
+    table = TABLES[kind]
+    own = _NAMED.get((name, kind), name)
+    return sa.null() if name in _LINKED or own not in table.c else table.c[own]
+
+
+def _sets(
+    connection: sa.Connection, space: Space, columns: Sequence[Sequence[Any]], after: int, last: int
+) -> dict[str, Sequence[Sequence[str]]]:
+    """The sets of a space, by name: for each row the texts of a JSON column, or those of its links."""
+    seqs, first = columns[0], len(_FIXED) + len(space.labels) + len(space.numbers)
+    linked = _targets(connection, space, after, last) if seqs else {}
+    found: dict[str, Sequence[Sequence[str]]] = {}
+    for place, label in enumerate(space.sets, first):
+        if label.name in _LINKED:
+            role = int(_LINKED[label.name])
+            found[label.name] = [linked.get((seq, role), ()) for seq in seqs]
+        else:
+            found[label.name] = [() if cell is None or cell == "[]" else orjson.loads(cell) for cell in columns[place]]
+    return found
+
+
+def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> Mapping[tuple[int, int], Sequence[str]]:
+    """What the records of a space refer to, by `seq` and role, in the roles that its sets are made of."""
+    roles = [int(_LINKED[label.name]) for label in space.sets if label.name in _LINKED]
+    found: dict[tuple[int, int], list[str]] = defaultdict(list)
+    if roles:
+        statement = (
+            sa.select(records.c.seq, links.c.role, links.c.target)
+            .join_from(records, links)
+            .where(records.c.kind.in_(space.kinds), records.c.seq > after, records.c.seq <= last)
+            .where(links.c.role.in_(roles))
+            .order_by(records.c.seq, links.c.role, links.c.place)
+        )
+        for seq, role, target in connection.execute(statement):
+            found[seq, role].append(target)
+    return found
 
 
 def _windows(
-    connection: sa.Connection, seqs: Sequence[int], after: int, last: int, model: str | None
+    connection: sa.Connection, kinds: Sequence[Kind], seqs: Sequence[int], after: int, last: int, model: str | None
 ) -> tuple[IntArray, FloatArray]:
     """How many vectors of `model` each of `seqs` has, and all of them, in that order."""
     statement = (
-        sa.select(decisions.c.seq, vectors.c.vector)
-        .join(vectors, decisions.c.key == vectors.c.key)
-        .where(decisions.c.seq > after, decisions.c.seq <= last, vectors.c.model == model)
-        .order_by(decisions.c.seq, vectors.c.window)
+        sa.select(records.c.seq, vectors.c.vector)
+        .join(vectors, records.c.key == vectors.c.key)
+        .where(records.c.kind.in_(kinds), records.c.seq > after, records.c.seq <= last, vectors.c.model == model)
+        .order_by(records.c.seq, vectors.c.window)
     )
-    found = [] if model is None else connection.execute(statement).all()
+    found = [] if model is None or not seqs else connection.execute(statement).all()
     owners, cells = zip(*found, strict=True) if found else ((), ())
     return np.bincount(np.searchsorted(seqs, owners), minlength=len(seqs)), matrix(cells)

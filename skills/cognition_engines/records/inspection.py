@@ -10,9 +10,11 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.open import Store, parse_url, revision_of
-from cognition_engines.records.read import models_of, stored_dimension, windows
-from cognition_engines.records.schema import HEAD, counter, decisions, meta, vectors
+from cognition_engines.records.read import EMBEDDED, counts_of, models_of, stored_dimension, windows
+from cognition_engines.records.schema import HEAD, counter, meta, records, vectors
+from cognition_engines.records.spaces import Space
 from cognition_engines.records.transactions import failures, reading
 
 _CONNECT_SECONDS: Final = 5
@@ -20,12 +22,14 @@ _CONNECT_SECONDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is in a store, of one moment. `lacking` counts decisions without vectors of the model asked for."""
+    """What is in a store, of one moment. `lacking` counts those of `embedded`, the records that are embedded, which
+    have no vectors of the model asked for."""
 
     store_id: str
     last_seq: int
-    decisions: int
-    models: Mapping[str, int]  # decisions by model
+    kinds: Mapping[Kind, int]  # records by kind
+    models: Mapping[str, int]  # records by model
+    embedded: int
     lacking: int
     dimension: int | None  # of the vectors of that model
 
@@ -60,16 +64,16 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
 
 
 def position(url: str) -> tuple[int, int]:
-    """The last `seq` and the number of decisions, of one moment, of a store that is there and current."""
+    """The last `seq` and the number of records, of one moment, of a store that is there and current."""
     file = sqlite_file(url)
     with _read_only(url, file) as store, reading(store) as connection:
         return _position(connection)
 
 
-def windows_up_to(url: str, model: str, seq: int) -> int:
-    """How many vectors of `model` the decisions have that did not change after `seq`."""
+def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
+    """How many vectors of `model` the records of a space have that did not change after `seq`."""
     with _read_only(url, sqlite_file(url)) as store:
-        return windows(store, model, seq)
+        return windows(store, space, model, seq)
 
 
 def sqlite_file(url: str) -> Path | None:
@@ -95,15 +99,17 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
 
 def _held(connection: sa.Connection, model: str | None) -> Held:
     store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
-    last_seq, count = _position(connection)
-    has_vectors = sa.exists().where(vectors.c.key == decisions.c.key, vectors.c.model == model)
-    lacking = connection.execute(sa.select(sa.func.count()).select_from(decisions).where(~has_vectors)).scalar_one()
+    last_seq, kinds = _position(connection)[0], counts_of(connection)
+    has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
+    embedded = sa.select(sa.func.count()).select_from(records).where(*EMBEDDED)
+    lacking = connection.execute(embedded.where(~has_vectors)).scalar_one()
+    everything = connection.execute(embedded).scalar_one()
     dimension = None if model is None else stored_dimension(connection, model)
-    return Held(store_id, last_seq, count, models_of(connection), lacking, dimension)
+    return Held(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
 
 
 def _position(connection: sa.Connection) -> tuple[int, int]:
-    statement = sa.select(counter.c.seq, sa.select(sa.func.count()).select_from(decisions).scalar_subquery())
+    statement = sa.select(counter.c.seq, sa.select(sa.func.count()).select_from(records).scalar_subquery())
     seq, count = connection.execute(statement).one()
     return seq, count
 

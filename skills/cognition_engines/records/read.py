@@ -1,19 +1,34 @@
 """Reading; the functions are described in `Records`. What a viewer may not see, the database leaves out."""
 
 import os
-from collections.abc import Sequence
-from typing import Final
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
+from cognition_engines.kinds.kind import Kind, prefixed
+from cognition_engines.kinds.memory import Turn
+from cognition_engines.kinds.texts import worded
 from cognition_engines.models import Viewer
+from cognition_engines.records.inheritance import neighbours
+from cognition_engines.records.linked import dangling_links
 from cognition_engines.records.open import Store
-from cognition_engines.records.rows import SELECT_STORED, Row, stored
-from cognition_engines.records.schema import counter, decisions, dimension_name, meta, vectors
+from cognition_engines.records.rows import SELECT_STORED, stored
+from cognition_engines.records.schema import TABLES, counter, dimension_name, meta, records, vectors
+from cognition_engines.records.spaces import SEARCHED, Space
 from cognition_engines.records.transactions import pages, reading, scanning
-from cognition_engines.records.values import SourceRow, Stored
+from cognition_engines.records.values import Dangling, SourceRow, Stored, Text
+
+T = TypeVar("T")
 
 FLOAT_BYTES: Final = 4
+
+# The records that are embedded. A chunked artifact has no text of its own: its chunks are searched.
+EMBEDDED: Final = (
+    records.c.kind.in_([kind for space in SEARCHED for kind in space.kinds]),
+    ~sa.exists().where(TABLES[Kind.ARTIFACT].c.key == records.c.key, TABLES[Kind.ARTIFACT].c.chunked != 0),
+)
 
 
 def last_seq(store: Store) -> int:
@@ -22,9 +37,22 @@ def last_seq(store: Store) -> int:
         return value
 
 
-def count(store: Store) -> int:
+def count(store: Store, kind: Kind | None) -> int:
+    statement = sa.select(sa.func.count()).select_from(records)
     with scanning(store) as connection:
-        return connection.execute(sa.select(sa.func.count()).select_from(decisions)).scalar_one()
+        chosen = statement if kind is None else statement.where(records.c.kind == int(kind))
+        return connection.execute(chosen).scalar_one()
+
+
+def counts(store: Store) -> dict[Kind, int]:
+    with scanning(store) as connection:
+        return counts_of(connection)
+
+
+def counts_of(connection: sa.Connection) -> dict[Kind, int]:
+    """See `Records.counts`; inside a transaction."""
+    statement = sa.select(records.c.kind, sa.func.count()).group_by(records.c.kind).order_by(records.c.kind)
+    return {Kind(kind): number for kind, number in connection.execute(statement)}
 
 
 def models(store: Store) -> dict[str, int]:
@@ -55,38 +83,97 @@ def stored_dimension(connection: sa.Connection, model: str) -> int | None:
     return None if size is None else size // FLOAT_BYTES
 
 
-def windows(store: Store, model: str, up_to: int) -> int:
+def windows(store: Store, space: Space, model: str, up_to: int) -> int:
     statement = (
         sa.select(sa.func.count())
-        .select_from(vectors.join(decisions))
-        .where(vectors.c.model == model, decisions.c.seq <= up_to)
+        .select_from(vectors.join(records))
+        .where(vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds))
     )
     with scanning(store) as connection:
         return connection.execute(statement).scalar_one()
 
 
-def get(store: Store, id: str, viewer: Viewer | None) -> Stored | None:
-    statement = SELECT_STORED.where(decisions.c.id == id, *([] if viewer is None else _visible(viewer)))
+def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[Stored]:
+    wanted = list(dict.fromkeys((kind, prefixed(kind, id)) for kind, id in ids))
+    found: dict[tuple[Kind, str], Stored] = {}
     with reading(store) as connection:
-        row = connection.execute(statement).one_or_none()
-    return None if row is None else stored(row)
+        for kind, names in _grouped(wanted).items():
+            for page in pages(names):
+                chosen = records.c.kind == int(kind), records.c.id.in_(page)
+                for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
+                    one = stored(kind, row)
+                    found[kind, str(one.record.id)] = one
+    return [found[name] for name in wanted if name in found]
 
 
-def by_keys(store: Store, keys: Sequence[int], viewer: Viewer) -> dict[int, Stored]:
-    statement = SELECT_STORED.where(*_visible(viewer))
-    found: list[Row] = []
+def by_keys(
+    store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
+) -> dict[int, Stored]:
     with reading(store) as connection:
-        for page in pages(keys):
-            found += connection.execute(statement.where(decisions.c.key.in_(page))).all()
-    return {value.key: value for value in map(stored, found)}
+        return found_by_keys(connection, keys, viewer, kinds)
 
 
-def by_ids(store: Store, ids: Sequence[str]) -> dict[str, Stored]:
-    found: list[Row] = []
+def found_by_keys(
+    connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
+) -> dict[int, Stored]:
+    """See `Records.by_keys`; inside a transaction."""
+    if kinds is not None and len(kinds) == 1:
+        by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
+    else:
+        by_kind = _by_kind(connection, keys, kinds)
+    found: dict[int, Stored] = {}
+    for kind, its in by_kind.items():
+        for page in pages(its):
+            chosen = records.c.key.in_(page), records.c.kind == int(kind)
+            for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
+                found[row[0]] = stored(kind, row)
+    return found
+
+
+def _by_kind(connection: sa.Connection, keys: Sequence[int], kinds: Sequence[Kind] | None) -> dict[Kind, list[int]]:
+    found: list[tuple[Kind, int]] = []
+    for page in pages(keys):
+        statement = sa.select(records.c.kind, records.c.key).where(records.c.key.in_(page))
+        found += [(Kind(kind), key) for kind, key in connection.execute(statement)]
+    return _grouped(each for each in found if kinds is None or each[0] in kinds)
+
+
+def _grouped(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
+    grouped: dict[Kind, list[T]] = defaultdict(list)
+    for kind, value in pairs:
+        grouped[kind].append(value)
+    return grouped
+
+
+def by_ids(store: Store, kind: Kind, ids: Sequence[str]) -> dict[str, Stored]:
+    found: dict[str, Stored] = {}
     with reading(store) as connection:
         for page in pages(ids):
-            found += connection.execute(SELECT_STORED.where(decisions.c.id.in_(page))).all()
-    return {value.decision.id: value for value in map(stored, found)}
+            chosen = records.c.kind == int(kind), records.c.id.in_(page)
+            for row in connection.execute(SELECT_STORED[kind].where(*chosen)):
+                one = stored(kind, row)
+                found[str(one.record.id)] = one
+    return found
+
+
+def texts(store: Store, keys: Sequence[int]) -> list[Text]:
+    with scanning(store) as connection:
+        found = found_by_keys(connection, keys, None)
+        beside = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
+        others = {key for pair in beside.values() for key in pair if key is not None} - found.keys()
+        turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
+    told: list[Text] = []
+    for key, one in found.items():
+        before, after = (_turn(turns, place) for place in beside.get(key, (None, None)))
+        body = worded(one.record, before, after)
+        if body is not None:
+            told.append(Text(key, body, one.facets.project, one.facets.sensitivity))
+    return told
+
+
+def _turn(turns: Mapping[int, Stored], key: int | None) -> Turn | None:
+    record = None if key is None else turns[key].record
+    return record if isinstance(record, Turn) else None
 
 
 def sources_under(store: Store, folder: str) -> list[SourceRow]:
@@ -94,26 +181,39 @@ def sources_under(store: Store, folder: str) -> list[SourceRow]:
         raise ValueError("folder: must be an absolute path")
     prefix = folder.rstrip(os.sep) + os.sep
     # not LIKE: SQLite's ignores case, and % and _ are part of names
-    under = sa.func.substr(decisions.c.source, 1, len(prefix)) == prefix
-    columns = decisions.c.id, decisions.c.source, decisions.c.ordinal, decisions.c.ingested_as
+    under = sa.func.substr(records.c.source, 1, len(prefix)) == prefix
+    columns = records.c.kind, records.c.id, records.c.source, records.c.ordinal, records.c.ingested_as
     with scanning(store) as connection:
-        rows = connection.execute(sa.select(*columns).where(under).order_by(decisions.c.key)).all()
-    return [SourceRow(*row) for row in rows]
+        rows = connection.execute(sa.select(*columns).where(under).order_by(records.c.key)).all()
+    return [SourceRow(Kind(kind), *rest) for kind, *rest in rows]
 
 
-def without_vectors(store: Store, model: str, after_key: int, limit: int) -> list[Stored]:
+def dangling(store: Store, sources: Sequence[str]) -> list[Dangling]:
+    with scanning(store) as connection:
+        return dangling_links(connection, sources)
+
+
+def without_vectors(store: Store, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:
     if limit < 1:
         raise ValueError("limit: must be at least 1")
-    has_vectors = sa.exists().where(vectors.c.key == decisions.c.key, vectors.c.model == model)
-    statement = SELECT_STORED.where(decisions.c.key > after_key, ~has_vectors).order_by(decisions.c.key).limit(limit)
+    has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
+    statement = (
+        sa.select(records.c.key)
+        .where(records.c.kind.in_(space.kinds), records.c.key > after_key, ~has_vectors, *EMBEDDED)
+        .order_by(records.c.key)
+        .limit(limit)
+    )
     with scanning(store) as connection:
-        rows = connection.execute(statement).all()
-    return [stored(row) for row in rows]
+        keys = list(connection.execute(statement).scalars())
+        found = found_by_keys(connection, keys, None)
+    return [found[key] for key in keys]
 
 
-def _visible(viewer: Viewer) -> list[sa.ColumnElement[bool]]:
-    """The conditions that `Viewer.sees` states, as SQL."""
-    conditions: list[sa.ColumnElement[bool]] = [decisions.c.sensitivity <= int(viewer.clearance)]
+def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
+    """What a viewer may see, as SQL over `records`; a viewer of None, the operator, sees all."""
+    if viewer is None:
+        return []
+    conditions: list[sa.ColumnElement[bool]] = [records.c.sensitivity <= int(viewer.clearance)]
     if viewer.projects is not None:
-        conditions.append(decisions.c.project.in_(sorted(viewer.projects)))
+        conditions.append(records.c.project.in_(sorted(viewer.projects)))
     return conditions

@@ -1,114 +1,120 @@
-"""Decisions to rows and back."""
+"""Rows to what is stored, and what is stored to rows."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import orjson
 import sqlalchemy as sa
 
-from cognition_engines.models import Decision, Reason, Sensitivity
-from cognition_engines.records.schema import decisions
-from cognition_engines.records.values import FloatArray, Origin, Stored
+from cognition_engines.kinds.kind import Kind, kind_of
+from cognition_engines.models import Sensitivity
+from cognition_engines.records.codec import COLUMNS, Cell, microseconds, moment, record_of, short_key
+from cognition_engines.records.linked import own_facets
+from cognition_engines.records.schema import TABLES, records
+from cognition_engines.records.values import Entry, Facets, FloatArray, Origin, Stored
 
-Cell: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = Sequence[Any]
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _SENSITIVITIES: Final = tuple(Sensitivity)
+_SPINE: Final = (
+    "key",
+    "seq",
+    "id",
+    "project",
+    "sensitivity",
+    "own_project",
+    "own_sensitivity",
+    "at",
+    "context",
+    "system",
+    "importance",
+    "parent",
+    "source",
+    "ordinal",
+    "ingested_as",
+    "digest",
+    "updated_at",
+)
 
-# `stored` unpacks a row by position, in the order of the table.
-SELECT_STORED: Final = sa.select(decisions)
+
+def _select(kind: Kind) -> sa.Select[Any]:
+    spine = [records.c[name] for name in _SPINE]
+    content = [TABLES[kind].c[column.name] for column in COLUMNS[kind]]
+    return sa.select(*spine, *content).join_from(records, TABLES[kind])
 
 
-def content(decision: Decision, origin: Origin) -> dict[str, Cell]:
-    """The content of a row: all its columns but `key`, `seq` and `updated_at`."""
+# `stored` unpacks a row of these by position.
+SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {kind: _select(kind) for kind in Kind}
+
+
+def spine_of(entry: Entry) -> dict[str, Cell]:
+    """The row of an entry in `records` but `key`, `seq` and `updated_at`, as if it belonged to no artifact."""
+    record, origin, own = entry.record, entry.origin, own_facets(entry.record)
     return {
-        "id": decision.id,
-        "title": decision.title,
-        "text": decision.text,
-        "category": decision.category,
-        "confidence": decision.confidence,
-        "stakes": decision.stakes,
-        "status": decision.status,
-        "status_text": decision.status_text,
-        "outcome": decision.outcome,
-        "date": None if decision.date is None else microseconds(decision.date),
-        "reasons": _json([(reason.type, reason.text) for reason in decision.reasons]),
-        "tags": _json(decision.tags),
-        "supersedes": _json(decision.supersedes),
-        "superseded_by": _json(decision.superseded_by),
-        "project": decision.project,
-        "sensitivity": int(decision.sensitivity),
+        "kind": int(kind_of(record)),
+        "id": str(record.id),
+        "own_project": record.project,
+        "own_sensitivity": None if record.sensitivity is None else int(record.sensitivity),
+        **facet_cells(own),
         "source": origin.source,
+        "source_key": short_key(origin.source),
         "ordinal": origin.ordinal,
         "ingested_as": origin.ingested_as,
         "digest": origin.digest,
     }
 
 
-def stored(row: Row) -> Stored:
-    """The value of one row of `SELECT_STORED`."""
+def facet_cells(facets: Facets) -> dict[str, Cell]:
+    """The cells of facets, by column."""
+    return {
+        "project": facets.project,
+        "sensitivity": int(facets.sensitivity),
+        "at": None if facets.at is None else microseconds(facets.at),
+        "context": facets.context,
+        "system": facets.system,
+        "importance": facets.importance,
+        "parent": facets.parent,
+    }
+
+
+def stored(kind: Kind, row: Row) -> Stored:
+    """The value of one row of `SELECT_STORED[kind]`."""
     (
         key,
         seq,
         id,
-        title,
-        category,
-        confidence,
-        stakes,
-        status,
-        status_text,
-        outcome,
-        date,
-        reasons,
-        tags,
-        supersedes,
-        superseded_by,
         project,
         sensitivity,
+        own_project,
+        own_sensitivity,
+        at,
+        context,
+        system,
+        importance,
+        parent,
         source,
         ordinal,
         ingested_as,
         digest,
         updated_at,
-        text,
+        *cells,
     ) = row
-    decision = Decision(
-        id,
-        title,
-        text,
-        category,
-        confidence,
-        stakes,
-        status,
-        status_text,
-        outcome,
-        None if date is None else moment(date),
-        () if reasons == "[]" else tuple([Reason(kind, words) for kind, words in orjson.loads(reasons)]),
-        () if tags == "[]" else tuple(orjson.loads(tags)),
-        () if supersedes == "[]" else tuple(orjson.loads(supersedes)),
-        () if superseded_by == "[]" else tuple(orjson.loads(superseded_by)),
+    facets = Facets(
         project,
         _SENSITIVITIES[sensitivity],
+        None if at is None else moment(at),
+        context,
+        system,
+        importance,
+        parent,
     )
-    return Stored(key, seq, decision, Origin(source, ordinal, ingested_as, digest), moment(updated_at))
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970; `moment` must be aware."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def moment(microseconds: int) -> datetime:
-    """The UTC time that many microseconds after 1970."""
-    return _EPOCH + timedelta(microseconds=microseconds)
+    record = record_of(kind, id, own_project, own_sensitivity, cells)
+    origin = Origin(source, ordinal, ingested_as, digest)
+    return Stored(key, seq, kind, record, facets, origin, moment(updated_at))
 
 
 def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:
-    """The rows of table `vectors` for one decision."""
+    """The rows of table `vectors` for one record."""
     return [
         {"key": key, "model": model, "window": window, "vector": vector.tobytes()}
         for window, vector in enumerate(vectors.astype("<f4", copy=False))
@@ -120,7 +126,3 @@ def matrix(vectors: Sequence[bytes]) -> FloatArray:
     if not vectors:
         return np.empty((0, 0), np.float32)
     return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype(np.float32, copy=False)
-
-
-def _json(value: Sequence[object]) -> str:
-    return orjson.dumps(value).decode()

@@ -1,10 +1,19 @@
-"""The tables. A change here needs a migration in `migrations/versions`; a test compares the two."""
+"""The tables. A change here needs a migration in `migrations/versions`; a test compares the two.
 
-from typing import Final
+Every record has a row in `records` and one, of the same key, in the table of its kind, whose columns are the fields
+of the kind.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.types import TypeEngine
 
-HEAD: Final = "0001"  # the newest migration
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.codec import COLUMNS, DERIVED, CellType
+
+HEAD: Final = "0002"  # the newest migration
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -13,6 +22,7 @@ metadata: Final = sa.MetaData(
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
         "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     }
 )
 
@@ -33,42 +43,98 @@ def dimension_name(model: str) -> str:
 # One row. Writers take it first and hold it until they commit, so commits happen in the order of `seq`.
 counter: Final = sa.Table("counter", metadata, sa.Column("seq", _BIGINT, nullable=False))
 
-# Times are microseconds since 1970 in UTC. `text` is last: SQLite walks over it to reach a column behind it.
-decisions: Final = sa.Table(
-    "decisions",
+# What every record has. Times are microseconds since 1970 in UTC. `project` and `sensitivity` are what isolation goes
+# by, `own_project` and `own_sensitivity` what was recorded; `at` to `parent` are facets: all of these are made of the
+# record and its artifact. `source_key` stands for `source` in an index.
+records: Final = sa.Table(
+    "records",
     metadata,
     sa.Column("key", _BIGINT, primary_key=True, autoincrement=False),
     sa.Column("seq", _BIGINT, nullable=False, unique=True),
-    sa.Column("id", sa.Text, nullable=False, unique=True),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("category", sa.Text),
-    sa.Column("confidence", sa.Double),
-    sa.Column("stakes", sa.Text),
-    sa.Column("status", sa.Text),
-    sa.Column("status_text", sa.Text),
-    sa.Column("outcome", sa.Text),
-    sa.Column("date", _BIGINT),
-    sa.Column("reasons", sa.Text, nullable=False),
-    sa.Column("tags", sa.Text, nullable=False),
-    sa.Column("supersedes", sa.Text, nullable=False),
-    sa.Column("superseded_by", sa.Text, nullable=False),
+    sa.Column("kind", sa.SmallInteger, nullable=False),
+    sa.Column("id", sa.Text, nullable=False),
     sa.Column("project", sa.Text),
     sa.Column("sensitivity", sa.SmallInteger, nullable=False),
+    sa.Column("own_project", sa.Text),
+    sa.Column("own_sensitivity", sa.SmallInteger),
+    sa.Column("at", _BIGINT),
+    sa.Column("context", sa.Text),
+    sa.Column("system", sa.Text),
+    sa.Column("importance", sa.Double),
+    sa.Column("parent", _BIGINT),
     sa.Column("source", sa.Text, nullable=False),
+    sa.Column("source_key", sa.Text, nullable=False),
     sa.Column("ordinal", sa.Integer, nullable=False),
     sa.Column("ingested_as", sa.Text),
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("updated_at", _BIGINT, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
+    sa.UniqueConstraint("kind", "id"),
+    sa.Index(None, "kind", "seq"),
+    sa.Index(None, "parent"),
+    sa.Index(None, "source_key", "ordinal"),
+)
+
+_TYPES: Final[Mapping[CellType, type[TypeEngine[Any]] | TypeEngine[Any]]] = {
+    "text": sa.Text,
+    "whole": _BIGINT,
+    "real": sa.Double,
+    "json": sa.Text,
+}
+_NAMES: Final[Mapping[Kind, str]] = {
+    Kind.DECISION: "decisions",
+    Kind.SOURCE: "sources",
+    Kind.CHUNK: "chunks",
+    Kind.CLUSTER: "clusters",
+    Kind.EXTRACTION: "extractions",
+    Kind.EPISODE: "episodes",
+    Kind.ARTIFACT: "artifacts",
+    Kind.ARTIFACT_CHUNK: "artifact_chunks",
+    Kind.TURN: "turns",
+    Kind.EVENT: "events",
+    Kind.ENTITY: "entities",
+    Kind.EDGE: "edges",
+}
+_INDEXES: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.SOURCE: ("title_key",),
+    Kind.CHUNK: ("source_id", "chunk_index"),
+    Kind.ARTIFACT_CHUNK: ("artifact_id", "chunk_index"),
+    Kind.TURN: ("conversation_id", "turn_index", "key"),
+}
+
+
+def _owner() -> sa.Column[int]:
+    return sa.Column(
+        "key", _BIGINT, sa.ForeignKey(records.c.key, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+
+
+def _table(kind: Kind) -> sa.Table:
+    derived = [sa.Column(name, sa.Text, nullable=False) for name in DERIVED.get(kind, ())]
+    columns = [sa.Column(one.name, _TYPES[one.type], nullable=one.nullable) for one in COLUMNS[kind]]
+    indexes = [sa.Index(None, *_INDEXES[kind])] if kind in _INDEXES else []
+    return sa.Table(_NAMES[kind], metadata, _owner(), *derived, *columns, *indexes)
+
+
+# The content of each kind.
+TABLES: Final[Mapping[Kind, sa.Table]] = {kind: _table(kind) for kind in Kind}
+
+# Where a record refers to others; made of it whenever it is written.
+links: Final = sa.Table(
+    "links",
+    metadata,
+    _owner(),
+    sa.Column("role", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("target_kind", sa.SmallInteger, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Index(None, "target", "role", "key"),
 )
 
 # One row for each window of a text: little-endian float32.
 vectors: Final = sa.Table(
     "vectors",
     metadata,
-    sa.Column(
-        "key", _BIGINT, sa.ForeignKey(decisions.c.key, ondelete="CASCADE"), primary_key=True, autoincrement=False
-    ),
+    _owner(),
     sa.Column("model", sa.Text, primary_key=True),
     sa.Column("window", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("vector", sa.LargeBinary, nullable=False),
@@ -79,5 +145,7 @@ tombstones: Final = sa.Table(
     metadata,
     sa.Column("seq", _BIGINT, primary_key=True, autoincrement=False),
     sa.Column("key", _BIGINT, nullable=False),
+    sa.Column("kind", sa.SmallInteger, nullable=False, server_default="1"),
     sa.Column("id", sa.Text, nullable=False),
+    sa.Index(None, "kind", "seq"),
 )

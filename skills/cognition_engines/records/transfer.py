@@ -6,27 +6,45 @@ tombstone for what the source does not have. Whatever follows the target needs t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.codec import COLUMNS, Cell, record_of
 from cognition_engines.records.open import Store
-from cognition_engines.records.rows import Cell
-from cognition_engines.records.schema import decisions, dimension_name, meta, vectors
-from cognition_engines.records.transactions import allocate, failures, pages, scanning, writing
-from cognition_engines.records.write import bury
+from cognition_engines.records.placing import Placed, bury, place
+from cognition_engines.records.schema import TABLES, dimension_name, meta, records, vectors
+from cognition_engines.records.transactions import failures, pages, scanning, writing
+from cognition_engines.records.values import Entry, Origin
 
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 
 _DIMENSIONS: Final = meta.c.name.startswith(dimension_name(""), autoescape=True)
-OWN: Final = frozenset({"key", "seq"})  # these a store gives by itself; all else is content
-_CONTENT: Final = tuple(sorted(column.name for column in decisions.c if column.name not in OWN))
-_UPDATE: Final = sa.update(decisions).where(decisions.c.key == sa.bindparam("row_key"))
+# What is content of a row of `records`; keys and `seq` a store gives by itself, all else is made of the content.
+_SPINE: Final = (
+    "kind",
+    "id",
+    "own_project",
+    "own_sensitivity",
+    "source",
+    "ordinal",
+    "ingested_as",
+    "digest",
+    "updated_at",
+)
+_AS_ENTRY: Final = ("id", "own_project", "own_sensitivity", "source", "ordinal", "ingested_as", "digest")
+_CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
+    kind: tuple(column.name for column in table.c if column.name != "key") for kind, table in TABLES.items()
+}
+_AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
+    kind: tuple(_CONTENT[kind].index(column.name) for column in COLUMNS[kind]) for kind in Kind
+}
 
 
 class Watcher(Protocol):
@@ -41,9 +59,13 @@ class Watcher(Protocol):
 class Contents:
     """What a store holds. Two with equal records and vectors have equal contents, whatever their keys and `seq`."""
 
-    decisions: int
+    kinds: Mapping[str, int]  # records by the name of their kind
     windows: Mapping[str, int]  # vectors by model
     digest: str  # 64 hexadecimal digits
+
+    @property
+    def records(self) -> int:
+        return sum(self.kinds.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +81,9 @@ class Transferred:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a target would lose: of its `decisions`, `missing` are not in the source and `differing` are otherwise."""
+    """What a target would lose: of its `records`, `missing` are not in the source and `differing` are otherwise."""
 
-    decisions: int
+    records: int
     missing: int
     differing: int
 
@@ -76,15 +98,32 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """A row with all its vectors, ordered by model and window."""
+    """The content of a record's two rows, with all its vectors, ordered by model and window."""
 
     key: int
     seq: int
+    kind: Kind
+    spine: dict[str, Cell]
     cells: dict[str, Cell]
     vectors: list[tuple[str, int, bytes]]
 
-    def content(self) -> tuple[dict[str, Cell], list[tuple[str, int, bytes]]]:
-        return self.cells, self.vectors
+    @property
+    def name(self) -> tuple[Kind, str]:
+        return self.kind, str(self.spine["id"])
+
+    def content(self) -> tuple[dict[str, Cell], dict[str, Cell], list[tuple[str, int, bytes]]]:
+        return self.spine, self.cells, self.vectors
+
+    def entry(self) -> Entry:
+        id, project, sensitivity, source, ordinal, ingested_as, digest = (self.spine[name] for name in _AS_ENTRY)
+        cells = tuple(self.cells.values())
+        level: Any = sensitivity
+        record = record_of(self.kind, str(id), _text(project), level, [cells[place] for place in _AS_STORED[self.kind]])
+        return Entry(record, Origin(str(source), int(str(ordinal)), _text(ingested_as), str(digest)))
+
+
+def _text(cell: Cell) -> str | None:
+    return None if cell is None else str(cell)
 
 
 def copy(source: Store, target: Store, watcher: Watcher) -> Contents:
@@ -92,7 +131,7 @@ def copy(source: Store, target: Store, watcher: Watcher) -> Contents:
     with scanning(source) as read, writing(target, "target") as write:
         if held := _count(write):
             raise ConfigurationError(
-                f"the target holds {held} decisions already; name an empty database, or make that one equal to this "
+                f"the target holds {held} records already; name an empty database, or make that one equal to this "
                 "store with cstp backup and cstp restore --replace"
             )
         done = transfer(Source(read), write, watcher)
@@ -110,7 +149,7 @@ def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
     for page in _pages(source):
         known = _known(target, page)
         common += len(known)
-        differing += sum(one.content() != known[one.cells["id"]].content() for one in page if one.cells["id"] in known)
+        differing += sum(one.content() != known[one.name].content() for one in page if one.name in known)
         watcher.advance(len(page))
     return Loss(held, held - common, differing)
 
@@ -135,14 +174,14 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
         _remove_others(source, target)
     _note_dimensions(source, target)
     contents = tally.contents()
-    return Transferred(contents.decisions - common, changed, common - changed, held - common, contents)
+    return Transferred(contents.records - common, changed, common - changed, held - common, contents)
 
 
-def contents(source: Source, watcher: Watcher, columns: Sequence[str] = _CONTENT) -> Contents:
-    """What is in a store, in one pass. `columns` are those of table `decisions` but key and seq."""
+def contents(source: Source, watcher: Watcher) -> Contents:
+    """What is in a store, in one pass."""
     watcher.start("verifying", _source_count(source))
     tally = _Tally()
-    for page in _pages(source, columns):
+    for page in _pages(source):
         tally.add(page)
         watcher.advance(len(page))
     return tally.contents()
@@ -158,56 +197,64 @@ class _Tally:
     """Counts and digest of the records seen so far, the same in any order."""
 
     def __init__(self) -> None:
-        self._decisions = 0
+        self._kinds: Counter[str] = Counter()
         self._windows: Counter[str] = Counter()
         self._sum = 0
 
     def add(self, page: Sequence[_Record]) -> None:
-        self._decisions += len(page)
         for record in page:
+            self._kinds[record.kind.label] += 1
             self._windows.update(model for model, _, _ in record.vectors)
             self._sum = (self._sum + _fingerprint(record)) % (1 << 256)
 
     def contents(self) -> Contents:
-        return Contents(self._decisions, dict(sorted(self._windows.items())), f"{self._sum:064x}")
+        return Contents(dict(sorted(self._kinds.items())), dict(sorted(self._windows.items())), f"{self._sum:064x}")
 
 
 def _fingerprint(record: _Record) -> int:
-    hashed = sha256(orjson.dumps([record.cells[name] for name in sorted(record.cells)]))
+    parts = [[cells[name] for name in sorted(cells)] for cells in (record.spine, record.cells)]
+    hashed = sha256(orjson.dumps(parts))
     for model, window, vector in record.vectors:
         hashed.update(orjson.dumps([model, window, len(vector)]))
         hashed.update(vector)
     return int.from_bytes(hashed.digest())
 
 
-def _pages(source: Source, columns: Sequence[str] = _CONTENT) -> Iterator[list[_Record]]:
+def _pages(source: Source) -> Iterator[list[_Record]]:
     """All records by ascending `seq`."""
     after = 0
     while True:
-        chosen = (decisions.c.seq > after,)
         with failures(source.component):
-            page = _records(source.connection, chosen, columns)
+            page = _records(source.connection, records.c.seq > after)
         if not page:
             return
         yield page
         after = page[-1].seq
 
 
-def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[Cell, _Record]:
-    """The target's records with the ids of a page."""
-    chosen = (decisions.c.id.in_([record.cells["id"] for record in page]),)
-    return {record.cells["id"]: record for record in _records(target, chosen, _CONTENT)}
+def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, str], _Record]:
+    """The target's records with the kinds and ids of a page."""
+    found: list[_Record] = []
+    for kind in dict.fromkeys(record.kind for record in page):
+        ids = [id for of, id in (record.name for record in page) if of is kind]
+        found += _records(target, records.c.kind == int(kind), records.c.id.in_(ids))
+    return {record.name: record for record in found}
 
 
-def _records(
-    connection: sa.Connection, chosen: Iterable[sa.ColumnElement[bool]], columns: Sequence[str]
-) -> list[_Record]:
+def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list[_Record]:
     """Up to a page of records, by ascending `seq`."""
-    # named as text, because an older schema may have other columns than the table here
-    listed = sa.select(decisions.c.key, decisions.c.seq, *(sa.literal_column(f'"{name}"') for name in columns))
-    rows = connection.execute(listed.where(*chosen).order_by(decisions.c.seq).limit(PAGE)).all()
-    found = [_Record(key, seq, dict(zip(columns, cells, strict=True)), []) for key, seq, *cells in rows]
+    listed = sa.select(records.c.key, records.c.seq, *(records.c[name] for name in _SPINE))
+    rows = connection.execute(listed.where(*chosen).order_by(records.c.seq).limit(PAGE)).all()
+    found = [
+        _Record(key, seq, Kind(cells[0]), dict(zip(_SPINE, cells, strict=True)), {}, []) for key, seq, *cells in rows
+    ]
     by_key = {record.key: record for record in found}
+    for kind in dict.fromkeys(record.kind for record in found):
+        table, names = TABLES[kind], _CONTENT[kind]
+        keys = [record.key for record in found if record.kind is kind]
+        content = sa.select(table.c.key, *(table.c[name] for name in names)).where(table.c.key.in_(keys))
+        for key, *cells in connection.execute(content):
+            by_key[key].cells.update(zip(names, cells, strict=True))
     windows = sa.select(vectors.c.key, vectors.c.model, vectors.c.window, vectors.c.vector)
     for key, model, window, vector in connection.execute(windows.where(vectors.c.key.in_(list(by_key)))):
         by_key[key].vectors.append((model, window, vector))
@@ -216,32 +263,29 @@ def _records(
     return found
 
 
-def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[Cell, _Record]) -> int:
+def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[Kind, str], _Record]) -> int:
     """Store what differs from the known records; how many of those were changed."""
-    work = [record for record in page if _differs(record, known.get(record.cells["id"]))]
+    work = [record for record in page if _differs(record, known.get(record.name))]
     if not work:
         return 0
-    inserts: list[dict[str, Cell]] = []
-    updates: list[dict[str, Cell]] = []
-    windows: list[dict[str, Cell]] = []
-    for record, seq in zip(work, allocate(target, len(work)), strict=True):
-        before = known.get(record.cells["id"])
-        key = seq if before is None else before.key
-        if before is None:
-            inserts.append({"key": key, "seq": seq, **record.cells})
-        else:
-            updates.append({"row_key": key, "seq": seq, **record.cells})
-        windows += [
-            {"key": key, "model": model, "window": window, "vector": vector} for model, window, vector in record.vectors
-        ]
-    if inserts:
-        target.execute(sa.insert(decisions), inserts)
-    if updates:
-        target.execute(sa.delete(vectors).where(vectors.c.key.in_([row["row_key"] for row in updates])))
-        target.execute(_UPDATE, updates)
+    befores = [known.get(record.name) for record in work]
+    placed = [
+        Placed(
+            record.entry(),
+            None if before is None else before.key,
+            updated_at=int(str(record.spine["updated_at"])),
+            cells=record.cells,
+        )
+        for record, before in zip(work, befores, strict=True)
+    ]
+    windows = [
+        {"key": key, "model": model, "window": window, "vector": vector}
+        for key, record in zip(place(target, placed), work, strict=True)
+        for model, window, vector in record.vectors
+    ]
     for rows in pages(windows):
         target.execute(sa.insert(vectors), rows)
-    return len(updates)
+    return sum(before is not None for before in befores)
 
 
 def _differs(record: _Record, known: _Record | None) -> bool:
@@ -251,14 +295,23 @@ def _differs(record: _Record, known: _Record | None) -> bool:
 def _remove_others(source: Source, target: sa.Connection) -> None:
     """Delete what the source does not have."""
     after = 0
-    listed = sa.select(decisions.c.id, decisions.c.key).order_by(decisions.c.key).limit(PAGE)
-    while page := target.execute(listed.where(decisions.c.key > after)).all():
+    listed = sa.select(records.c.kind, records.c.id, records.c.key).order_by(records.c.key).limit(PAGE)
+    while page := target.execute(listed.where(records.c.key > after)).all():
+        named = [(Kind(kind), str(id), int(key)) for kind, id, key in page]
         with failures(source.component):
-            there = sa.select(decisions.c.id).where(decisions.c.id.in_([id for id, _ in page]))
-            kept = set(source.connection.execute(there).scalars())
-        if gone := [(id, key) for id, key in page if id not in kept]:
-            bury(target, gone)
-        after = page[-1].key
+            kept = _names(source.connection, [each[:2] for each in named])
+        bury(target, [each for each in named if each[:2] not in kept])
+        after = named[-1][2]
+
+
+def _names(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
+    """Those of the kinds and ids that are there."""
+    found: set[tuple[Kind, str]] = set()
+    for kind in dict.fromkeys(kind for kind, _ in names):
+        ids = [id for of, id in names if of is kind]
+        there = sa.select(records.c.id).where(records.c.kind == int(kind), records.c.id.in_(ids))
+        found.update((kind, id) for id in connection.execute(there).scalars())
+    return found
 
 
 def _note_dimensions(source: Source, target: sa.Connection) -> None:
@@ -276,4 +329,4 @@ def _source_count(source: Source) -> int:
 
 
 def _count(connection: sa.Connection) -> int:
-    return connection.execute(sa.select(sa.func.count()).select_from(decisions)).scalar_one()
+    return connection.execute(sa.select(sa.func.count()).select_from(records)).scalar_one()
