@@ -83,6 +83,9 @@ def quiet() -> Watcher:
 Row = tuple[dict[str, Any], list[tuple[str, int, bytes]]]
 
 
+ROWS = sa.text("SELECT * FROM records JOIN decisions USING (key)")
+
+
 @pytest.fixture
 def rows() -> Callable[[str], dict[str, Row]]:
     """`rows(url)`: every row by id, with its vectors, as the database holds them; key and seq left out."""
@@ -90,7 +93,7 @@ def rows() -> Callable[[str], dict[str, Row]]:
     def read(url: str) -> dict[str, Row]:
         engine = sa.create_engine(url)
         with engine.connect() as connection:
-            found = [dict(row._mapping) for row in connection.execute(sa.text("SELECT * FROM decisions"))]
+            found = [dict(row._mapping) for row in connection.execute(ROWS)]
             windows: dict[int, list[tuple[str, int, bytes]]] = {row["key"]: [] for row in found}
             for key, model, window, vector in connection.execute(
                 sa.text('SELECT key, model, "window", vector FROM vectors')

@@ -31,6 +31,7 @@ ENDLESS_WRITER = """
 import sys
 from itertools import count
 import numpy as np
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry, Origin
@@ -86,7 +87,7 @@ def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is(filled: Records
         assert list(file.parent.iterdir()) == [file], "reading it makes nothing beside it"
         notes = backup.notes
     assert (notes.program, notes.store_id, dict(notes.attached)) == ("1.2.3", filled.store_id, {"tokens": "kept"})
-    assert (notes.contents.decisions, dict(notes.contents.windows)) == (21, {"m": 20, "other": 2})
+    assert (notes.contents.records, dict(notes.contents.windows)) == (21, {"m": 20, "other": 2})
     assert file.read_bytes()[18:20] == b"\x01\x01", "not in WAL mode, which would want a second file"
     assert list(file.parent.iterdir()) == [file]
 
@@ -107,7 +108,7 @@ def test_what_is_restored_is_what_was_backed_up(
 def test_an_empty_store_can_be_backed_up_and_restored(records: Records, file: Path, quiet: Watcher) -> None:
     back_up(records, file, quiet)
     with opened_backup(file, quiet) as backup:
-        assert records.restore(backup, replace=False, watcher=quiet).contents.decisions == 0
+        assert records.restore(backup, replace=False, watcher=quiet).contents.records == 0
 
 
 def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: str, file: Path, quiet: Watcher) -> None:
@@ -121,7 +122,7 @@ def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: st
                 told = int(writer.stdout.readline())
             back_up(records, file, quiet, replace=True)
             with opened_backup(file, quiet) as backup, backup.store.reader.begin() as connection:
-                ids = connection.exec_driver_sql("SELECT id FROM decisions").scalars().all()
+                ids = connection.exec_driver_sql("SELECT id FROM records").scalars().all()
                 assert connection.exec_driver_sql("SELECT count(*) FROM vectors").scalar_one() == 2 * len(ids)
             batches = sorted({int(id.partition("-")[0]) for id in ids})
             assert len(ids) == 3 * len(batches)
@@ -142,13 +143,13 @@ def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: st
 def test_an_existing_file_is_kept_unless_told_otherwise(kept: Records, file: Path, quiet: Watcher) -> None:
     back_up(kept, file, quiet)
     before = file.read_bytes()
-    kept.delete(["d-1"])
+    kept.delete(Kind.DECISION, ["d-1"])
     with pytest.raises(ConfigurationError, match=r"nightly exists already; .* --force"):
         back_up(kept, file, quiet)
     assert file.read_bytes() == before
     back_up(kept, file, quiet, replace=True)
     with opened_backup(file, quiet) as backup:
-        assert backup.notes.contents.decisions == 20
+        assert backup.notes.contents.records == 20
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -220,7 +221,7 @@ def test_reading_a_backup_does_not_look_at_what_lies_beside_it(kept: Records, fi
     journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 504)  # SQLite would roll it back
     before = file.read_bytes()
     with opened_backup(file, quiet) as backup:
-        assert backup.notes.contents.decisions == 21
+        assert backup.notes.contents.records == 21
     assert journal.exists()
     assert file.read_bytes() == before
 
@@ -290,13 +291,15 @@ def edited(file: Path) -> Iterator[sqlite3.Connection]:
 @pytest.mark.parametrize(
     "edit",
     [
-        "UPDATE decisions SET title = 'other' WHERE id = 'd-3'",
-        "DELETE FROM decisions WHERE id = 'd-3'",
+        "UPDATE decisions SET title = 'other' WHERE key = 3",
+        "UPDATE records SET digest = 'other' WHERE id = 'd-3'",
+        "DELETE FROM records WHERE id = 'd-3'",
+        "DELETE FROM decisions WHERE key = 3",
         "UPDATE vectors SET model = 'x' WHERE key = 3",
         "DELETE FROM backup WHERE name = 'contents'",
         "UPDATE backup SET value = '{' WHERE name = 'contents'",
         "UPDATE backup SET value = replace(value, 'kept', 'lost') WHERE name = 'attached'",
-        "UPDATE decisions SET text = x'ff' WHERE id = 'd-3'",
+        "UPDATE decisions SET text = x'ff' WHERE key = 3",
         "DROP TABLE vectors",
         "DROP TABLE backup",
     ],
@@ -327,7 +330,8 @@ def test_backups_of_every_version_can_be_restored(dump: Path, url: str, tmp_path
     records = open_records(url)
     with opened_backup(file, quiet) as backup:
         done = records.restore(backup, replace=False, watcher=quiet)
-        assert done.contents.decisions == backup.notes.contents.decisions == done.new == 3
+        assert done.contents.records == backup.notes.contents.records == done.new >= 3
+        assert done.contents.kinds["decision"] == 3
     found = records.by_ids(Kind.DECISION, ["d-1", "d-2", "d-3"])
     assert found["d-1"].record.tags == ("storage", "sql")
     assert found["d-2"].record.text == "Zweiter — with\ntwo lines"

@@ -18,6 +18,7 @@ Make = Callable[..., Entry]
 WRITER = """
 import sys
 import numpy as np
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry, Origin

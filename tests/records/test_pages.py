@@ -14,10 +14,13 @@ from cognition_engines.indexes.columns import ABSENT, Columns, Snapshot
 from cognition_engines.indexes.sketches import sketch
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.records.spaces import DECISIONS as SPACE
+from cognition_engines.records.spaces import NO_NUMBER
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import LABELS, NO_DATE, Entry, Origin, Upsert
+from cognition_engines.records.values import Entry, Origin, Upsert
 
 DIM = 130  # long enough for sketches, and no multiple of their words
+LABELS = ("category", "stakes", "status", "status_text", "project")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LABEL = st.sampled_from([None, "High", "high", "LOW", "straße"])
 DECISIONS = st.builds(
@@ -53,6 +56,7 @@ def stated(records: Records) -> dict[str, Any]:
     for change in records.changes(0, 10_000, "m"):
         if isinstance(change, Upsert):
             decision = change.stored.record
+            assert isinstance(decision, Decision)
             found[decision.id] = {
                 "key": change.stored.key,
                 "seq": change.seq,
@@ -84,12 +88,13 @@ def told_of(snapshot: Snapshot, row: int, names: Mapping[str, Mapping[int, str]]
     if start < end:
         sketches = np.stack([words[start:end] for words in snapshot.sketches], axis=1)
         assert (sketches == sketch(snapshot.vectors[start:end])).all()
-    codes = {label: int(column[row]) for label, column in snapshot.labels.items()}
+    codes = {label: int(snapshot.labels[label][row]) for label in LABELS}
+    confidence, date = snapshot.numbers["confidence"][row], snapshot.numbers["at"][row]
     return {
         "key": snapshot.keys[row],
         "seq": snapshot.seqs[row],
-        "confidence": None if np.isnan(snapshot.confidence[row]) else snapshot.confidence[row],
-        "date": None if snapshot.date[row] == NO_DATE else snapshot.date[row],
+        "confidence": None if np.isnan(confidence) else confidence,
+        "date": None if date == NO_NUMBER else date,
         "sensitivity": snapshot.sensitivity[row],
         "vectors": snapshot.vectors[start:end].tolist(),
         **{label: None if code == ABSENT else names[label][code] for label, code in codes.items()},
@@ -97,7 +102,7 @@ def told_of(snapshot: Snapshot, row: int, names: Mapping[str, Mapping[int, str]]
 
 
 def follow(records: Records, columns: Columns, limit: int) -> Snapshot:
-    while page := records.page(columns.seq, limit, "m"):
+    while page := records.page(SPACE, columns.seq, limit, "m"):
         assert len(page) <= limit
         columns.apply(page)
     return columns.publish()
@@ -108,12 +113,12 @@ def follow(records: Records, columns: Columns, limit: int) -> Snapshot:
 def test_columns_made_at_once_or_in_steps_are_what_the_decisions_state(
     records: Records, writes: list[Any], limit: int, stops: set[int]
 ) -> None:
-    in_steps = Columns(DIM)
+    in_steps = Columns(SPACE, DIM)
     for step, change in enumerate(writes):
         write(records, step, change)
         if step in stops:
             follow(records, in_steps, limit)
-    at_once = Columns(DIM)
+    at_once = Columns(SPACE, DIM)
     expected = stated(records)
     for columns in (in_steps, at_once):
         snapshot = follow(records, columns, limit if columns is in_steps else 10_000)
@@ -123,7 +128,7 @@ def test_columns_made_at_once_or_in_steps_are_what_the_decisions_state(
 
 
 def test_a_snapshot_stays_as_it_was_while_later_changes_are_applied(records: Records) -> None:
-    columns = Columns(DIM)
+    columns = Columns(SPACE, DIM)
     for step, id in enumerate("abcdef" * 20):
         write(records, step, (step % 4, Decision(id, "A title", category=f"c-{step}", confidence=step / 200)))
     before = follow(records, columns, 7)
@@ -135,25 +140,25 @@ def test_a_snapshot_stays_as_it_was_while_later_changes_are_applied(records: Rec
 
 
 def test_a_page_that_begins_elsewhere_is_refused(records: Records) -> None:
-    columns = Columns(DIM)
+    columns = Columns(SPACE, DIM)
     for step, id in enumerate("abc"):
         write(records, step, (1, Decision(id, "A title")))
-    columns.apply(records.page(0, 2, "m"))
+    columns.apply(records.page(SPACE, 0, 2, "m"))
     for after in (0, 1):
         with pytest.raises(ValueError, match=f"begins after {after} instead of 2"):
-            columns.apply(records.page(after, 10, "m"))
-    columns.apply(records.page(2, 10, "m"))
+            columns.apply(records.page(SPACE, after, 10, "m"))
+    columns.apply(records.page(SPACE, 2, 10, "m"))
     assert len(told(columns.publish())) == 3
 
 
 def test_a_page_without_changes_is_empty_and_ends_where_it_began(records: Records) -> None:
-    assert not records.page(0, 10, "m")
+    assert not records.page(SPACE, 0, 10, "m")
     write(records, 0, (1, Decision("a", "A title")))
-    assert len(records.page(0, 10, None)) == 1
-    page = records.page(records.last_seq(), 10, "m")
+    assert len(records.page(SPACE, 0, 10, None)) == 1
+    page = records.page(SPACE, records.last_seq(), 10, "m")
     assert (len(page), page.seq) == (0, records.last_seq())
 
 
 def test_a_page_of_less_than_one_change_is_refused(records: Records) -> None:
     with pytest.raises(ValueError, match="limit: must be at least 1"):
-        records.page(0, 0, None)
+        records.page(SPACE, 0, 0, None)

@@ -48,16 +48,14 @@ ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), inge
 def test_a_decision_comes_back_as_it_was_put(records: Records, decision: Decision, origin: Origin) -> None:
     records.delete(Kind.DECISION, ["d-1"])
     records.put([Entry(decision, origin)], None)
-    stored = records.find([(Kind.DECISION, "d-1")], None)
-    assert stored is not None
+    (stored,) = records.find([(Kind.DECISION, "d-1")], None)
     assert (stored.record, stored.origin) == (decision, origin)
 
 
 @pytest.mark.parametrize("id", ["\U0010ffff" * MAX_ID, "a'b\"c%_\\;--", "é", "e\u0301", "İ", "ß", "\u202e\t\n"])
 def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id: str) -> None:
     records.put([entry(id), entry("E"), entry("e")], None)
-    found = records.get(id, None)
-    assert found is not None
+    (found,) = records.find([(Kind.DECISION, id)], None)
     assert found.record.id == id
     assert records.count() == 3
     assert set(records.by_ids(Kind.DECISION, [id, "e"])) == {id, "e"}
@@ -231,7 +229,10 @@ def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Record
     records.put([entry("a", windows=2), entry("b", windows=2), entry("c", windows=2)], "m")
     keys = {id: stored.key for id, stored in records.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
     assert records.delete(Kind.DECISION, ["c", "x", "a", "c"]) == ("c", "a")
-    assert records.changes(3, 10, "m") == [Removal(4, keys["c"], "c"), Removal(5, keys["a"], "a")]
+    assert records.changes(3, 10, "m") == [
+        Removal(4, keys["c"], Kind.DECISION, "c"),
+        Removal(5, keys["a"], Kind.DECISION, "a"),
+    ]
     assert (records.count(), records.models()) == (1, {"m": 1})
     assert not records.find([(Kind.DECISION, "a")], None)
     assert records.delete(Kind.DECISION, ["a", "x"]) == ()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry, FloatArray, SourceRow, Upsert
 
@@ -71,7 +72,7 @@ def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entr
     assert found("/%") == ["/%/g.md"]
     assert found("/") == paths
     assert found("/none") == []
-    assert records.sources_under("/nn") == [SourceRow("/nn/c.md", "/nn/c.md", 0, None)]
+    assert records.sources_under("/nn") == [SourceRow(Kind.DECISION, "/nn/c.md", "/nn/c.md", 0, None)]
     with pytest.raises(ValueError, match="folder: must be an absolute path"):
         found("n")
 
@@ -79,12 +80,12 @@ def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entr
 def test_records_without_vectors_of_a_model_come_in_pages_by_key(records: Records, entry: Make) -> None:
     records.put([entry(f"d-{number}", windows=1 + number % 2) for number in range(3)], "m")
     records.put([entry(f"e-{number}") for number in range(5)], None)
-    first = records.without_vectors("m", 0, 3)
+    first = records.without_vectors(DECISIONS, "m", 0, 3)
     assert [stored.record.id for stored in first] == ["e-0", "e-1", "e-2"]
-    assert [stored.record.id for stored in records.without_vectors("m", first[-1].key, 3)] == ["e-3", "e-4"]
-    assert len(records.without_vectors("n", 0, 100)) == 8
+    assert [stored.record.id for stored in records.without_vectors(DECISIONS, "m", first[-1].key, 3)] == ["e-3", "e-4"]
+    assert len(records.without_vectors(DECISIONS, "n", 0, 100)) == 8
     with pytest.raises(ValueError, match="limit: must be at least 1"):
-        records.without_vectors("m", 0, 0)
+        records.without_vectors(DECISIONS, "m", 0, 0)
 
 
 def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
@@ -124,10 +125,10 @@ def test_put_vectors_leaves_alone_what_changed_after_its_text_was_read(
 ) -> None:
     records.put([entry("a", "old"), entry("b")], None)
     as_of = records.last_seq()
-    keys = [stored.key for stored in records.without_vectors("m", 0, 10)]
+    keys = [stored.key for stored in records.without_vectors(DECISIONS, "m", 0, 10)]
     records.put([entry("a", "new")], None)
     records.put_vectors([(key, floats(1, 1)) for key in keys], "m", as_of)
-    assert [stored.record.id for stored in records.without_vectors("m", 0, 10)] == ["a"]
+    assert [stored.record.id for stored in records.without_vectors(DECISIONS, "m", 0, 10)] == ["a"]
 
 
 def test_a_key_twice_in_put_vectors_is_refused(records: Records, entry: Make, floats: Floats) -> None:

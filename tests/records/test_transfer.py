@@ -16,18 +16,20 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Reason, Sensitivity
 from cognition_engines.records.backup import opened_backup
 from cognition_engines.records.open import open_store
-from cognition_engines.records.schema import metadata
+from cognition_engines.records.schema import TABLES, metadata
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.transactions import reading
-from cognition_engines.records.transfer import OWN, PAGE, Source, Watcher, contents
+from cognition_engines.records.transfer import PAGE, Source, Watcher, contents
 from cognition_engines.records.values import Entry, FloatArray, Origin, Removal, Upsert
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
 MANY = PAGE * 2 + 3
-CARRIED = {"decisions", "vectors"}
+CARRIED = {"records", "vectors", "links", *(table.name for table in TABLES.values())}
 LEFT_OUT = {"meta", "counter", "tombstones"}  # each store's own
+# these are made of the others
+DERIVED = {"project", "sensitivity", "at", "context", "system", "importance", "parent", "source_key"}
 
 
 @dataclass
@@ -99,7 +101,7 @@ def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
 ) -> None:
     done = filled.copy_to(other, quiet)
     assert rows(other_url) == rows(url)
-    assert len(rows(url)) == done.decisions == MANY + 1
+    assert len(rows(url)) == done.records == MANY + 1
     assert dict(done.windows) == {"Second": 3, "first": 3 + MANY}
     assert other.find([(Kind.DECISION, "ü-full")], None)[0].record == FULL  # type: ignore[union-attr]
     # in the order in which the source changed, under keys and numbers of its own
@@ -154,7 +156,7 @@ def test_a_target_that_holds_something_is_refused_and_left_alone(
 ) -> None:
     other.put([entry("mine")], None)
     before = rows(other_url)
-    with pytest.raises(ConfigurationError, match=r"the target holds 1 decisions already; name an empty database"):
+    with pytest.raises(ConfigurationError, match=r"the target holds 1 records already; name an empty database"):
         filled.copy_to(other, quiet)
     assert rows(other_url) == before
     assert other.last_seq() == 1
@@ -177,8 +179,8 @@ def test_a_target_that_stores_something_else_than_it_was_given_is_found_out(
     engine = sa.create_engine(f"sqlite:///{tmp_path}/altering.sqlite3")
     with engine.begin() as connection:
         connection.exec_driver_sql(
-            "CREATE TRIGGER alters AFTER INSERT ON decisions WHEN new.id = 'd-9' "
-            "BEGIN UPDATE decisions SET tags = '[\"x\"]' WHERE id = 'd-9'; END"
+            "CREATE TRIGGER alters AFTER INSERT ON decisions WHEN new.key = 9 "
+            "BEGIN UPDATE decisions SET tags = '[\"x\"]' WHERE key = 9; END"
         )
     engine.dispose()
     with pytest.raises(ComponentFailed, match="target: what was written reads back otherwise") as caught:
@@ -224,22 +226,30 @@ def digest(url: str, watcher: Watcher) -> str:
 
 ALTERED = {
     **dict.fromkeys(("title", "text", "category", "stakes", "status", "status_text", "outcome"), "'other'"),
-    **dict.fromkeys(("project", "source", "ingested_as", "digest", "id"), "'other'"),
+    **dict.fromkeys(("own_project", "source", "ingested_as", "digest", "id"), "'other'"),
     **dict.fromkeys(("reasons", "tags", "supersedes", "superseded_by"), "'[]'"),
     **{name: f"{name} + 1" for name in ("date", "ordinal", "updated_at")},
     "confidence": "confidence + 1e-9",
-    "sensitivity": "0",
+    "own_sensitivity": "0",
 }
+COLUMNS = [
+    (table, column.name)
+    for table in ("records", "decisions")
+    for column in metadata.tables[table].c
+    if column.name not in DERIVED | {"key", "seq", "kind"}
+]
 
 
-@pytest.mark.parametrize("column", sorted({column.name for column in metadata.tables["decisions"].c} - OWN))
-def test_the_digest_covers_every_column(sqlite_url: str, column: str, floats: Floats, quiet: Watcher) -> None:
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_the_digest_covers_every_column(
+    sqlite_url: str, table: str, column: str, floats: Floats, quiet: Watcher
+) -> None:
     records = open_records(sqlite_url)
     records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5))], "first")
     before = digest(sqlite_url, quiet)
     engine = sa.create_engine(sqlite_url)
     with engine.begin() as connection:
-        connection.exec_driver_sql(f'UPDATE decisions SET "{column}" = {ALTERED[column]}')
+        connection.exec_driver_sql(f'UPDATE {table} SET "{column}" = {ALTERED[column]}')
     engine.dispose()
     assert digest(sqlite_url, quiet) != before
     records.close()
