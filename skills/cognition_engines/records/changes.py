@@ -19,6 +19,8 @@ from cognition_engines.records.spaces import NO_NUMBER, Space
 from cognition_engines.records.transactions import scanning
 from cognition_engines.records.values import Change, FloatArray, IntArray, Page, Removal, Role, Upsert
 
+# a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
+_NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
 _FIXED: Final = ("seq", "key", "id", "sensitivity")
 _SPINE: Final = ("project", "context", "system", "at", "importance", "parent")
 # The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
@@ -33,7 +35,7 @@ def changes(store: Store, after: int, limit: int, model: str | None) -> list[Cha
     every = tuple(Kind)
     with scanning(store) as connection:
         last = _end(connection, every, after, limit)
-        gone = _removed(connection, every, after, last)
+        gone = _removed(connection, every, after, last, limit)
         within = records.c.seq > after, records.c.seq <= last
         found = [
             stored(kind, row)
@@ -53,9 +55,7 @@ def changes(store: Store, after: int, limit: int, model: str | None) -> list[Cha
 def page(store: Store, space: Space, after: int, limit: int, model: str | None) -> Page:
     """The next changes of a space after `after`, as columns; see `Records.page`."""
     with scanning(store) as connection:
-        last = _end(connection, space.kinds, after, limit)
-        gone = _removed(connection, space.kinds, after, last) if last > after else []
-        rows = _rows(connection, space, after, last) if last > after else []
+        gone, rows, last = _next(connection, space, after, limit)
         width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
         columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
         counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
@@ -72,7 +72,9 @@ def page(store: Store, space: Space, after: int, limit: int, model: str | None) 
         sensitivity=np.array(sensitivity, np.int8),
         labels={label.name: texts for label, texts in zip(space.labels, labels, strict=True)},
         numbers={
-            number.name: _whole(values) if number.whole else np.array(values, np.float64)  # None becomes NaN
+            number.name: np.array(values, np.int64)
+            if number.whole
+            else np.array(values, np.float64)  # None becomes NaN
             for number, values in zip(space.numbers, numbers, strict=False)
         },
         sets=sets,
@@ -81,16 +83,40 @@ def page(store: Store, space: Space, after: int, limit: int, model: str | None) 
     )
 
 
-def _whole(values: Sequence[int | None]) -> IntArray:
-    return np.array([NO_NUMBER if value is None else value for value in values], np.int64)
+def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
+    """The next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
+    if len(space.kinds) > 1:
+        last = _end(connection, space.kinds, after, limit)
+        if last == after:
+            return [], [], last
+        rows = [row for kind in space.kinds for row in _rows(connection, space, kind, after, last, limit)]
+        rows.sort(key=itemgetter(0))
+        return _removed(connection, space.kinds, after, last, limit), rows, last
+    last = _newest(connection, after, limit)
+    if last == after:
+        return [], [], last
+    rows = list(_rows(connection, space, space.kinds[0], after, last, limit))
+    gone = _removed(connection, space.kinds, after, last, limit)
+    if len(gone) + len(rows) < limit:
+        return gone, rows, last
+    if len(gone) + len(rows) == limit:
+        return gone, rows, max(found[-1][0] for found in (gone, rows) if found)
+    last = sorted([row[0] for row in (*gone, *rows)])[limit - 1]
+    return [row for row in gone if row[0] <= last], [row for row in rows if row[0] <= last], last
+
+
+def _newest(connection: sa.Connection, after: int, limit: int) -> int:
+    """The last `seq` of the store."""
+    if limit < 1:
+        raise ValueError("limit: must be at least 1")
+    newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+    return max(after, newest)
 
 
 def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: int) -> int:
     """The `seq` of the last of the next `limit` changes of these kinds; the store's last when there are fewer."""
-    if limit < 1:
-        raise ValueError("limit: must be at least 1")
-    newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
-    if newest <= after:
+    newest = _newest(connection, after, limit)
+    if newest == after:
         return after
     found: list[int] = []
     for table in (records, tombstones):
@@ -100,20 +126,21 @@ def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: in
     return newest if len(found) < limit else sorted(found)[limit - 1]
 
 
-def _removed(connection: sa.Connection, kinds: Sequence[Kind], after: int, last: int) -> Sequence[Row]:
+def _removed(connection: sa.Connection, kinds: Sequence[Kind], after: int, last: int, limit: int) -> Sequence[Row]:
     columns = (tombstones.c[name] for name in ("seq", "key", "kind", "id"))
-    chosen = tombstones.c.kind.in_(kinds), tombstones.c.seq > after, tombstones.c.seq <= last
-    return connection.execute(sa.select(*columns).where(*chosen).order_by(tombstones.c.seq)).all()
+    chosen = _of(tombstones, kinds), tombstones.c.seq > after, tombstones.c.seq <= last
+    return connection.execute(sa.select(*columns).where(*chosen).order_by(tombstones.c.seq).limit(limit)).all()
 
 
-def _rows(connection: sa.Connection, space: Space, after: int, last: int) -> Sequence[Row]:
-    """The rows of `_select` for all kinds of a space, by ascending `seq`."""
-    found: list[Row] = []
-    for kind in space.kinds:
-        found += connection.execute(_select(space, kind), {"kind": int(kind), "after": after, "last": last}).all()
-    if len(space.kinds) > 1:
-        found.sort(key=itemgetter(0))
-    return found
+def _of(table: sa.Table, kinds: Sequence[Kind]) -> sa.ColumnElement[bool]:
+    if len(kinds) == 1:
+        return table.c.kind == int(kinds[0])
+    return (table.c.kind + 0).in_(kinds)  # not by the index on kind: the order is that of `seq`
+
+
+def _rows(connection: sa.Connection, space: Space, kind: Kind, after: int, last: int, limit: int) -> Sequence[Row]:
+    bounds = {"kind": int(kind), "after": after, "last": last, "most": limit}
+    return connection.execute(_select(space, kind), bounds).all()
 
 
 @cache
@@ -125,12 +152,17 @@ def _select(space: Space, kind: Kind) -> sa.Select[Any]:
         *(label.name for label in space.sets),
     ]
     columns = [_column(name, kind) for name in named]
+    whole = {number.name for number in space.numbers if number.whole}
     own = any(isinstance(column, sa.Column) and column.table is not records for column in columns)
     source = records.join(TABLES[kind]) if own else records
-    statement = sa.select(*(records.c[name] for name in _FIXED), *columns).select_from(source)
+    chosen = [
+        sa.func.coalesce(column, _NO_NUMBER) if name in whole else column
+        for name, column in zip(named, columns, strict=True)
+    ]
+    statement = sa.select(*(records.c[name] for name in _FIXED), *chosen).select_from(source)
     seq = records.c.seq
     within = records.c.kind == sa.bindparam("kind"), seq > sa.bindparam("after"), seq <= sa.bindparam("last")
-    return statement.where(*within).order_by(seq)
+    return statement.where(*within).order_by(seq).limit(sa.bindparam("most"))
 
 
 def _column(name: str, kind: Kind) -> sa.ColumnElement[Any]:
@@ -168,7 +200,7 @@ def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> 
         statement = (
             sa.select(records.c.seq, links.c.role, links.c.target)
             .join_from(records, links)
-            .where(records.c.kind.in_(space.kinds), records.c.seq > after, records.c.seq <= last)
+            .where(_of(records, space.kinds), records.c.seq > after, records.c.seq <= last)
             .where(links.c.role.in_(roles))
             .order_by(records.c.seq, links.c.role, links.c.place)
         )
@@ -184,7 +216,7 @@ def _windows(
     statement = (
         sa.select(records.c.seq, vectors.c.vector)
         .join(vectors, records.c.key == vectors.c.key)
-        .where(records.c.kind.in_(kinds), records.c.seq > after, records.c.seq <= last, vectors.c.model == model)
+        .where(_of(records, kinds), records.c.seq > after, records.c.seq <= last, vectors.c.model == model)
         .order_by(records.c.seq, vectors.c.window)
     )
     found = [] if model is None or not seqs else connection.execute(statement).all()

@@ -66,10 +66,10 @@ def columns_of(record: Record) -> dict[str, Cell]:
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
     """The record of its own id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order."""
-    values = {
-        column.name: cell if cell is None or column.read is None else column.read(cell)
-        for column, cell in zip(COLUMNS[kind], cells, strict=True)
-    }
+    values: dict[str, Any] = dict(zip(_COLUMN_NAMES[kind], cells, strict=True))
+    for name, read in _READ[kind]:
+        if values[name] is not None:
+            values[name] = read(values[name])
     model = CLASSES[kind]
     if kind is Kind.EXTRACTION:
         model = _EXTRACTIONS[values["type"]]
@@ -154,5 +154,10 @@ _CONTENT_OF: Final[Mapping[type[Any], TypeAdapter[Any]]] = {
 
 # In the order of the table of each kind.
 COLUMNS: Final[Mapping[Kind, tuple[Column, ...]]] = {kind: _columns(kind) for kind in Kind}
+_COLUMN_NAMES: Final = {kind: tuple(column.name for column in columns) for kind, columns in COLUMNS.items()}
+_READ: Final = {
+    kind: tuple((column.name, column.read) for column in columns if column.read is not None)
+    for kind, columns in COLUMNS.items()
+}
 # Columns beside them that are made of them.
 DERIVED: Final[Mapping[Kind, tuple[str, ...]]] = {Kind.SOURCE: ("title_key",)}

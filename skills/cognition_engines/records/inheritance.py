@@ -74,7 +74,7 @@ def _children(connection: sa.Connection, parents: Iterable[str], keys: Iterable[
         sa.select(*spine, links.c.target, _events.c.event_time)
         .join_from(records, links)
         .outerjoin(_events, _events.c.key == records.c.key)
-        .where(links.c.role == int(Role.ARTIFACT), records.c.kind.in_(CHILDREN))
+        .where(links.c.role == int(Role.ARTIFACT), (records.c.kind + 0).in_(CHILDREN))
     )
     found: dict[int, sa.Row[Any]] = {}
     for chosen, values in ((links.c.target, sorted(set(parents))), (records.c.key, sorted(set(keys)))):
