@@ -1,0 +1,128 @@
+"""Events and chunks take project, clearance and facets from their artifact, whatever comes first."""
+
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.records.spaces import MEMORY
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Entry, Facets, Stored
+from tests.kinds import entry
+
+CLEARED = Viewer(clearance=Sensitivity.HIGHLY_SENSITIVE)
+
+
+def artifact(**members: Any) -> Entry:
+    return entry(Kind.ARTIFACT, "a", content="Minutes", **members)
+
+
+def event(id: str = "e", **members: Any) -> Entry:
+    return entry(Kind.EVENT, id, category="Decision", narrative="Done", artifact_id="a", **members)
+
+
+def chunk(**members: Any) -> Entry:
+    return entry(Kind.ARTIFACT_CHUNK, "part", content="Minutes", artifact_id="art_a", **members)
+
+
+def one(records: Records, kind: Kind, id: str, viewer: Viewer | None = None) -> Stored | None:
+    return next(iter(records.find([(kind, id)], viewer)), None)
+
+
+def facets(records: Records, kind: Kind, id: str) -> Facets:
+    (found,) = records.find([(kind, id)], None)
+    return found.facets
+
+
+def changed(records: Records, after: int) -> set[str]:
+    return set(records.page(MEMORY, after, 100, None).ids)
+
+
+@pytest.mark.parametrize("first", ["artifact", "children", "together"])
+def test_an_event_is_as_guarded_as_its_artifact(records: Records, first: str) -> None:
+    parent = artifact(sensitivity="sensitive", project="p", importance=0.9, context="meeting", ts="2024-03-18")
+    batches = {
+        "artifact": [[parent], [event(), chunk()]],
+        "children": [[event(), chunk()], [parent]],
+        "together": [[event(), parent, chunk()]],
+    }
+    for batch in batches[first]:
+        records.put(batch, None)
+    owner = one(records, Kind.ARTIFACT, "a")
+    assert owner is not None
+    for kind, id in ((Kind.EVENT, "e"), (Kind.ARTIFACT_CHUNK, "part")):
+        found = facets(records, kind, id)
+        assert (found.project, found.sensitivity, found.parent) == ("p", Sensitivity.SENSITIVE, owner.key)
+        assert (found.context, found.system, found.importance, found.at) == ("meeting", "manual", 0.9, owner.facets.at)
+        assert one(records, kind, id, Viewer()) is None
+        assert one(records, kind, id, CLEARED) is not None
+        assert one(records, kind, id, Viewer(Sensitivity.SENSITIVE, frozenset({"q"}))) is None
+    page = records.page(MEMORY, 0, 10, None)
+    assert dict(zip(page.ids, page.sensitivity.tolist(), strict=True)) == {"art_a": 1, "evt_e": 1, "part": 1}
+
+
+def test_an_event_that_comes_before_its_artifact_is_mended(records: Records) -> None:
+    records.put([event()], None)
+    assert facets(records, Kind.EVENT, "e") == Facets(None, Sensitivity.NORMAL)
+    seen = records.last_seq()
+    records.put([artifact(sensitivity="highly_sensitive")], None)
+    assert changed(records, seen) == {"art_a", "evt_e"}
+    assert facets(records, Kind.EVENT, "e").sensitivity is Sensitivity.HIGHLY_SENSITIVE
+
+
+def test_what_an_event_states_itself_stays_and_clearance_only_grows(records: Records) -> None:
+    own = event(project="q", sensitivity="sensitive", event_time="2020-01-01")
+    records.put([artifact(project="p", ts="2024-03-18"), own, event("f", sensitivity="normal")], None)
+    found = facets(records, Kind.EVENT, "e")
+    assert (found.project, found.sensitivity) == ("q", Sensitivity.SENSITIVE)
+    assert found.at is not None
+    assert found.at.year == 2020
+    records.put([artifact(project="r", sensitivity="sensitive")], None)
+    assert facets(records, Kind.EVENT, "e").project == "q"
+    assert facets(records, Kind.EVENT, "f").sensitivity is Sensitivity.SENSITIVE
+    assert one(records, Kind.EVENT, "f").record.sensitivity is Sensitivity.NORMAL  # type: ignore[union-attr]
+
+
+def test_an_artifact_that_becomes_sensitive_takes_its_events_and_chunks_along(records: Records) -> None:
+    records.put([artifact(), event(), chunk(), entry(Kind.ARTIFACT, "b", content="Other")], None)
+    for level, hidden in (("sensitive", True), ("normal", False)):
+        seen = records.last_seq()
+        records.put([artifact(sensitivity=level)], None)
+        assert changed(records, seen) == {"art_a", "evt_e", "part"}
+        assert (one(records, Kind.EVENT, "e", Viewer()) is None) is hidden
+        assert (one(records, Kind.ARTIFACT_CHUNK, "part", Viewer()) is None) is hidden
+
+
+def test_an_artifact_whose_words_alone_change_leaves_its_events_alone(records: Records) -> None:
+    records.put([artifact(), event()], None)
+    seen = records.last_seq()
+    records.put([artifact(title="Other words")], None)
+    assert changed(records, seen) == {"art_a"}
+
+
+def test_an_event_that_moves_to_another_artifact_takes_its_facets(records: Records) -> None:
+    records.put([artifact(sensitivity="sensitive"), event(), entry(Kind.ARTIFACT, "b", content="x", project="p")], None)
+    records.put([entry(Kind.EVENT, "e", category="Decision", narrative="Done", artifact_id="b")], None)
+    found = facets(records, Kind.EVENT, "e")
+    assert (found.project, found.sensitivity) == ("p", Sensitivity.NORMAL)
+    seen = records.last_seq()
+    records.put([artifact()], None)
+    assert changed(records, seen) == {"art_a"}
+
+
+def test_an_event_of_a_turn_is_as_guarded_as_the_turn(records: Records) -> None:
+    turn = {"content": "Hello", "conversation_id": "c", "turn_index": 0}
+    records.put([entry(Kind.TURN, "a", sensitivity="sensitive", **turn), event()], None)
+    assert facets(records, Kind.EVENT, "e").context == "conversation"
+    assert one(records, Kind.EVENT, "e", Viewer()) is None
+
+
+def test_what_belonged_to_a_deleted_artifact_stays_as_guarded_as_it_was(records: Records) -> None:
+    records.put([artifact(sensitivity="sensitive", project="p"), event(), chunk()], None)
+    seen = records.last_seq()
+    records.delete(Kind.ARTIFACT, ["a"])
+    assert changed(records, seen) == {"evt_e", "part"}
+    for kind, id in ((Kind.EVENT, "e"), (Kind.ARTIFACT_CHUNK, "part")):
+        assert facets(records, kind, id) == Facets("p", Sensitivity.SENSITIVE)
+        assert one(records, kind, id, Viewer()) is None

@@ -1,0 +1,89 @@
+"""A turn is found by the words of its neighbours, but only of those that whoever sees it may see too."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+from cognition_engines.records.spaces import MEMORY
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Entry
+from tests.kinds import entry
+
+LEVELS = [level.name.lower() for level in Sensitivity]
+
+
+def turn(index: int, content: str | None = None, **members: Any) -> Entry:
+    said = content or f"turn {index}"
+    return entry(Kind.TURN, str(index), **{"conversation_id": "c", "content": said, "turn_index": index} | members)
+
+
+def told(records: Records) -> dict[str, str]:
+    """The words of every turn, by id."""
+    page = records.page(MEMORY, 0, 1000, None)
+    ids = dict(zip(page.keys.tolist(), page.ids, strict=True))
+    return {ids[text.key]: text.body for text in records.texts(page.keys.tolist())}
+
+
+def changed(records: Records, after: int) -> set[str]:
+    return set(records.page(MEMORY, after, 100, None).ids)
+
+
+def test_a_turn_is_found_by_the_words_of_those_beside_it(records: Records) -> None:
+    records.put([turn(index) for index in (4, 0, 2)], None)
+    assert told(records) == {
+        "art_0": "turn 0\nturn 2",
+        "art_2": "turn 0\nturn 2\nturn 4",
+        "art_4": "turn 2\nturn 4",
+    }
+
+
+@pytest.mark.parametrize("other", [{"conversation_id": "d"}, {"session": "two"}, {"project": "p"}])
+def test_turns_of_another_conversation_session_or_project_are_no_neighbours(
+    records: Records, other: dict[str, str]
+) -> None:
+    records.put([turn(0), turn(1, **other), turn(2)], None)
+    assert told(records) == {"art_0": "turn 0\nturn 2", "art_1": "turn 1", "art_2": "turn 0\nturn 2"}
+
+
+def test_a_hidden_neighbour_lends_no_words(records: Records) -> None:
+    records.put([turn(0), turn(1, sensitivity="sensitive"), turn(2), turn(3, sensitivity="highly_sensitive")], None)
+    assert told(records) == {
+        "art_0": "turn 0\nturn 2",
+        "art_1": "turn 0\nturn 1\nturn 2",
+        "art_2": "turn 0\nturn 2",
+        "art_3": "turn 2\nturn 3",
+    }
+
+
+def test_a_turn_is_indexed_anew_when_a_neighbour_comes_changes_or_goes(records: Records) -> None:
+    records.put([turn(index) for index in (0, 1, 3, 4)], None)
+    steps = [
+        lambda: records.put([turn(2)], None),
+        lambda: records.put([turn(2, "other words")], None),
+        lambda: records.delete(Kind.TURN, ["2"]),
+    ]
+    for step in steps:
+        seen = records.last_seq()
+        step()
+        assert changed(records, seen) - {"art_2"} == {"art_1", "art_3"}
+
+
+def test_whatever_changes_every_turn_whose_words_change_is_told(records: Records) -> None:
+    random = Random(7)
+    for _ in range(60):
+        before, seen = told(records), records.last_seq()
+        index = random.randrange(8)
+        if random.random() < 0.25:
+            records.delete(Kind.TURN, [str(index)])
+        else:
+            place = random.choice([index, random.randrange(8)])
+            guarded = random.choice(LEVELS)
+            project = random.choice([None, "p"]) if random.random() < 0.2 else None
+            words = f"{index} {random.random()}"
+            records.put([turn(index, words, turn_index=place, sensitivity=guarded, project=project)], None)
+        after = told(records)
+        differing = {id for id, body in after.items() if before.get(id) != body}
+        assert differing <= changed(records, seen)
