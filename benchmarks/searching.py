@@ -1,6 +1,6 @@
 """The search without the call around it, in this process: every filter, every path it could take, and their costs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,10 +9,12 @@ import numpy as np
 from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
-from cognition_engines.indexes.columns import Floats, Ints, Snapshot
+from cognition_engines.fusion import CANDIDATES, Part, fuse
+from cognition_engines.indexes.snapshot import Floats, Ints, Snapshot
 from cognition_engines.models import Filters, Viewer
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.values import FloatArray
-from cognition_engines.search import CANDIDATES, Ranked, fuse, gathered_products, keyword_leg, semantic_leg
+from cognition_engines.search import gathered_products, keyword_leg, semantic_leg
 from cstp_server.knowledge import Knowledge
 
 _NEIGHBOURS: Final = (10, 30, 100, 200, 400, 800)
@@ -55,7 +57,7 @@ def measure_search(
     rounds: int,
 ) -> list[SearchRow]:
     """`vectors` are those of `queries`; round n asks for the nth."""
-    snapshot = knowledge.indexes.snapshot
+    snapshot = knowledge.indexes[DECISIONS].snapshot
     questions = [*QUESTIONS, *map(share_question, SHARES)]
     variants: list[Variant[list[int]]] = []
     for question in questions:
@@ -63,7 +65,7 @@ def measure_search(
         variants += _controls(raw, brute, question, vectors)
     measured = take_turns(variants, rounds)
     return [
-        _row(question, int(np.count_nonzero(snapshot.mask(question.filters, _VIEWER))), measured)
+        _row(question, int(np.count_nonzero(snapshot.mask(question.filters.conditions(), _VIEWER))), measured)
         for question in questions
     ]
 
@@ -71,22 +73,23 @@ def measure_search(
 def _ways(
     knowledge: Knowledge, snapshot: Snapshot, question: Question, queries: Sequence[str], vectors: Sequence[FloatArray]
 ) -> list[Variant[list[int]]]:
-    neighbours, words = knowledge.indexes.vectors, knowledge.indexes.keywords
+    neighbours, words = knowledge.indexes[DECISIONS].vectors, knowledge.indexes[DECISIONS].keywords
 
     def semantic(number: int) -> list[int]:
-        mask = snapshot.mask(question.filters, _VIEWER)
-        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, neighbours))
+        mask = snapshot.mask(question.filters.conditions(), _VIEWER)
+        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, neighbours).rows)
 
     def exact(number: int) -> list[int]:
-        mask = snapshot.mask(question.filters, _VIEWER)
-        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, None))
+        mask = snapshot.mask(question.filters.conditions(), _VIEWER)
+        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, None).rows)
 
     def hybrid(number: int) -> list[int]:
         query, vector = queries[number], vectors[number]
-        mask = snapshot.mask(question.filters, _VIEWER)
+        mask = snapshot.mask(question.filters.conditions(), _VIEWER)
         by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words)
         by_meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, neighbours)
-        return _places(snapshot, fuse(snapshot, by_meaning, by_words, query, vector, words, LIMIT))
+        hits = fuse([Part(snapshot, mask, words, by_meaning, by_words)], query, vector, LIMIT)
+        return _places(snapshot, [hit.row for hit in hits])
 
     ways = (("semantic", semantic), ("exact", exact), ("hybrid", hybrid))
     return [Variant(f"{question.name}/{name}", run) for name, run in ways]
@@ -127,13 +130,13 @@ def _row(question: Question, matches: int, measured: dict[str, Measured[list[int
     )
 
 
-def _places(snapshot: Snapshot, ranked: Ranked) -> list[int]:
-    return [int(snapshot.ids[row].removeprefix("dec_")) for row in ranked.rows]
+def _places(snapshot: Snapshot, rows: Iterable[int]) -> list[int]:
+    return [int(snapshot.ids[row].removeprefix("dec_")) for row in rows]
 
 
 def measure_costs(knowledge: Knowledge, vectors: Sequence[FloatArray], rounds: int) -> Costs:
     """What the cost model of the search should believe on this machine, at this size."""
-    snapshot, neighbours = knowledge.indexes.snapshot, knowledge.indexes.vectors
+    snapshot, neighbours = knowledge.indexes[DECISIONS].snapshot, knowledge.indexes[DECISIONS].vectors
     assert neighbours is not None  # the benchmark embeds
     total = len(snapshot.vectors)
     chosen = {
@@ -161,6 +164,6 @@ def _gather(snapshot: Snapshot, places: Ints, vectors: Sequence[FloatArray]) -> 
 
 
 def _nearest(knowledge: Knowledge, count: int, vectors: Sequence[FloatArray]) -> Callable[[int], object]:
-    neighbours = knowledge.indexes.vectors
+    neighbours = knowledge.indexes[DECISIONS].vectors
     assert neighbours is not None
     return lambda number: neighbours.nearest(vectors[number], count)

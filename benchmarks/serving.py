@@ -60,7 +60,7 @@ def fill(settings: Settings, corpus: Corpus, model: str) -> Filled:
     stored = perf_counter()
     knowledge = open_knowledge(settings)
     opened = perf_counter()
-    if knowledge.indexes.vectors is None or not knowledge.indexes.vectors.wait_until_ready():
+    if knowledge.indexes.vectors_state == "off" or not knowledge.indexes.wait_until_vectors_are_ready():
         raise NotServing("the vector index did not become ready")
     return Filled(knowledge, stored - began, opened - stored, perf_counter() - stored)
 

@@ -25,7 +25,7 @@ LONGEST_FILE = 400
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
-CATCH_ALLS = ["cstp_server/adapters.py", "cstp_server/dispatch.py"]
+CATCH_ALLS = ["cstp_server/adapters/pools.py", "cstp_server/dispatch.py"]
 IMPORTS_CHROMADB = {
     "cognition_engines/embedding/registry.py",
     "cognition_engines/indexes/chroma.py",

@@ -15,7 +15,9 @@ from starlette.types import Receive, Scope, Send
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.methods.registry import METHODS
-from cstp_server.adapters import Decisions, Pool, Pools
+from cstp_server.adapters.decisions import Decisions
+from cstp_server.adapters.pools import Pool, Pools
+from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
 from cstp_server.dispatch import Bounds, Dispatcher
 from cstp_server.gauges import StateGauges
@@ -82,7 +84,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())
         pools = _pools(settings)
-        decisions = Decisions(opened.records, opened.indexes, opened.embeddings, pools)
+        searching = Searching(opened.indexes, opened.embeddings, pools)
+        decisions = Decisions(opened.records, searching, pools)
         methods = (*system_methods(limiter, settings.agent.id), *decision_methods(decisions, settings.agent.id))
         parts = Parts(
             dispatcher=Dispatcher(methods, limiter, bounds, calls),

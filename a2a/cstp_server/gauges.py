@@ -8,7 +8,7 @@ from prometheus_client.registry import Collector
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.following import Indexes
-from cstp_server.adapters import Pools
+from cstp_server.adapters.pools import Pools
 from cstp_server.http import Gate
 from cstp_server.limits import Limiter
 from cstp_server.readiness import Readiness
@@ -48,17 +48,20 @@ class StateGauges(Collector):
         yield limiter
 
     def _indexes(self) -> Iterator[Metric]:
-        covered = {"columns": self.indexes.snapshot.seq, "keywords": self.indexes.keywords.seq}
-        if self.indexes.vectors is not None:
-            covered["vectors"] = self.indexes.vectors.seq
         last_seq = None if self.readiness is None else self.readiness.last_seq
-        if last_seq is not None:
-            lag = GaugeMetricFamily("cstp_index_lag", "Changes of the records that an index lacks.", labels=("index",))
-            for index, seq in covered.items():
-                lag.add_metric((index,), max(0, last_seq - seq))
-            yield lag
-        yield _gauge("cstp_index_records", "Records that can be searched.", self.indexes.snapshot.alive_count)
-        yield _gauge("cstp_index_windows", "Vectors held in memory.", len(self.indexes.snapshot.vectors))
+        labels = ("space", "index")
+        lag = GaugeMetricFamily("cstp_index_lag", "Changes of the records that an index lacks.", labels=labels)
+        records = GaugeMetricFamily("cstp_index_records", "Records that can be searched.", labels=("space",))
+        windows = GaugeMetricFamily("cstp_index_windows", "Vectors held in memory.", labels=("space",))
+        for index in self.indexes.all:
+            covered = {"columns": index.snapshot.seq, "keywords": index.keywords.seq}
+            if index.vectors is not None:
+                covered["vectors"] = index.vectors.seq
+            for name, seq in covered.items():
+                lag.add_metric((index.space.name, name), max(0, (last_seq or 0) - seq))
+            records.add_metric((index.space.name,), index.snapshot.alive_count)
+            windows.add_metric((index.space.name,), len(index.snapshot.vectors))
+        yield from (records, windows) if last_seq is None else (lag, records, windows)
 
     def _pools(self) -> Iterator[Metric]:
         threads = GaugeMetricFamily("cstp_pool_threads", "Calls that a pool runs at a time.", labels=("pool",))

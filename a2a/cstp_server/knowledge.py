@@ -1,17 +1,44 @@
 """Opens what the settings name: the records, the embedding model, the indexes."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from threading import Thread
+from time import monotonic
 from typing import Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes, open_indexes
+from cognition_engines.indexes.listing import Listing
+from cognition_engines.records.spaces import EPISODES, EXTRACTIONS, TIMELINE
 from cognition_engines.records.store import Records, open_records
 from cstp_server.settings import Settings
 
 _LOCAL_MODELS: Final = ("minilm", "onnx")
+
+
+class Listings:
+    """What lists are made of. A list reads the records that it lacks in the call; `start` reads most of them before."""
+
+    def __init__(self, records: Records) -> None:
+        self.episodes: Final = Listing(records, EPISODES)
+        self.extractions: Final = Listing(records, EXTRACTIONS)
+        self.timeline: Final = Listing(records, TIMELINE)
+        self._reader = Thread(target=self._read, name="listings", daemon=True)
+
+    def start(self) -> None:
+        self._reader.start()
+
+    def close(self, wait_seconds: float) -> None:
+        if self._reader.ident is not None:
+            self._reader.join(wait_seconds)
+
+    def _read(self) -> None:
+        for listing in (self.episodes, self.extractions, self.timeline):
+            with suppress(ComponentFailed):  # the call that needs it tells
+                listing.follow()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +47,14 @@ class Knowledge:
 
     records: Records
     indexes: Indexes
+    listings: Listings
     embeddings: QueryCache | None
 
     def close(self, wait_seconds: float = 5.0) -> None:
         """Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
+        deadline = monotonic() + wait_seconds
         self.indexes.close(wait_seconds)
+        self.listings.close(max(0.0, deadline - monotonic()))
         self.records.close()
 
 
@@ -60,7 +90,9 @@ def open_knowledge(settings: Settings) -> Knowledge:
         indexes = open_indexes(settings.indexes_path, records, embedder, vectors.url, vectors.deadline_seconds)
         undo.callback(indexes.close)
         indexes.start()
+        listings = Listings(records)
+        listings.start()
         undo.pop_all()
     chosen = settings.embedding
     cache = QueryCache(embedder, chosen.cache_size, chosen.deadline_seconds) if embedder else None
-    return Knowledge(records, indexes, cache)
+    return Knowledge(records, indexes, listings, cache)

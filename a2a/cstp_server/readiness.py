@@ -10,7 +10,7 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.records.store import Records
-from cstp_server.adapters import Pools
+from cstp_server.adapters.pools import Pools
 from cstp_server.http import Gate
 from cstp_server.limits import Limiter
 
@@ -71,7 +71,7 @@ class ReadinessCheck:
         parts = {
             "records": "down" if last_seq is None else "ready",
             "keywords": self._indexes.keywords_state,
-            "vectors": "off" if self._indexes.vectors is None else self._indexes.vectors.state,
+            "vectors": self._indexes.vectors_state,
             "embedder": embedder,
             "limits": self._limiter.state,
         }

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
 
+from cognition_engines.indexes.conditions import Conditions, between, between_dates, one_of
+
 
 class Sensitivity(IntEnum):
     """How guarded a record is; a reader sees what is at or below its clearance."""
@@ -102,6 +104,15 @@ class Filters:
     date_before: datetime | None = None
     stakes: tuple[str, ...] | None = None
     status: tuple[str, ...] | None = None
+
+    def conditions(self) -> Conditions:
+        return (
+            *one_of("category", self.category),
+            *one_of("stakes", self.stakes),
+            *one_of(("status", "status_text"), self.status),
+            *between("confidence", self.min_confidence, self.max_confidence),
+            *between_dates("at", self.date_after, self.date_before),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,20 @@
-"""The search itself: a mask, one or two legs under it, and their fusion. Plain functions over a snapshot.
+"""The legs of a search: what ranks best under a mask, by meaning and by words. Plain functions over a snapshot.
 
-Semantic: cosine of a record's best window to the query. Keyword: BM25. Hybrid: the union of the best CANDIDATES of
-each leg, both scores scaled min-max over the union and added half and half (a convex sum; reciprocal rank loses to it
-on decisions). Every order breaks ties by id.
+Semantic: cosine of a record's best window to the query. Keyword: BM25. Every order breaks ties by id. How both become
+one order: see fusion.py.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cognition_engines.indexes.columns import Bools, Floats, Ints, Snapshot, window_indices
 from cognition_engines.indexes.sketches import differing_bits, fewest
-from cognition_engines.models import Decision, Filters
+from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, window_indices
 
-CANDIDATES: Final = 100  # of each leg, for fusion
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 2000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
 CANDIDATES_EACH: Final = 20
@@ -240,61 +238,10 @@ def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Floats], lim
     scores = scores[within]
     kept = rows >= 0
     kept[kept] = mask[rows[kept]]
-    return _best(snapshot, rows[kept], scores[kept].astype(np.float64), limit)
+    return _best(snapshot, rows[kept].astype(np.int64), scores[kept].astype(np.float64), limit)
 
 
-def _scaled(scores: Doubles) -> Doubles:
-    """Min-max to 0..1; where all are equal, 1."""
-    low, high = scores.min(), scores.max()
-    return np.ones_like(scores) if high == low else (scores - low) / (high - low)
-
-
-def fuse(
-    snapshot: Snapshot, semantic: Ranked, keyword: Ranked, query: str, vector: Floats, words: Words, limit: int
-) -> Ranked:
-    """Half cosine, half BM25 over the union of both legs; the score that a row lacks is computed for it.
-
-    A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
-    """
-    if not len(keyword.rows):
-        return Ranked(semantic.rows[:limit], semantic.scores[:limit])
-    rows = np.union1d(semantic.rows, keyword.rows)
-    meaning = cosines(snapshot, rows, vector)
-    if np.isnan(meaning).all():
-        meaning = np.zeros_like(meaning)
-    meaning[np.isnan(meaning)] = np.nanmin(meaning)
-    matching = np.zeros(len(rows))
-    matching[np.searchsorted(rows, keyword.rows)] = keyword.scores
-    lacking = np.setdiff1d(rows, keyword.rows)
-    if len(lacking):
-        keys, scores = words.search_among(query, snapshot.keys[lacking].tolist())
-        matching[np.searchsorted(rows, snapshot.row_of[keys])] = scores
-    fused = np.round(0.5 * _scaled(meaning) + 0.5 * _scaled(matching), 9)
-    return _best(snapshot, rows, fused, limit)
-
-
-def distances(snapshot: Snapshot, rows: Ints, vector: Floats | None) -> list[float | None]:
-    """The cosine distance of each row's best window, 0 to 2; None where there is no vector to compare."""
-    if vector is None:
-        return [None] * len(rows)
-    found = np.round(1.0 - cosines(snapshot, rows, vector), DECIMALS)
-    return [None if np.isnan(distance) else min(2.0, max(0.0, float(distance))) for distance in found]
-
-
-def accepts(filters: Filters, decision: Decision) -> bool:
-    """Whether one decision meets the filters: what the mask says of its row, said of the record itself."""
-    labels = {text.casefold() for text in (decision.status, decision.status_text) if text is not None}
-    confidence, date = decision.confidence, decision.date
-    return (
-        (filters.category is None or _same(filters.category, decision.category))
-        and (filters.stakes is None or any(_same(stakes, decision.stakes) for stakes in filters.stakes))
-        and (filters.status is None or any(status.casefold() in labels for status in filters.status))
-        and (filters.min_confidence is None or (confidence is not None and confidence >= filters.min_confidence))
-        and (filters.max_confidence is None or (confidence is not None and confidence <= filters.max_confidence))
-        and (filters.date_after is None or (date is not None and date >= filters.date_after))
-        and (filters.date_before is None or (date is not None and date <= filters.date_before))
-    )
-
-
-def _same(wanted: str, actual: str | None) -> bool:
-    return actual is not None and wanted.casefold() == actual.casefold()
+def distances(meaning: Doubles) -> list[float | None]:
+    """Cosines as cosine distances, 0 to 2; None where there is none."""
+    found: list[float] = np.round(1.0 - meaning, DECIMALS).tolist()
+    return [None if isnan(distance) else min(2.0, max(0.0, distance)) for distance in found]

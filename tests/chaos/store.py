@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
-from cognition_engines.indexes.following import searchable_text
+from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin, Upsert
@@ -55,8 +55,8 @@ def fill(
     settings: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
     """Stores decisions with the vectors that `chroma:chaos` with these settings gives them, or those of `vectors`."""
-    made = vectors or (lambda one: vector_of(searchable_text(one))[None])
-    batch = [Entry(one, Origin("/made/up.md", 0, None, searchable_text(one)), made(one)) for one in decisions]
+    made = vectors or (lambda one: vector_of(embedded(one))[None])
+    batch = [Entry(one, Origin("/made/up.md", 0, None, embedded(one)), made(one)) for one in decisions]
     model = model_name(settings)
     for start in range(0, len(batch), 1000):
         records.put(batch[start : start + 1000], model)
@@ -85,8 +85,8 @@ class Known:
         while changes := self.records.changes(self.seq, 1000, None):
             for change in changes:
                 if isinstance(change, Upsert):
-                    one = change.stored.decision
-                    self.texts[one.id], self.words[one.id] = searchable_text(one), one.title
+                    one = change.stored.record
+                    self.texts[one.id], self.words[one.id] = embedded(one), one.title
                     written.append(one.id)
                     self.last = one.id
                 else:

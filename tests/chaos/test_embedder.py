@@ -15,7 +15,7 @@ import pytest
 
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin, Upsert
-from cstp_server.adapters import GIVEN_UP_AFTER
+from cstp_server.adapters.pools import GIVEN_UP_AFTER
 from tests.chaos.embedder.chaos_embedder import DIM
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.following import searchable_text
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Decision
 from cognition_engines.records.store import open_records
 from tests.chaos.asking import Answer, callers
@@ -59,7 +60,7 @@ DAMAGES: tuple[Callable[[Path], None], ...] = (noisy, truncated, grown, removed)
 
 def windows_of(one: Decision) -> Any:
     """The vector of the text, and others around it."""
-    centre = vector_of(searchable_text(one), DIM)
+    centre = vector_of(embedded(one), DIM)
     around = centre + 0.2 * np.stack([vector_of(f"{number} {one.id}", DIM) for number in range(1, WINDOWS)])
     return np.concatenate((centre[None], around / np.linalg.norm(around, axis=1, keepdims=True))).astype(np.float32)
 
@@ -141,7 +142,7 @@ def victim(served: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.Mo
     count = chaos_scale.pick(1000, 4000)
     records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
     fill(records, (decision(f"base-{number}") for number in range(count)), windows_of, SETTINGS)
-    records.delete([f"base-{count - 1}"])  # so that there is a file of deletions too
+    records.delete(Kind.DECISION, [f"base-{count - 1}"])  # so that there is a file of deletions too
     records.close()
     server = served(MODEL | {"embedding.settings": SETTINGS}, data_dir=tmp_path / "data")
     found = Victim(server, Questions(count - GROUP, every=count // 8))

@@ -113,9 +113,9 @@ def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
 def test_a_healthy_folder_is_ok_in_every_part(doctor: Doctor) -> None:
     assert doctor().code == 0
     doctor.others_are_ok()
-    assert doctor.of("store", "ok")["seen"].endswith("schema 0001, 3 decisions")
+    assert doctor.of("store", "ok")["seen"].endswith("schema 0002, 3 decisions")
     assert doctor.of("tokens", "ok")["seen"] == "1 live of 1"
-    assert doctor.of("keywords", "ok")["seen"] == "3 texts, up to the last change (3)"
+    assert doctor.of("keywords", "ok")["seen"] == "decisions: 3 texts, up to the last change (3)"
 
 
 def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_postgresql_store_is_looked_at(
     assert "belongs to another store" in found["seen"]
     seen = doctor.of("store", "ok")["seen"]
     assert seen.startswith("PostgreSQL ")
-    assert seen.endswith("schema 0001, 3 decisions")
+    assert seen.endswith("schema 0002, 3 decisions")
     doctor.others_are_ok("keywords")
 
 
@@ -333,17 +333,17 @@ def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_
 @pytest.mark.usefixtures("modelled")
 def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp, healthy: Path) -> None:
     doctor = Doctor(cstp)
-    assert "3 of 3 decisions have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
+    assert "3 of 3 records with a text have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
     assert cstp("reindex").code == 0
-    assert "all 3 decisions have vectors of minilm-" in doctor().of("records", "ok")["seen"]
+    assert "all 3 records with a text have vectors of minilm-" in doctor().of("records", "ok")["seen"]
     doctor.others_are_ok()
-    assert doctor.of("vectors", "ok")["seen"] == "3 vectors, up to the last change (6)"
+    assert doctor.of("vectors", "ok")["seen"] == "decisions: 3 vectors, up to the last change (6)"
     assert "384 dimensions" in doctor.of("model", "ok")["seen"]
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     records.put_vectors([(1, np.ones((1, 3), np.float32))], "old-model")
     records.close()
     found = doctor().of("records", "warning")
-    assert "1 decisions have vectors of old-model" in found["seen"]
+    assert "1 records have vectors of old-model" in found["seen"]
     assert "cstp reindex" in found["remedy"]
 
 
@@ -377,7 +377,8 @@ def put_more(healthy: Path, count: int) -> None:
 def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
     put_more(healthy, 2)
     assert (
-        doctor().of("keywords", "ok")["seen"] == "3 texts, 2 changes behind the records; the next cstp serve reads them"
+        doctor().of("keywords", "ok")["seen"]
+        == "decisions: 3 texts, 2 changes behind the records; the next cstp serve reads them"
     )
     database = healthy / "records.sqlite3"
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
@@ -385,8 +386,8 @@ def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doc
     assert "they are older than it" in doctor().of("keywords", "problem")["seen"]
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("UPDATE counter SET seq = 3")
-    assert doctor().of("keywords", "problem")["seen"] == "the index holds 3 texts, the records are 5"
-    segment = next((healthy / "indexes" / "keywords").glob("*.term"))
+    assert doctor().of("keywords", "problem")["seen"] == "decisions: the index holds 3 texts, the records are 5"
+    segment = next((healthy / "indexes" / "decisions" / "keywords").glob("*.term"))
     content = bytearray(segment.read_bytes())
     content[5] ^= 1
     segment.write_bytes(content)
@@ -410,7 +411,7 @@ def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy:
     doctor = Doctor(cstp)
     assert "no index yet" in doctor().of("vectors", "ok")["seen"]
     assert cstp("reindex").code == 0
-    mark = healthy / "indexes" / "chroma.clean.json"
+    mark = healthy / "indexes" / "decisions" / "chroma.clean.json"
     kept = mark.read_text()
     mark.unlink()
     assert "was not closed cleanly" in doctor().of("vectors", "warning")["seen"]
@@ -418,7 +419,7 @@ def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy:
     assert "another store or model" in doctor().of("vectors", "warning")["seen"]
     mark.write_text(kept)
     assert doctor().of("vectors", "ok")
-    file = next((healthy / "indexes").glob("chroma-*/chroma.sqlite3"))
+    file = next((healthy / "indexes" / "decisions").glob("chroma-*/chroma.sqlite3"))
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
@@ -437,7 +438,7 @@ def test_a_chroma_server_is_asked(
     monkeypatch.setenv("CSTP_VECTORS__URL", url)
     assert "has no collection" in doctor().of("vectors", "ok")["seen"]
     assert cstp("reindex").code == 0
-    assert doctor().of("vectors", "ok")["seen"] == f"3 vectors on {url}, up to the last change (6)"
+    assert doctor().of("vectors", "ok")["seen"] == f"decisions: 3 vectors on {url}, up to the last change (6)"
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     (collection,) = chroma_server.collections(records.store_id)
     records.close()

@@ -11,7 +11,8 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes, open_indexes
-from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.models import Decision, Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin
 from cognition_engines.search import keyword_leg, semantic_leg
@@ -76,13 +77,13 @@ def opened(
         indexes = open_indexes(folder, records, embedder, stores.vectors)
         indexes.start()
         running.append(indexes)
-        if ready and indexes.vectors is not None:
-            wait_until(lambda: indexes.vectors is not None and indexes.vectors.state == "ready")
+        if ready and indexes[DECISIONS].vectors is not None:
+            wait_until(lambda: indexes[DECISIONS].vectors is not None and indexes[DECISIONS].vectors.state == "ready")
         return indexes
 
     yield start
     for indexes in running:
-        if indexes.vectors is None or not indexes.vectors._stop.is_set():
+        if indexes[DECISIONS].vectors is None or not indexes[DECISIONS].vectors._stop.is_set():
             indexes.close()
 
 
@@ -91,8 +92,9 @@ def nearest() -> Callable[..., list[str]]:
     """`nearest(indexes, vector, limit)`: ids by the semantic leg, whatever way it takes."""
 
     def ids(indexes: Indexes, vector: Any, limit: int = 5) -> list[str]:
-        snapshot = indexes.snapshot
-        ranked = semantic_leg(snapshot, snapshot.mask(Filters(), EVERYTHING), vector, limit, indexes.vectors)
+        index = indexes[DECISIONS]
+        snapshot = index.snapshot
+        ranked = semantic_leg(snapshot, snapshot.mask((), EVERYTHING), vector, limit, index.vectors)
         return [snapshot.ids[row] for row in ranked.rows.tolist()]
 
     return ids
@@ -103,8 +105,9 @@ def worded() -> Callable[..., list[str]]:
     """`worded(indexes, query)`: ids by the keyword leg."""
 
     def ids(indexes: Indexes, query: str, limit: int = 5) -> list[str]:
-        snapshot = indexes.snapshot
-        ranked = keyword_leg(snapshot, snapshot.mask(Filters(), EVERYTHING), query, limit, indexes.keywords)
+        index = indexes[DECISIONS]
+        snapshot = index.snapshot
+        ranked = keyword_leg(snapshot, snapshot.mask((), EVERYTHING), query, limit, index.keywords)
         return [snapshot.ids[row] for row in ranked.rows.tolist()]
 
     return ids

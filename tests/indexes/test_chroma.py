@@ -17,7 +17,9 @@ from cognition_engines.indexes.chroma import (
     open_folder,
 )
 from cognition_engines.indexes.chroma_server import server_address
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry, Origin
 
@@ -39,7 +41,7 @@ def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
 def follow(index: ChromaIndex, records: Records) -> int:
     """Applies what is missing; how many changes that was."""
     done = 0
-    while page := records.page(index.seq, 100, "seeded-a"):
+    while page := records.page(DECISIONS, index.seq, 100, "seeded-a"):
         index.apply(page)
         done += len(page)
     return done
@@ -50,7 +52,7 @@ def close(index: ChromaIndex, records: Records, name: str = NAME) -> None:
 
 
 def keys(records: Records) -> dict[str, int]:
-    return {c.stored.decision.id: c.stored.key for c in records.changes(0, 9999, None) if hasattr(c, "stored")}
+    return {c.stored.record.id: c.stored.key for c in records.changes(0, 9999, None) if hasattr(c, "stored")}
 
 
 def test_the_nearest_windows_come_first_and_changes_replace_what_was_there(
@@ -63,7 +65,7 @@ def test_the_nearest_windows_come_first_and_changes_replace_what_was_there(
     for id in ("d-3", "d-44"):
         assert opened.nearest(model.embed_query(f"{id}\n"), 1).tolist() == [by_id[id]]
     put(model, "d-3", text="other")
-    records.delete(["d-44"])
+    records.delete(Kind.DECISION, ["d-44"])
     assert follow(opened, records) == 2
     assert opened.windows() == 49
     assert opened.nearest(model.embed_query("d-3\nother"), 1).tolist() == [by_id["d-3"]]

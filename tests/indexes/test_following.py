@@ -12,7 +12,9 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.following import open_indexes
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
 
 
@@ -27,6 +29,11 @@ class Run:
     nearest: Callable[..., list[str]]
     worded: Callable[..., list[str]]
     folder: Path
+
+    @property
+    def files(self) -> Path:
+        """What the space of decisions has."""
+        return self.folder / "decisions"
 
     def finds(self, indexes: Any, id: str, text: str = "", model: str = "seeded-a") -> bool:
         """Whether both legs have this record first."""
@@ -49,25 +56,25 @@ def test_what_is_written_changed_and_deleted_is_followed(run: Run, wait_until: C
     assert all(run.finds(indexes, name) for name in NAMES)
     run.put(model, "otter", text="changed")
     run.put(model, "newcomer")
-    run.records.delete(["lynx"])
-    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq(), 2)
+    run.records.delete(Kind.DECISION, ["lynx"])
+    wait_until(lambda: indexes[DECISIONS].snapshot.seq == run.records.last_seq(), 2)
     assert run.finds(indexes, "otter", "changed")
     assert run.finds(indexes, "newcomer")
     assert run.worded(indexes, "lynx") == []
     assert "lynx" not in run.nearest(indexes, model.embed_query("lynx\n"), 50)
-    wait_until(lambda: indexes.vectors.state == "ready")
-    assert len(indexes.vectors.nearest(model.embed_query("lynx\n"), 50)) == len(NAMES)
+    wait_until(lambda: indexes[DECISIONS].vectors.state == "ready")
+    assert len(indexes[DECISIONS].vectors.nearest(model.embed_query("lynx\n"), 50)) == len(NAMES)
 
 
 @pytest.mark.embedded_only("looks at Chroma's folder")
 def test_a_clean_close_is_trusted_by_the_next_start(run: Run) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
-    assert (run.folder / "chroma.clean.json").exists()
+    assert (run.files / "chroma.clean.json").exists()
     indexes = run.opened(run.seeded())
-    assert not (run.folder / "chroma.clean.json").exists()
-    assert not (run.folder / "chroma-2").exists()
-    assert indexes.keywords.set_aside is None
+    assert not (run.files / "chroma.clean.json").exists()
+    assert not (run.files / "chroma-2").exists()
+    assert indexes[DECISIONS].keywords.set_aside is None
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
@@ -75,12 +82,12 @@ def test_a_clean_close_is_trusted_by_the_next_start(run: Run) -> None:
 def test_without_the_mark_of_a_clean_close_the_neighbours_are_built_anew(run: Run) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
-    (run.folder / "chroma.clean.json").unlink()
+    (run.files / "chroma.clean.json").unlink()
     indexes = run.opened(run.seeded(), ready=False)
     assert all(run.finds(indexes, name) for name in NAMES), "answers are exact from the first moment"
-    assert indexes.vectors.wait_until_ready()
-    assert (run.folder / "chroma-2").is_dir()
-    assert len(indexes.vectors.nearest(run.seeded().embed_query("x"), 50)) == len(NAMES)
+    assert indexes[DECISIONS].vectors.wait_until_ready()
+    assert (run.files / "chroma-2").is_dir()
+    assert len(indexes[DECISIONS].vectors.nearest(run.seeded().embed_query("x"), 50)) == len(NAMES)
 
 
 def noise(path: Path) -> None:
@@ -104,12 +111,12 @@ def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
     run.put(run.seeded(), *NAMES)
     run.put(run.seeded(), *(f"d-{n}" for n in range(1200)))
     run.opened(run.seeded()).close()
-    files = list((run.folder / "chroma-1").rglob(f"*.{what}"))
+    files = list((run.files / "chroma-1").rglob(f"*.{what}"))
     assert files
     for file in files:
         spoil(file)
     indexes = run.opened(run.seeded(), ready=False)
-    vectors = indexes.vectors
+    vectors = indexes[DECISIONS].vectors
     assert all(run.finds(indexes, name) for name in NAMES)
     # a search may be what finds the damage: it is answered exactly, and the index built anew
     vectors.nearest(run.seeded().embed_query("x"), 50)
@@ -120,7 +127,7 @@ def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
         return vectors.state == "ready" and found is not None and len(found) == 1200 + len(NAMES)
 
     wait_until(whole, 20)
-    assert (run.folder / "chroma-2").is_dir()
+    assert (run.files / "chroma-2").is_dir()
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
@@ -141,12 +148,12 @@ def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tm
     indexes = open_indexes(run.folder, older, model, None)
     indexes.start()
     try:
-        assert indexes.vectors is not None
-        assert indexes.vectors.wait_until_ready()
+        assert indexes[DECISIONS].vectors is not None
+        assert indexes[DECISIONS].vectors.wait_until_ready()
         assert run.finds(indexes, "otter")
         assert run.worded(indexes, "gecko") == run.worded(indexes, "later") == []
-        assert indexes.keywords.count == 2
-        assert len(indexes.vectors.nearest(model.embed_query("x"), 9)) == 2  # type: ignore[arg-type]
+        assert indexes[DECISIONS].keywords.count == 2
+        assert len(indexes[DECISIONS].vectors.nearest(model.embed_query("x"), 9)) == 2  # type: ignore[arg-type]
     finally:
         indexes.close()
         older.close()
@@ -159,18 +166,22 @@ def test_another_model_embeds_what_is_there_and_never_meets_the_vectors_of_the_f
     run.put(first, *NAMES)
     run.opened(first).close()
     indexes = run.opened(second, ready=False)
-    assert indexes.snapshot.vectors.shape[1] == 4
+    assert indexes[DECISIONS].snapshot.vectors.shape[1] == 4
     wait_until(lambda: run.records.models() == {"seeded-a": 6, "seeded-b": 6})
-    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq() and indexes.vectors.state == "ready")
-    assert indexes.snapshot.vectors.shape == (6, 4)
+    wait_until(
+        lambda: (
+            indexes[DECISIONS].snapshot.seq == run.records.last_seq() and indexes[DECISIONS].vectors.state == "ready"
+        )
+    )
+    assert indexes[DECISIONS].snapshot.vectors.shape == (6, 4)
     for name in NAMES:
         vector = second.embed_query(f"{name}\n")
         assert run.nearest(indexes, vector, 1) == [name]
-        assert len(indexes.vectors.nearest(vector, 50)) == 6
+        assert len(indexes[DECISIONS].vectors.nearest(vector, 50)) == 6
         assert run.worded(indexes, name) == [name]
     indexes.close()
     again = run.opened(first, ready=False)
-    assert again.snapshot.vectors.shape == (6, 8)
+    assert again[DECISIONS].snapshot.vectors.shape == (6, 8)
     assert all(run.finds(again, name) for name in NAMES)
 
 
@@ -182,7 +193,7 @@ def test_what_was_written_without_vectors_is_embedded_by_a_server_that_has_a_mod
     wait_until(lambda: run.records.models() == {"seeded-a": 1})
     run.put(None, *NAMES[1:])
     wait_until(lambda: run.records.models() == {"seeded-a": 6}, 5)
-    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq())
+    wait_until(lambda: indexes[DECISIONS].snapshot.seq == run.records.last_seq())
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
@@ -196,7 +207,7 @@ def test_a_model_that_fails_leaves_the_words(run: Run) -> None:
 def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Callable[..., None]) -> None:
     run.put(None, "otter")
     indexes = run.opened(None)
-    assert indexes.vectors is None
+    assert indexes[DECISIONS].vectors is None
     assert run.worded(indexes, "otter") == ["otter"]
     run.put(None, "falcon")
     wait_until(lambda: run.worded(indexes, "falcon") == ["falcon"], 2)
@@ -205,7 +216,7 @@ def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Ca
 def words_are_back(run: Run, indexes: Any) -> bool:
     """Whether words can be asked, and then find everything."""
     with suppress(ComponentFailed):
-        indexes.words(Viewer(), indexes.snapshot)
+        indexes[DECISIONS].words(Viewer(), indexes[DECISIONS].snapshot)
         return all(run.finds(indexes, name) for name in NAMES)
     return False
 
@@ -215,13 +226,13 @@ def test_a_damaged_keyword_index_is_set_aside_and_built_anew_beside_the_answers(
 ) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
-    for file in (run.folder / "keywords").glob("*.idx"):
+    for file in (run.files / "keywords").glob("*.idx"):
         noise(file)
     indexes = run.opened(run.seeded())
-    assert indexes.keywords.set_aside is not None
+    assert indexes[DECISIONS].keywords.set_aside is not None
     assert run.nearest(indexes, run.seeded().embed_query("otter\n"), 1) == ["otter"]
     wait_until(lambda: words_are_back(run, indexes))
-    assert indexes.keywords_state == "ready"
+    assert indexes[DECISIONS].keywords_state == "ready"
 
 
 def removed(path: Path) -> None:
@@ -241,12 +252,12 @@ def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_t
 ) -> None:
     run.put(run.seeded(), *NAMES)
     indexes = run.opened(run.seeded())
-    first = indexes.keywords
-    for file in (run.folder / "keywords").glob(what):
+    first = indexes[DECISIONS].keywords
+    for file in (run.files / "keywords").glob(what):
         spoil(file)
     run.put(run.seeded(), "newcomer")
-    wait_until(lambda: indexes.keywords is not first)
-    wait_until(lambda: indexes.snapshot.seq == run.records.last_seq())
+    wait_until(lambda: indexes[DECISIONS].keywords is not first)
+    wait_until(lambda: indexes[DECISIONS].snapshot.seq == run.records.last_seq())
     wait_until(lambda: words_are_back(run, indexes))
     assert run.finds(indexes, "newcomer")
     indexes.close()

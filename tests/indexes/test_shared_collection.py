@@ -12,7 +12,9 @@ from cognition_engines.indexes.chroma import ChromaIndex, collection_name
 from cognition_engines.indexes.chroma_server import ChromaServer, Found, server_address
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.indexes.neighbours import start_over
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin
 from tests.stores import Servers, Stores
@@ -48,8 +50,8 @@ class Shared:
     def pair(self) -> tuple[Any, Any]:
         """The writer and a reader."""
         first, second = self.open(), self.open()
-        self.wait_until(lambda: {first.vectors.role, second.vectors.role} == {"writer", "reader"})
-        return (first, second) if first.vectors.role == "writer" else (second, first)
+        self.wait_until(lambda: {first[DECISIONS].vectors.role, second[DECISIONS].vectors.role} == {"writer", "reader"})
+        return (first, second) if first[DECISIONS].vectors.role == "writer" else (second, first)
 
     def close(self, indexes: Indexes) -> None:
         indexes.close()
@@ -59,7 +61,11 @@ class Shared:
     def ready(self, *all_indexes: Any) -> None:
         last = self.records.last_seq()
         for indexes in all_indexes:
-            self.wait_until(lambda indexes=indexes: indexes.vectors.state == "ready" and indexes.snapshot.seq == last)
+            self.wait_until(
+                lambda indexes=indexes: (
+                    indexes[DECISIONS].vectors.state == "ready" and indexes[DECISIONS].snapshot.seq == last
+                )
+            )
 
     def finds(self, indexes: Any, id: str, text: str = "") -> bool:
         return self.nearest(indexes, self.embedder.embed_query(f"{id}\n{text}"), 1) == [id]
@@ -135,13 +141,13 @@ def test_one_writes_and_all_find_what_is_written_changed_and_deleted(shared: Sha
     shared.ready(*both)
     shared.put("otter", text="changed")
     shared.put("newcomer")
-    shared.records.delete(["lynx"])
+    shared.records.delete(Kind.DECISION, ["lynx"])
     shared.ready(*both)
     for indexes in both:
         assert shared.finds(indexes, "otter", "changed")
         assert shared.finds(indexes, "newcomer")
-        assert len(indexes.vectors.nearest(shared.embedder.embed_query("x"), 50)) == len(NAMES)
-        assert indexes.vectors.seq == shared.records.last_seq()
+        assert len(indexes[DECISIONS].vectors.nearest(shared.embedder.embed_query("x"), 50)) == len(NAMES)
+        assert indexes[DECISIONS].vectors.seq == shared.records.last_seq()
     assert shared.windows() == len(NAMES)
     assert shared.told()["metadata"] == {"seq": shared.records.last_seq()}
 
@@ -155,12 +161,12 @@ def test_readers_alone_answer_exactly_and_leave_the_collection_as_it_is(shared: 
     lock = shared.unwritten()
     readers = [shared.open(), shared.open()]
     shared.put("newcomer")
-    shared.records.delete(["lynx"])
+    shared.records.delete(Kind.DECISION, ["lynx"])
     for indexes in readers:
-        shared.wait_until(lambda indexes=indexes: indexes.snapshot.seq == shared.records.last_seq())
+        shared.wait_until(lambda indexes=indexes: indexes[DECISIONS].snapshot.seq == shared.records.last_seq())
         assert shared.finds(indexes, "newcomer")
-        assert indexes.vectors.seq < shared.records.last_seq()
-        assert (indexes.vectors.role, indexes.vectors.state) == ("reader", "rebuilding")
+        assert indexes[DECISIONS].vectors.seq < shared.records.last_seq()
+        assert (indexes[DECISIONS].vectors.role, indexes[DECISIONS].vectors.state) == ("reader", "rebuilding")
     assert (shared.told(), shared.windows()) == (before, len(NAMES))
     lock.close()
     shared.ready(*readers)
@@ -172,8 +178,8 @@ def test_readers_without_any_collection_answer_exactly_and_make_none(shared: Sha
     shared.put(*NAMES)
     reader = shared.open()
     assert all(shared.finds(reader, name) for name in NAMES)
-    reader.vectors.check()
-    assert reader.vectors.seq == 0
+    reader[DECISIONS].vectors.check()
+    assert reader[DECISIONS].vectors.seq == 0
     assert shared.told() is None
     lock.close()
 
@@ -184,7 +190,7 @@ def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: S
     shared.ready(writer, reader)
     before = shared.told()["id"]
     shared.close(writer)
-    shared.wait_until(lambda: reader.vectors.role == "writer", 5)
+    shared.wait_until(lambda: reader[DECISIONS].vectors.role == "writer", 5)
     shared.put("newcomer")
     shared.ready(reader)
     assert (shared.told()["id"], shared.windows()) == (before, len(NAMES) + 1)
@@ -199,9 +205,9 @@ def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_
     shared.put("otter", "gecko", text="second")
     shared.put("short-lived", "lasting")
     index = shared.index()
-    index.apply(shared.records.page(index.seq, 100, MODEL))  # and killed here
+    index.apply(shared.records.page(DECISIONS, index.seq, 100, MODEL))  # and killed here
     shared.put("otter", "lasting", text="third")
-    shared.records.delete(["short-lived", "gecko"])
+    shared.records.delete(Kind.DECISION, ["short-lived", "gecko"])
     second = shared.open()
     shared.ready(second)
     assert shared.told()["id"] == before["id"], "a collection that holds more than was noted is healthy"
@@ -217,16 +223,18 @@ def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> Non
     shared.close(first)
     late, note_late = shared.index(), shared.index()
     shared.put("otter", text="second")
-    late_page = shared.records.page(late.seq, 100, MODEL)  # paused here
+    late_page = shared.records.page(DECISIONS, late.seq, 100, MODEL)  # paused here
     writer, reader = shared.pair()
     shared.put("otter", text="third")
-    shared.records.delete(["lynx"])
+    shared.records.delete(Kind.DECISION, ["lynx"])
     shared.ready(writer, reader)
     late.apply(late_page)
     for indexes in (writer, reader):
-        key = indexes.vectors.nearest(shared.embedder.embed_query("otter\nthird"), 1)
+        key = indexes[DECISIONS].vectors.nearest(shared.embedder.embed_query("otter\nthird"), 1)
         assert shared.finds(indexes, "otter", "third")
-        assert indexes.snapshot.ids[int(indexes.snapshot.row_of[key[0]])] == "otter", "the newer vectors must be there"
+        assert indexes[DECISIONS].snapshot.ids[int(indexes[DECISIONS].snapshot.row_of[key[0]])] == "otter", (
+            "the newer vectors must be there"
+        )
     note_late.note()
     shared.wait_until(lambda: shared.told()["metadata"] == {"seq": shared.records.last_seq()}, 5)
     shared.put("otter", text="fourth")
@@ -239,7 +247,7 @@ def test_a_former_writer_that_wanted_to_start_over_cannot_remove_what_was_built_
     first = shared.open()
     shared.ready(first)
     late = shared.found  # distrusted, and paused here
-    start_over(shared.records, MODEL, DIM, shared.servers.chroma.url)
+    start_over(shared.records, DECISIONS, MODEL, DIM, shared.servers.chroma.url)
     shared.wait_until(lambda: shared.windows() == len(NAMES))
     before = shared.told()["id"]
     assert before != str(late.identity)
@@ -286,7 +294,7 @@ def test_a_collection_that_is_not_what_the_records_say_is_built_anew_by_the_next
     reader = shared.open()
     shared.put("newcomer")
     shared.wait_until(lambda: shared.finds(reader, "newcomer"))
-    assert (reader.vectors.seq <= len(NAMES), reader.vectors.state) == (True, "rebuilding")
+    assert (reader[DECISIONS].vectors.seq <= len(NAMES), reader[DECISIONS].vectors.state) == (True, "rebuilding")
     assert all(shared.finds(reader, name) for name in NAMES)
     lock.close()
     shared.ready(reader)
@@ -307,8 +315,8 @@ def test_a_collection_that_vanishes_under_running_servers_is_built_anew_and_no_s
 
     def rebuilt() -> bool:
         for indexes in both:
-            indexes.vectors.check()
-            indexes.vectors.nearest(shared.embedder.embed_query("x"), 5)
+            indexes[DECISIONS].vectors.check()
+            indexes[DECISIONS].vectors.nearest(shared.embedder.embed_query("x"), 5)
             assert shared.finds(indexes, "otter")
         told = shared.told()
         return told is not None and told["id"] != before and shared.windows() == len(NAMES)
@@ -322,7 +330,7 @@ def test_starting_over_builds_the_collection_anew_whoever_writes_it(shared: Shar
     both = shared.pair()
     shared.ready(*both)
     before = shared.told()["id"]
-    start_over(shared.records, MODEL, DIM, shared.servers.chroma.url)
+    start_over(shared.records, DECISIONS, MODEL, DIM, shared.servers.chroma.url)
     shared.wait_until(lambda: shared.windows() == len(NAMES))
     shared.ready(*both)
     assert shared.told()["id"] != before
@@ -337,9 +345,9 @@ def test_over_sqlite_the_one_process_writes_the_collection_and_trusts_it_at_the_
     for _ in range(2):
         indexes = open_indexes(tmp_path / "one", records, shared.embedder, shared.servers.chroma.url)
         indexes.start()
-        assert indexes.vectors is not None
-        assert indexes.vectors.role == "writer"
-        assert indexes.vectors.wait_until_ready()
+        assert indexes[DECISIONS].vectors is not None
+        assert indexes[DECISIONS].vectors.role == "writer"
+        assert indexes[DECISIONS].vectors.wait_until_ready()
         indexes.close()
         (told,) = shared.servers.chroma.collections(records.store_id)
         seen.append((told["id"], told["metadata"], shared.servers.chroma.windows(records.store_id)))

@@ -21,10 +21,11 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, FloatArray, Origin
 from cstp_server.http import Gate
-from cstp_server.knowledge import Knowledge
+from cstp_server.knowledge import Knowledge, Listings
 from cstp_server.serve import bind, make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
@@ -251,7 +252,7 @@ class Asking:
         return result
 
     def caught_up(self, wait_until: Callable[..., None]) -> None:
-        wait_until(lambda: self.indexes.snapshot.seq == self.records.last_seq())
+        wait_until(lambda: self.indexes[DECISIONS].snapshot.seq == self.records.last_seq())
 
 
 @dataclass(frozen=True)
@@ -273,7 +274,7 @@ def start_asking(
     indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
     indexes.start()
     cache = None if embedder is None else QueryCache(embedder, 64)
-    server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, cache))
+    server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
     listener = bind(settings)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

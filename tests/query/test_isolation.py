@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import SENSITIVITIES, Decision, Filters, Sensitivity, Viewer
 
 MODES = ("hybrid", "semantic", "keyword")
@@ -133,7 +134,7 @@ def test_a_record_that_becomes_hidden_or_goes_is_gone_at_once_even_before_the_in
     token = server.token(projects=["alpha"])
     server.caught_up(wait_until)
     assert server.ask(token, "database")["total"] == 3
-    server.records.delete(["b"])
+    server.records.delete(Kind.DECISION, ["b"])
     kit.put(server.records, [kit.Known(Decision("a", "database", project="beta"), vector)])
     for mode in MODES:
         result = server.ask(token, "database", mode=mode)

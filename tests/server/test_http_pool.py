@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cstp_server.adapters import MOST_GIVEN_UP, Pool
+from cstp_server.adapters.pools import MOST_GIVEN_UP, Pool
 
 
 class Panic(BaseException):

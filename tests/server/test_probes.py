@@ -121,9 +121,9 @@ def test_the_state_of_every_part_can_be_watched(live_server: Any, request_bytes:
     found = samples(get(server, request_bytes, "/metrics"))
     assert found[("cstp_part_up", (("part", "records"),))] == 1
     assert found[("cstp_limiter_state", (("state", "memory"),))] == 1
-    assert found[("cstp_index_lag", (("index", "columns"),))] == 0
-    assert found[("cstp_index_lag", (("index", "vectors"),))] == 0
-    assert found[("cstp_index_records", ())] == 0
+    assert found[("cstp_index_lag", (("index", "columns"), ("space", "decisions")))] == 0
+    assert found[("cstp_index_lag", (("index", "vectors"), ("space", "memory")))] == 0
+    assert found[("cstp_index_records", (("space", "decisions"),))] == 0
     assert found[("cstp_pool_threads", (("pool", "embedder"),))] >= 1
     assert found[("cstp_pool_running", (("pool", "vectors"),))] == 0
     assert found[("cstp_embedding_cache_hits_total", ())] == 2

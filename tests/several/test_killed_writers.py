@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, FloatArray, Origin, Upsert
@@ -31,7 +32,7 @@ class Embedder:
 
 records_url, vectors_url, folder = sys.argv[1:]
 indexes = open_indexes(Path(folder), open_records(records_url), Embedder(), vectors_url)
-indexes.vectors.start()
+indexes[DECISIONS].vectors.start()
 print("follows", flush=True)
 sys.stdin.read()
 """
@@ -60,7 +61,7 @@ def change_something(records: Records, random: Random) -> None:
     text = str(random.random())
     entries = [Entry(Decision(f"d-{n}", f"d-{n}", text), Origin("/x", 0, None, text), vectors(random)) for n in chosen]
     records.put(entries[:6], MODEL)
-    records.delete([entry.decision.id for entry in entries[4:]])
+    records.delete(Kind.DECISION, [entry.decision.id for entry in entries[4:]])
 
 
 def vectors(random: Random) -> FloatArray:

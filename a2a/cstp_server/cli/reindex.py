@@ -1,22 +1,23 @@
 """`cstp reindex`: embed what lacks vectors of the configured model, and build the indexes anew."""
 
-import shutil
 from threading import Event
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import remove_folders
-from cognition_engines.indexes.following import fill_vectors, open_indexes
+from cognition_engines.indexes.following import fill_vectors, open_indexes, remove_indexes
 from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.indexes.neighbours import start_over
+from cognition_engines.records.spaces import SEARCHED
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, existing_records, settings_for
 from cstp_server.knowledge import open_model
 
 app = command_family()
+
+_SEARCHED_KINDS: Final = {kind for space in SEARCHED for kind in space.kinds}
 
 
 @app.command("reindex")
@@ -33,23 +34,26 @@ def reindex_command(
     with existing_records(settings) as records:
         lock = FolderLock(settings.indexes_path)
         try:
-            shutil.rmtree(settings.indexes_path / "keywords", ignore_errors=True)
-            remove_folders(settings.indexes_path)
+            for space in SEARCHED:
+                remove_indexes(settings.indexes_path / space.name)
         finally:
             lock.close()
         with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-            total = records.count()
-            task = progress.add_task("embedding", total=total)
-            embedded = fill_vectors(records, embedder, Event(), on_page=lambda done: progress.advance(task, done))
-            if embedder is not None and settings.vectors.url is not None:
-                start_over(records, embedder.model, embedder.dim, settings.vectors.url)
+            counts = {kind: count for kind, count in records.counts().items() if kind in _SEARCHED_KINDS}
+            task = progress.add_task("embedding", total=sum(counts.values()))
+            embedded = 0
+            for space in SEARCHED:
+                embedded += fill_vectors(records, space, embedder, Event(), lambda done: progress.advance(task, done))
+                if embedder is not None and settings.vectors.url is not None:
+                    start_over(records, space, embedder.model, embedder.dim, settings.vectors.url)
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
             progress.add_task("indexing", total=None)
             indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
             try:
                 indexes.start()
-                if indexes.vectors is not None and not indexes.vectors.wait_until_ready():
+                if not indexes.wait_until_vectors_are_ready():
                     raise ComponentFailed("vectors", "the index could not be built; see the log above")
             finally:
                 indexes.close()
-    typer.echo(f"{total} decisions indexed, {embedded} embedded anew, {dropped} vectors of other models removed")
+    told = ", ".join(f"{count} {kind.label.replace('_', ' ')}s" for kind, count in sorted(counts.items()))
+    typer.echo(f"{told or 'no records'} indexed, {embedded} embedded anew, {dropped} vectors of other models removed")

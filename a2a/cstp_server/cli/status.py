@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cognition_engines.indexes.lock import is_held
+from cognition_engines.kinds.kind import Kind
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -32,12 +33,13 @@ def status(
 ) -> None:
     """Tell what the data folder holds and whether a server answers. Changes nothing."""
     settings = settings_for(ctx, data_dir, config).settings
-    decisions, vectors = _stored(settings)
+    counts, vectors = _stored(settings)
     held = is_held(settings.indexes_path)
     now = datetime.now(UTC)
     found = {
         "dataDir": str(settings.data_dir.absolute()),
-        "decisions": decisions,
+        "decisions": counts.get(Kind.DECISION, 0),
+        "records": {kind.label: count for kind, count in sorted(counts.items())},
         "vectors": vectors,
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
         "indexes": "held by a server" if held else "free",
@@ -47,15 +49,15 @@ def status(
         typer.echo(json.dumps(found))
         return
     for name, value in found.items():
-        shown = ", ".join(f"{count} of {model}" for model, count in value.items()) if isinstance(value, dict) else value
+        shown = ", ".join(f"{count} of {what}" for what, count in value.items()) if isinstance(value, dict) else value
         typer.echo(f"{name}: {shown if shown != '' else 'none'}")
 
 
-def _stored(settings: Settings) -> tuple[int, dict[str, int]]:
+def _stored(settings: Settings) -> tuple[dict[Kind, int], dict[str, int]]:
     if not has_records(settings):
-        return 0, {}
+        return {}, {}
     with opened_records(settings) as records:
-        return records.count(), records.models()
+        return records.counts(), records.models()
 
 
 def _health(settings: Settings) -> str:

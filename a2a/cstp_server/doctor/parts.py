@@ -1,19 +1,17 @@
-"""Model, records, indexes, limits and server: the parts that a call needs, each looked at by itself."""
+"""Model, records, limits and server: parts that a call needs, each looked at by itself. Indexes: see indexes.py."""
 
 import json
-from contextlib import closing
+from collections.abc import Mapping
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import monotonic
 from typing import Final
 
 import httpx
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import collection_name, inspect_folder
-from cognition_engines.indexes.chroma_server import ChromaServer, server_address
-from cognition_engines.indexes.inspection import inspect_keywords
 from cognition_engines.indexes.lock import is_held
-from cognition_engines.records.inspection import Held, StoreState, inspect_store, position, sqlite_file, windows_up_to
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.inspection import Held, StoreState, inspect_store, sqlite_file
 from cognition_engines.records.open import is_known
 from cognition_engines.records.schema import HEAD
 from cstp.methods.registry import METHODS
@@ -23,12 +21,8 @@ from cstp_server.knowledge import open_model
 from cstp_server.limits import make_plan, parse_windows, try_redis
 from cstp_server.settings import Settings
 
-REINDEX: Final = "cstp reindex builds the indexes anew"
-FOLLOW_SECONDS: Final = 3.0  # a server that is well follows within one
-
 _LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took
 _READYZ_SECONDS: Final = 5.0
-_POLL_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +57,7 @@ def check_store(settings: Settings, model: Model | None) -> Checked[Held]:
     if file is not None and file.parent != settings.data_dir.absolute():
         findings += mode_findings("store", file)
     if state.held is not None and not findings:
-        seen = f"{state.engine}, schema {state.schema}, {state.held.decisions:,} decisions"
+        seen = f"{state.engine}, schema {state.schema}, {counted(state.held.kinds)}"
         findings = [Finding("store", Level.OK, seen)]
     return Checked(findings, state.held)
 
@@ -93,8 +87,13 @@ def _store_findings(state: StoreState) -> list[Finding]:
     return findings
 
 
+def counted(kinds: Mapping[Kind, int]) -> str:
+    """`3 decisions, 12 chunks`."""
+    return ", ".join(f"{count:,} {kind.label.replace('_', ' ')}s" for kind, count in sorted(kinds.items())) or "empty"
+
+
 def check_records(held: Held, model: Model | None) -> Checked[None]:
-    """Whether every decision can be found by meaning, and what is kept for nothing."""
+    """Whether every record with a text can be found by meaning, and what is kept for nothing."""
     if model is None:
         return Checked([Finding("records", Level.OK, "without a model, none needs a vector")])
     findings = []
@@ -102,93 +101,15 @@ def check_records(held: Held, model: Model | None) -> Checked[None]:
         seen = f"stored vectors of {model.identity} have {held.dimension} dimensions, the model {model.dimension}"
         findings.append(Finding("records", Level.PROBLEM, seen, "name the model that made them (embedding.*)"))
     if held.lacking:
-        seen = f"{held.lacking:,} of {held.decisions:,} decisions have no vectors of {model.identity}"
+        seen = f"{held.lacking:,} of {held.embedded:,} records with a text have no vectors of {model.identity}"
         remedy = "a running server embeds them one by one; or at once: cstp reindex"
         findings.append(Finding("records", Level.WARNING, seen, remedy))
     for other, count in held.models.items():
         if other != model.identity:
-            seen = f"{count:,} decisions have vectors of {other}, which is not configured"
+            seen = f"{count:,} records have vectors of {other}, which is not configured"
             findings.append(Finding("records", Level.WARNING, seen, "cstp reindex drops them"))
-    seen = f"all {held.decisions:,} decisions have vectors of {model.identity}"
+    seen = f"all {held.embedded:,} records with a text have vectors of {model.identity}"
     return Checked(findings or [Finding("records", Level.OK, seen)])
-
-
-def check_keywords(settings: Settings, held: Held) -> Checked[None]:
-    """Whether the keyword index is whole and has followed the records."""
-    folder = settings.indexes_path / "keywords"
-    state = inspect_keywords(folder, held.store_id)
-    give_up = monotonic() + FOLLOW_SECONDS
-    while state is not None and state.seq < held.last_seq and _served(settings) and monotonic() < give_up:
-        sleep(_POLL_SECONDS)
-        state = inspect_keywords(folder, held.store_id)
-    if state is None:
-        return Checked([Finding("keywords", Level.OK, "there is no index yet; cstp serve builds it")])
-    seq, decisions = position(settings.store_url)
-    served = _served(settings)
-    if served and held.last_seq <= state.seq < seq:
-        return Checked([Finding("keywords", Level.OK, f"{state.texts:,} texts, and it follows the records")])
-    if state.seq == seq and state.texts != decisions:
-        seen = f"the index holds {state.texts:,} texts, the records are {decisions:,}"
-        return Checked([Finding("keywords", Level.PROBLEM, seen, REINDEX)])
-    return Checked([_followed("keywords", state.seq, seq, f"{state.texts:,} texts", served=served)])
-
-
-def check_vectors(settings: Settings, held: Held | None, model: Model | None) -> Checked[None]:
-    """Whether the next start can trust Chroma's folder, or the Chroma server has what was noted there.
-
-    Without records or model to compare with, whether the server answers.
-    """
-    if settings.vectors.url is not None:
-        return _check_chroma_server(settings, settings.vectors.url, held, model)
-    if model is None or held is None:
-        return Checked([Finding("vectors", Level.OK, "there is nothing to compare an index with")])
-    name = collection_name("decisions", model.identity, held.store_id)
-    if _served(settings):
-        return Checked([Finding("vectors", Level.OK, "a server has Chroma's folder open; it is checked at each start")])
-    state = inspect_folder(settings.indexes_path, name, held.store_id)
-    if state is None:
-        return Checked([Finding("vectors", Level.OK, "there is no index yet; cstp serve builds it")])
-    if state.distrust is not None:
-        level = Level.PROBLEM if state.damaged else Level.WARNING
-        remedy = f"the next cstp serve builds it anew and answers meanwhile; or at once: {REINDEX}"
-        return Checked([Finding("vectors", level, f"Chroma's folder is not used: {state.distrust}", remedy)])
-    seq, _ = position(settings.store_url)
-    return Checked([_followed("vectors", state.seq, seq, f"{state.windows:,} vectors", served=False)])
-
-
-def _check_chroma_server(settings: Settings, url: str, held: Held | None, model: Model | None) -> Checked[None]:
-    with closing(ChromaServer(server_address(url), settings.vectors.deadline_seconds)) as server:
-        if model is None or held is None:
-            server.find("none", 1)
-            return Checked([Finding("vectors", Level.OK, f"the Chroma server on {url} answers")])
-        name = collection_name("decisions", model.identity, held.store_id)
-        found = server.find(name, model.dimension)
-        if found is None:
-            return Checked([Finding("vectors", Level.OK, f"{url} has no collection {name} yet; cstp serve makes it")])
-        remedy = "cstp serve builds it anew when it starts"
-        if found.index is None:
-            seen = f"the collection {name} on {url} is none that this program filled"
-            return Checked([Finding("vectors", Level.PROBLEM, seen, remedy)])
-        windows = found.index.windows()
-        seq, _ = position(settings.store_url)
-        needed = windows_up_to(settings.store_url, model.identity, found.index.seq)
-        if found.index.seq <= seq and windows < needed:
-            seen = f"the collection on {url} holds {windows:,} vectors, the records up to its last change {needed:,}"
-            return Checked([Finding("vectors", Level.PROBLEM, seen, remedy)])
-        what = f"{windows:,} vectors on {url}"
-        return Checked([_followed("vectors", found.index.seq, seq, what, served=_served(settings))])
-
-
-def _followed(part: str, seq: int, last: int, what: str, *, served: bool) -> Finding:
-    if seq > last:
-        seen = f"the index has change {seq:,}, the records end at {last:,}: they are older than it"
-        return Finding(part, Level.PROBLEM, seen, f"the next cstp serve builds it anew; or at once: {REINDEX}")
-    if seq == last:
-        return Finding(part, Level.OK, f"{what}, up to the last change ({last:,})")
-    seen = f"{what}, {last - seq:,} changes behind the records"
-    if served:
-        return Finding(part, Level.WARNING, seen, "run cstp doctor again; if it stays so, see the server's log")
-    return Finding(part, Level.OK, f"{seen}; the next cstp serve reads them")
 
 
 def check_limits(settings: Settings) -> Checked[None]:
@@ -204,7 +125,7 @@ def check_limits(settings: Settings) -> Checked[None]:
 
 def check_server(settings: Settings) -> Checked[None]:
     """Whether the server that holds the folder is ready."""
-    if not _served(settings):
+    if not is_held(settings.indexes_path):
         return Checked([Finding("server", Level.OK, "none has this data folder")])
     url = settings.base_url
     elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
@@ -238,7 +159,3 @@ def _told(answer: httpx.Response) -> tuple[str, str]:
         return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"
     except (ValueError, LookupError, TypeError, AttributeError):
         return "ready", ""
-
-
-def _served(settings: Settings) -> bool:
-    return is_held(settings.indexes_path)

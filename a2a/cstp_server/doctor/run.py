@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from cstp_server.doctor import parts, places
+from cstp_server.doctor import indexes, parts, places
 from cstp_server.doctor.finding import Finding, within
 from cstp_server.settings import Loaded
 
@@ -36,11 +36,11 @@ def diagnose(loaded: Loaded, file: Path, environment: Mapping[str, str]) -> Iter
     if (held := store.learned) is not None:
         if model.learned is not None or settings.embedding.model == "none":
             yield from within(_SECONDS, "records", "", lambda: parts.check_records(held, model.learned)).findings
-        remedy = f"the next cstp serve sets it aside and builds it anew; or at once: {parts.REINDEX}"
-        yield from within(_INDEX_SECONDS, "keywords", remedy, lambda: parts.check_keywords(settings, held)).findings
+        remedy = f"the next cstp serve sets it aside and builds it anew; or at once: {indexes.REINDEX}"
+        yield from within(_INDEX_SECONDS, "keywords", remedy, lambda: indexes.check_keywords(settings, held)).findings
     remedy = "check that Chroma is up (vectors.url), and its folder is readable"
     yield from within(
-        _INDEX_SECONDS, "vectors", remedy, lambda: parts.check_vectors(settings, store.learned, model.learned)
+        _INDEX_SECONDS, "vectors", remedy, lambda: indexes.check_vectors(settings, store.learned, model.learned)
     ).findings
     remedy = "see the limits settings (cstp config); without its Redis each server counts by itself"
     yield from within(_SECONDS, "limits", remedy, lambda: parts.check_limits(settings)).findings

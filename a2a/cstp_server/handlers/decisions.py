@@ -11,7 +11,7 @@ from cstp.methods.decisions import (
     QueryDecisionsResult,
     QueryFilters,
 )
-from cstp_server.adapters import Decisions, Question
+from cstp_server.adapters.decisions import Decisions, Question
 from cstp_server.call import AnyBound, Bound, Call
 
 

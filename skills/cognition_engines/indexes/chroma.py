@@ -27,7 +27,7 @@ from chromadb.types import Where
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
-from cognition_engines.indexes.columns import Floats, Ints
+from cognition_engines.indexes.snapshot import Floats, Ints
 from cognition_engines.records.values import Page
 
 Signatures = dict[str, tuple[int, int, int]]
@@ -71,11 +71,16 @@ class ChromaIndex:
         self.folder: Final = folder  # None on a server
         self.close: Final = close
         self._collection = collection
-        self._seq = seq
+        self._seq = self._noted = seq
 
     @property
     def seq(self) -> int:
         return self._seq
+
+    @property
+    def noted(self) -> int:
+        """What the collection's metadata tell of `seq`: less where later changes were none of it."""
+        return self._noted
 
     @property
     def identity(self) -> UUID:
@@ -89,9 +94,12 @@ class ChromaIndex:
     def apply(self, page: Page, before_each: Callable[[], object] = int) -> None:
         """Adds the changes after `seq`, with `before_each` ahead of every request that changes the collection.
 
+        A page without changes asks Chroma nothing.
+
         Raises ComponentFailed, and whatever `before_each` does; then what was added is unknown, and apply again.
         """
         if not page:
+            self._seq = page.seq
             return
         ids: list[str] = []
         owners: list[int] = []
@@ -141,6 +149,11 @@ class ChromaIndex:
         """Writes `seq` into the collection's metadata, for whoever reads it or opens it next."""
         with ForeignCalls(COMPONENT):
             self._collection.modify(metadata={"seq": self._seq})
+        self._noted = self._seq
+
+    def skip(self, seq: int) -> None:
+        """No change up to `seq` is one of this collection."""
+        self._seq = max(self._seq, seq)
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:
@@ -200,6 +213,11 @@ def file_signatures(folder: Path) -> Signatures:
         if path.is_file():
             found[str(path.relative_to(folder))] = (status.st_ino, status.st_size, status.st_mtime_ns)
     return found
+
+
+def has_folders(parent: Path) -> bool:
+    """Whether `open_folder` made one there."""
+    return bool(_numbered(parent))
 
 
 def remove_folders(parent: Path) -> None:

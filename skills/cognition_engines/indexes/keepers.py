@@ -12,10 +12,12 @@ from cognition_engines.indexes.chroma import (
     Signatures,
     close_folder,
     file_signatures,
+    has_folders,
     open_folder,
 )
 from cognition_engines.indexes.chroma_server import ChromaServer
 from cognition_engines.records.shared_lock import SharedLock
+from cognition_engines.records.spaces import Space
 from cognition_engines.records.store import Records
 
 PAGE: Final = 1000
@@ -38,6 +40,10 @@ class Keeper(Protocol):
         """The collection as far as it can be used."""
 
     @property
+    def seq(self) -> int:
+        """Every change up to here is in the collection; without one, none of them had a vector."""
+
+    @property
     def role(self) -> str:
         """`writer`, or `reader` while another process writes."""
 
@@ -54,37 +60,71 @@ class Keeper(Protocol):
         """Lets go of the collection. Raises ComponentFailed or OSError."""
 
 
+class _Unneeded:
+    """How far a space needs no collection, because no record has a vector; once one has, a collection is needed."""
+
+    def __init__(self, records: Records, space: Space, model: str) -> None:
+        self._records = records
+        self._space = space
+        self._model = model
+        self._needed = False
+        self.seq = 0
+
+    def over(self) -> bool:
+        """Looks one page further; whether a collection is needed from now on."""
+        if not self._needed and self._records.last_seq() > self.seq:
+            page = self._records.page(self._space, self.seq, PAGE, self._model)
+            self._needed = len(page.vectors) > 0
+            if not self._needed:
+                self.seq = page.seq
+        return self._needed
+
+
 class FolderKeeper:
-    """Keeps a collection in a folder of this process's own. One that fails is left as it is, and a new one is built."""
+    """Keeps a collection in a folder of this process's own. One that fails is left as it is, and a new one is built.
+
+    There is none before there is a vector to put into it.
+    """
 
     exact_meanwhile = True
     longest_pause = 30.0
     role = "writer"
 
-    def __init__(self, records: Records, model: str, folder: Path, name: str) -> None:
+    def __init__(self, records: Records, space: Space, model: str, folder: Path, name: str) -> None:
         self._records = records
+        self._space = space
         self._model = model
         self._folder = folder
         self._name = name
         self._index: ChromaIndex | None = None
         self._files: Signatures = {}
         self._damaged = False
+        self._unneeded = _Unneeded(records, space, model)
 
     @property
     def index(self) -> ChromaIndex | None:
         return None if self._damaged else self._index
 
+    @property
+    def seq(self) -> int:
+        index = self.index
+        return self._unneeded.seq if index is None else index.seq
+
     def turn(self) -> bool:
         if self._damaged:
             self._give_up()
+        last = self._records.last_seq()
         if self._index is None:
-            last = self._records.last_seq()
+            if not has_folders(self._folder) and not self._unneeded.over():
+                return self._unneeded.seq < last
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
         self._check(self._index)
-        page = self._records.page(self._index.seq, PAGE, self._model)
+        if self._index.seq >= last:
+            return False
+        page = self._records.page(self._space, self._index.seq, PAGE, self._model)
+        self._index.apply(page)
         if page:
-            self._index.apply(page)
             self._files = _signatures(self._index)
         return len(page) == PAGE
 
@@ -130,23 +170,40 @@ class ServerKeeper:
     longest_pause = 1.0
 
     def __init__(
-        self, records: Records, model: str, dim: int, server: ChromaServer, name: str, lock: SharedLock | None
+        self,
+        records: Records,
+        space: Space,
+        model: str,
+        dim: int,
+        server: ChromaServer,
+        name: str,
+        lock: SharedLock | None,
     ) -> None:
         self.index: ChromaIndex | None = None
         self.role = "writer" if lock is None else "reader"
         self._records = records
+        self._space = space
         self._model = model
         self._dim = dim
         self._server = server
         self._name = name
         self._lock = lock
         self._next_check = 0.0
+        self._unneeded = _Unneeded(records, space, model)
+        self._absent = False  # whether there was no collection when this writer looked
+
+    @property
+    def seq(self) -> int:
+        index = self.index
+        return self._unneeded.seq if index is None else index.seq
 
     def turn(self) -> bool:
         """Writes one page, or reads how far the writer is."""
         try:
             self._hold()
             index = self.index = self.index or self._open()
+            if index is None:
+                return self._unneeded.seq < self._records.last_seq()
             behind = self._write(index)
         except _NotTheWriter:
             self._read()
@@ -182,16 +239,31 @@ class ServerKeeper:
             raise _NotTheWriter
         if before != self.role:
             _log.info("this process writes the vector collection %s from now on", self._name)
-            self.index = None  # what another process wrote last is looked at anew
+            # what another process wrote last is looked at anew
+            self.index, self._absent = None, False
 
     def _read(self) -> None:
+        if not self._unneeded.over():
+            self.index = None
+            return
         found = self._server.find(self._name, self._dim)
         index = None if found is None else found.index
+        last = self._records.last_seq()
+        if index is not None and index.seq < last:
+            # the writer notes only changes of this space
+            page = self._records.page(self._space, index.seq, 1, None)
+            if not page:
+                index.skip(page.seq)
         # records that were replaced by older ones have a collection ahead of them until its writer has made a new one
-        self.index = index if index is not None and index.seq <= self._records.last_seq() else None
+        self.index = index if index is not None and index.seq <= last else None
 
-    def _open(self) -> ChromaIndex:
+    def _open(self) -> ChromaIndex | None:
+        if self._absent and not self._unneeded.over():
+            return None
         found = self._server.find(self._name, self._dim)
+        self._absent = found is None
+        if found is None and not self._unneeded.over():
+            return None
         if found is not None:
             index = found.index
             if index is not None and index.seq <= self._records.last_seq() and self._holds_all(index):
@@ -202,12 +274,14 @@ class ServerKeeper:
 
     def _holds_all(self, index: ChromaIndex) -> bool:
         """Whether so many windows are there as records need that did not change since; others may be beside them."""
-        return index.windows() >= self._records.windows(self._model, index.seq)
+        return index.windows() >= self._records.windows(self._space, self._model, index.seq)
 
     def _write(self, index: ChromaIndex) -> bool:
-        page = self._records.page(index.seq, PAGE, self._model)
+        if index.seq >= self._records.last_seq():
+            return False
+        page = self._records.page(self._space, index.seq, PAGE, self._model)
+        index.apply(page, self._hold)
         if page:
-            index.apply(page, self._hold)
             self._hold()
             index.note()
         return len(page) == PAGE
@@ -217,5 +291,5 @@ class ServerKeeper:
         found = self._server.find(self._name, self._dim)
         if found is None or found.index is None or found.identity != index.identity:
             self.index = None
-        elif found.index.seq != index.seq:
+        elif found.index.seq != index.noted:
             index.note()

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import numpy as np
 import tantivy
@@ -34,6 +34,7 @@ from cognition_engines.indexes.keyword_files import (
 )
 from cognition_engines.indexes.word_statistics import count, rarity, total_documents, visible_to
 from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.records.values import Text
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float32]
@@ -74,15 +75,6 @@ def _schema() -> tantivy.Schema:
     builder.add_integer_field("format", stored=True)
     builder.add_integer_field("seq", stored=True)
     return builder.build()
-
-
-class Text(NamedTuple):
-    """A text to be indexed under its record's key, and who may see it."""
-
-    key: int
-    body: str
-    project: str | None = None
-    sensitivity: Sensitivity = Sensitivity.NORMAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +191,11 @@ class KeywordIndex:
                 self._index.reload()
                 self._searcher = self._index.searcher()
             self._seq = seq
+
+    def skip(self, seq: int) -> None:
+        """Notes that no change up to `seq` concerns a text. Nothing is written: the next start asks once more."""
+        with self._writing:
+            self._seq = max(self._seq, seq)
 
     def search(self, query: str, limit: int, viewer: Viewer = EVERYTHING) -> tuple[IntArray, FloatArray]:
         """Keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.

@@ -13,8 +13,9 @@ from typing import Final
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.chroma import COMPONENT, collection_name
 from cognition_engines.indexes.chroma_server import ChromaServer, server_address
-from cognition_engines.indexes.columns import Floats, Ints
 from cognition_engines.indexes.keepers import FolderKeeper, Keeper, ServerKeeper
+from cognition_engines.indexes.snapshot import Floats, Ints
+from cognition_engines.records.spaces import Space
 from cognition_engines.records.store import Records
 
 POLL_SECONDS: Final = 0.25
@@ -24,24 +25,31 @@ _log = logging.getLogger(__name__)
 
 
 class VectorSide:
-    """Owns the Chroma index of one store and model."""
+    """Owns the Chroma index of one space of a store and one model."""
 
     def __init__(
-        self, records: Records, model: str, dim: int, folder: Path, url: str | None, deadline_seconds: float
+        self,
+        records: Records,
+        space: Space,
+        model: str,
+        dim: int,
+        folder: Path,
+        url: str | None,
+        deadline_seconds: float,
     ) -> None:
         """`url` None is a folder of our own under `folder`. Raises ConfigurationError for one that is no address."""
         self._records = records
-        name = _name(records, model)
+        name = collection_name(space.name, model, records.store_id)
         self._keeper: Keeper
         if url is None:
-            self._keeper = FolderKeeper(records, model, folder, name)
+            self._keeper = FolderKeeper(records, space, model, folder, name)
         else:
             server = ChromaServer(server_address(url), max(LEAST_DEADLINE, deadline_seconds))
-            self._keeper = ServerKeeper(records, model, dim, server, name, records.shared_lock(name))
+            self._keeper = ServerKeeper(records, space, model, dim, server, name, records.shared_lock(name))
         self._failure: str | None = None
         self._failures = 0  # in a row
         self._stop = Event()
-        self._thread = Thread(target=self._follow, name="vectors-follower", daemon=True)
+        self._thread = Thread(target=self._follow, name=f"{space.name}-vectors", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -72,8 +80,7 @@ class VectorSide:
         """`ready`, `rebuilding` (answers are exact meanwhile) or `down`."""
         if self._failure is not None:
             return "down"
-        index = self._keeper.index
-        return "ready" if index is not None and index.seq >= self._records.last_seq() else "rebuilding"
+        return "ready" if self.seq >= self._records.last_seq() else "rebuilding"
 
     def wait_until_ready(self) -> bool:
         """Blocks until every record is covered; False when the index fails instead."""
@@ -84,9 +91,8 @@ class VectorSide:
 
     @property
     def seq(self) -> int:
-        """Every change up to here is covered; 0 while there is no index."""
-        index = self._keeper.index
-        return 0 if index is None else index.seq
+        """Every change up to here is covered."""
+        return self._keeper.seq
 
     def check(self) -> None:
         """Raises ComponentFailed while the Chroma server does not answer."""
@@ -136,21 +142,18 @@ class VectorSide:
         self._failure = _reason(error)
 
 
-def start_over(records: Records, model: str, dim: int, url: str) -> None:
+def start_over(records: Records, space: Space, model: str, dim: int, url: str) -> None:
     """Puts an empty collection in the place of the one on the Chroma server at `url`; whoever writes it fills it.
 
     Raises ConfigurationError or ComponentFailed.
     """
     server = ChromaServer(server_address(url), LEAST_DEADLINE)
     try:
-        name = _name(records, model)
-        server.replace(name, server.find(name, dim))
+        name = collection_name(space.name, model, records.store_id)
+        if (found := server.find(name, dim)) is not None:
+            server.replace(name, found)
     finally:
         server.close()
-
-
-def _name(records: Records, model: str) -> str:
-    return collection_name("decisions", model, records.store_id)
 
 
 def _reason(error: ComponentFailed | OSError) -> str:

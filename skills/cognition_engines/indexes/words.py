@@ -12,8 +12,9 @@ from pathlib import Path
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.keyword_files import COMPONENT
-from cognition_engines.indexes.keywords import KeywordIndex, Text, ViewedWords
+from cognition_engines.indexes.keywords import KeywordIndex, ViewedWords
 from cognition_engines.models import Viewer
+from cognition_engines.records.values import Text
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,10 @@ class WordSide:
     def apply(self, upserts: Sequence[Text], deletes: Sequence[int], seq: int) -> None:
         """See `KeywordIndex.apply`."""
         self._index.apply(upserts, deletes, seq)
+
+    def skip(self, seq: int) -> None:
+        """See `KeywordIndex.skip`."""
+        self._index.skip(seq)
 
     def check(self) -> None:
         """Begins a new index when the files of this one are not as they were written.

@@ -13,7 +13,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.open import Store, parse_url, revision_of
 from cognition_engines.records.read import EMBEDDED, counts_of, models_of, stored_dimension, windows
-from cognition_engines.records.schema import HEAD, counter, meta, records, vectors
+from cognition_engines.records.schema import HEAD, counter, meta, records, tombstones, vectors
 from cognition_engines.records.spaces import Space
 from cognition_engines.records.transactions import failures, reading
 
@@ -63,11 +63,31 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
     return _inspect(url, file, model) if closed and _log_of(file).exists() else state
 
 
-def position(url: str) -> tuple[int, int]:
-    """The last `seq` and the number of records, of one moment, of a store that is there and current."""
-    file = sqlite_file(url)
-    with _read_only(url, file) as store, reading(store) as connection:
-        return _position(connection)
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A store beside an index of a space: its last `seq`, how many changes of the space the index lacks, and how many
+    records of the space have a text."""
+
+    last_seq: int
+    behind: int
+    texts: int
+
+
+def position(url: str, space: Space, seq: int) -> Position:
+    """Where a store that is there and current is, of one moment, beside an index that has every change up to `seq`."""
+    with _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
+        last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+        kinds = [int(kind) for kind in space.kinds]
+        missed = (
+            sa.select(sa.func.count()).where(table.c.kind.in_(kinds), table.c.seq > seq, table.c.seq <= last_seq)
+            for table in (records, tombstones)
+        )
+        texts = sa.select(sa.func.count()).select_from(records).where(records.c.kind.in_(kinds), *EMBEDDED)
+        return Position(
+            last_seq,
+            sum(connection.execute(statement).scalar_one() for statement in missed),
+            connection.execute(texts).scalar_one(),
+        )
 
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
@@ -99,19 +119,13 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
 
 def _held(connection: sa.Connection, model: str | None) -> Held:
     store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
-    last_seq, kinds = _position(connection)[0], counts_of(connection)
+    last_seq, kinds = connection.execute(sa.select(counter.c.seq)).scalar_one(), counts_of(connection)
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
     embedded = sa.select(sa.func.count()).select_from(records).where(*EMBEDDED)
     lacking = connection.execute(embedded.where(~has_vectors)).scalar_one()
     everything = connection.execute(embedded).scalar_one()
     dimension = None if model is None else stored_dimension(connection, model)
     return Held(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
-
-
-def _position(connection: sa.Connection) -> tuple[int, int]:
-    statement = sa.select(counter.c.seq, sa.select(sa.func.count()).select_from(records).scalar_subquery())
-    seq, count = connection.execute(statement).one()
-    return seq, count
 
 
 @contextmanager

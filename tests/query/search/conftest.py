@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.fusion import CANDIDATES, Part, fuse
 from cognition_engines.indexes.chroma import ChromaIndex, collection_name, open_folder
 from cognition_engines.indexes.chroma_server import ChromaServer, server_address
-from cognition_engines.indexes.columns import Columns, Snapshot
-from cognition_engines.indexes.following import searchable_text
+from cognition_engines.indexes.columns import Columns
 from cognition_engines.indexes.keywords import EVERYTHING, KeywordIndex
+from cognition_engines.indexes.snapshot import Snapshot
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Filters, Viewer
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
-from cognition_engines.search import CANDIDATES, fuse, keyword_leg, semantic_leg
+from cognition_engines.search import keyword_leg, semantic_leg
 from tests.stores import Stores
 
 MODEL = "seeded-8"
@@ -58,24 +62,26 @@ class World:
         self.known |= {one.decision.id: one for one in known}
 
     def delete(self, *ids: str) -> None:
-        self.records.delete(ids)
+        self.records.delete(Kind.DECISION, ids)
         for id in ids:
             del self.known[id]
 
     def follow(self) -> Snapshot:
-        while page := self.records.page(self.columns.seq, 700, MODEL):
+        while page := self.records.page(DECISIONS, self.columns.seq, 700, MODEL):
             found = self.records.by_keys(page.keys.tolist(), EVERYTHING)
-            texts = [(key, searchable_text(stored.decision)) for key, stored in found.items()]
+            texts = [(key, embedded(stored.record)) for key, stored in found.items()]
             self.words.index.apply(texts, page.removed.tolist(), page.seq)
             self.columns.apply(page)
         return self.columns.publish()
 
     def semantic(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, vector: Any, limit: int) -> Any:
-        ranked = semantic_leg(snapshot, snapshot.mask(filters, viewer), vector, limit, None)
+        ranked = semantic_leg(snapshot, snapshot.mask(filters.conditions(), viewer), vector, limit, None)
         return named(snapshot, ranked)
 
     def keyword(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, limit: int) -> Any:
-        return named(snapshot, keyword_leg(snapshot, snapshot.mask(filters, viewer), query, limit, self.words))
+        return named(
+            snapshot, keyword_leg(snapshot, snapshot.mask(filters.conditions(), viewer), query, limit, self.words)
+        )
 
     def bm25(self, snapshot: Snapshot, query: str) -> dict[str, float]:
         """The score of every record that has a word of the query."""
@@ -89,10 +95,11 @@ class World:
         return self.kit.best([pair for pair in self.bm25(snapshot, query).items() if pair[0] in allowed], limit)
 
     def hybrid(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int) -> Any:
-        mask = snapshot.mask(filters, viewer)
+        mask = snapshot.mask(filters.conditions(), viewer)
         words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words)
         meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None)
-        return named(snapshot, fuse(snapshot, meaning, words, query, vector, self.words, limit))
+        hits = fuse([Part(snapshot, mask, self.words, meaning, words)], query, vector, limit)
+        return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def expected_hybrid(
         self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int
@@ -134,7 +141,7 @@ def named(snapshot: Snapshot, ranked: Any) -> list[tuple[str, float]]:
 def open_world(kit: ModuleType, stores: Stores, folder: Path) -> World:
     records = open_records(stores.records(folder))
     words = KeywordIndex.open(folder / "keywords", records.store_id)
-    return World(kit, records, Columns(kit.DIM), Words(words, []), {})
+    return World(kit, records, Columns(DECISIONS, kit.DIM), Words(words, []), {})
 
 
 @pytest.fixture(scope="session")

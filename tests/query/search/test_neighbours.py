@@ -12,6 +12,7 @@ import pytest
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.chroma import ChromaIndex
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.search import semantic_leg
 
 MODEL = "seeded-8"
@@ -66,7 +67,7 @@ def large(
         known.append(kit.Known(Decision(f"d-{number:04}", "x", category=category), kit.unit(around)))
     opened.put(*known)
     index = open_index(folder / "chroma", opened.records)
-    while page := opened.records.page(index.seq, 1000, MODEL):
+    while page := opened.records.page(DECISIONS, index.seq, 1000, MODEL):
         index.apply(page)
     opened.put(*(replace(one, vectors=-one.vectors) for one in known[:40]))
     opened.put(kit.Known(Decision("late", "x", category="half"), kit.unit(centres[7])))
@@ -88,7 +89,7 @@ def test_many_matches_ask_the_neighbour_index_and_few_are_ranked_exactly(
 ) -> None:
     world, neighbours = large
     snapshot = world.columns.snapshot
-    mask = snapshot.mask(filters, ALL)
+    mask = snapshot.mask(filters.conditions(), ALL)
     random = np.random.default_rng(9)
     hits = 0
     for _ in range(20):
@@ -110,7 +111,7 @@ def test_many_matches_ask_the_neighbour_index_and_few_are_ranked_exactly(
 def test_what_the_neighbour_index_has_not_seen_is_ranked_all_the_same(large: tuple[World, Neighbours]) -> None:
     world, neighbours = large
     snapshot = world.columns.snapshot
-    mask = snapshot.mask(Filters(), ALL)
+    mask = snapshot.mask(Filters().conditions(), ALL)
     late = world.known["late"].vectors[0]
     neighbours.asked.clear()
     found = names(world.named(snapshot, semantic_leg(snapshot, mask, late, FEW, neighbours)))
@@ -133,7 +134,7 @@ def test_a_neighbour_index_that_is_lost_leaves_the_exact_answer(large: tuple[Wor
 
     snapshot = world.columns.snapshot
     vector = world.kit.unit([1, 0, 0, 1, 0, 0, 0, 1])[0]
-    found = semantic_leg(snapshot, snapshot.mask(Filters(), ALL), vector, FEW, Lost(neighbours.seq))
+    found = semantic_leg(snapshot, snapshot.mask(Filters().conditions(), ALL), vector, FEW, Lost(neighbours.seq))
     assert same_scores(world.named(snapshot, found), world.reference.semantic(Filters(), ALL, vector, FEW))
 
 
@@ -149,4 +150,6 @@ def test_a_neighbour_server_that_fails_is_told_not_hidden(large: tuple[World, Ne
 
     snapshot = world.columns.snapshot
     with pytest.raises(ComponentFailed):
-        semantic_leg(snapshot, snapshot.mask(Filters(), ALL), world.kit.unit([1] * 8)[0], FEW, Down(neighbours.seq))
+        semantic_leg(
+            snapshot, snapshot.mask(Filters().conditions(), ALL), world.kit.unit([1] * 8)[0], FEW, Down(neighbours.seq)
+        )

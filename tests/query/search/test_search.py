@@ -53,7 +53,7 @@ def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World
     random = Random(1000 + seed)
     filters, viewer = mixed.kit.random_filters(random), mixed.kit.random_viewer(random)
     snapshot = mixed.columns.snapshot
-    found = [snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(filters, viewer))]
+    found = [snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(filters.conditions(), viewer))]
     assert len(found) == len(set(found))
     assert set(found) == {one.decision.id for one in mixed.reference.matching(filters, viewer)}
 
@@ -109,7 +109,7 @@ def test_a_record_counts_with_its_best_window(world: World) -> None:
     found = world.semantic(snapshot, Filters(), ALL, vector, 5)
     assert found == [("many", 1.0), ("one", pytest.approx(0.707107))]
     rows = np.arange(3)
-    by_id = dict(zip([snapshot.ids[row] for row in rows], distances(snapshot, rows, vector), strict=True))
+    by_id = dict(zip([snapshot.ids[row] for row in rows], distances(cosines(snapshot, rows, vector)), strict=True))
     assert by_id == {"many": 0.0, "one": pytest.approx(0.292893), "none": None}
 
 
@@ -117,7 +117,7 @@ def test_an_opposite_vector_is_at_distance_two(world: World) -> None:
     kit = world.kit
     world.put(kit.Known(Decision("far", "a"), kit.unit([0, 0, 0, 0, 0, 0, 0, 1])))
     snapshot = world.follow()
-    assert distances(snapshot, np.array([0]), kit.unit([0, 0, 0, 0, 0, 0, 0, -1])[0]) == [2.0]
+    assert distances(cosines(snapshot, np.array([0]), kit.unit([0, 0, 0, 0, 0, 0, 0, -1])[0])) == [2.0]
 
 
 def test_records_without_vectors_are_found_by_their_words_in_hybrid_mode(world: World) -> None:
@@ -214,7 +214,9 @@ def test_filters_hold_when_a_label_outgrows_the_codes_it_began_with(world: World
     kit = world.kit
 
     def found(snapshot: Any, category: str) -> list[str]:
-        return [snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(Filters(category=category), ALL))]
+        return [
+            snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(Filters(category=category).conditions(), ALL))
+        ]
 
     def labelled(first: int, count: int) -> list[Any]:
         numbers = range(first, first + count)

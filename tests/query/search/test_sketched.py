@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.columns import Columns, Floats, Snapshot
+from cognition_engines.indexes.columns import Columns
+from cognition_engines.indexes.snapshot import Floats, Snapshot
 from cognition_engines.models import Filters, Viewer
-from cognition_engines.records.values import LABELS, NO_DATE, Page
+from cognition_engines.records.spaces import DECISIONS, NO_NUMBER
+from cognition_engines.records.values import Page
 from cognition_engines.search import Ranked, cosines, semantic_leg
 
 DIM = 384
@@ -27,23 +29,25 @@ def page_of(windows: list[Floats], after: int = 0) -> Page:
         keys=keys,
         seqs=after + keys,
         ids=[f"d-{key:06}" for key in keys.tolist()],
-        confidence=np.full(len(windows), np.nan),
-        date=np.full(len(windows), NO_DATE),
         sensitivity=np.zeros(len(windows), np.int8),
-        labels=dict.fromkeys(LABELS, [None] * len(windows)) | {"category": categories},
+        labels={label.name: [None] * len(windows) for label in DECISIONS.labels} | {"category": categories},
+        numbers={
+            number.name: np.full(len(windows), NO_NUMBER if number.whole else np.nan) for number in DECISIONS.numbers
+        },
+        sets={},
         counts=np.array([len(vectors) for vectors in windows]),
         vectors=np.concatenate(windows),
     )
 
 
 def snapshot_of(windows: list[Floats]) -> Snapshot:
-    columns = Columns(DIM)
+    columns = Columns(DECISIONS, DIM)
     columns.apply(page_of(windows))
     return columns.publish()
 
 
 def search(snapshot: Snapshot, vector: Floats, limit: int, filters: Filters = HALF) -> Ranked:
-    return semantic_leg(snapshot, snapshot.mask(filters, Viewer()), vector, limit, None)
+    return semantic_leg(snapshot, snapshot.mask(filters.conditions(), Viewer()), vector, limit, None)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +64,7 @@ def clustered(centres: Floats) -> Snapshot:
 
 
 def test_the_best_of_a_cluster_are_found_under_a_filter(clustered: Snapshot, centres: Floats) -> None:
-    mask = clustered.mask(HALF, Viewer())
+    mask = clustered.mask(HALF.conditions(), Viewer())
     matching = np.flatnonzero(mask)
     for centre in centres[:20]:
         exact = cosines(clustered, matching, centre)
@@ -88,7 +92,7 @@ def test_a_few_long_records_do_not_crowd_the_others_out(centres: Floats) -> None
 
 def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
     windows = list(unit(centres[np.arange(30_000) % 400] + 0.2)[:, np.newaxis])
-    columns = Columns(DIM)
+    columns = Columns(DECISIONS, DIM)
     columns.apply(page_of(windows))
     columns.publish()
     columns.apply(page_of(windows[:20_000], after=30_000))

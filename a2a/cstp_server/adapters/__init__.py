@@ -1,0 +1,1 @@
+"""Where blocking skills meet the event loop."""

@@ -1,0 +1,151 @@
+"""One bounded pool of threads per component, each call with a deadline.
+
+A call that misses its deadline fails at once; its thread goes on alone and is not waited for, neither by a caller nor
+at exit. A pool whose threads are all past their deadline refuses new calls without delay, and from time to time gives
+one of them up for a new thread: what hangs for ever must not keep a part down that works again.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import count
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any, Final, ParamSpec, TypeVar
+
+from cognition_engines.errors import ComponentFailed
+
+GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
+MOST_GIVEN_UP: Final = 8  # threads of a pool at a time
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    future: "Future[Any]"
+    run: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """Threads there may be, calls that run, and calls that wait for a thread."""
+
+    threads: int
+    running: int
+    waiting: int
+
+
+class Pool:
+    """Runs blocking calls of one component in at most `threads` daemon threads, each for at most `deadline` seconds."""
+
+    def __init__(self, component: str, threads: int, deadline: float) -> None:
+        self.component = component
+        self._size = threads
+        self._deadline = deadline
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._numbers = count()
+        self._workers = 0  # threads that take calls
+        self._given_up: set[int] = set()
+        self._running: dict[int, float] = {}  # worker -> when its call began
+        self._waiting = 0
+        self._lock = Lock()
+        self.failing = False  # whether the last call failed
+
+    @property
+    def load(self) -> PoolLoad:
+        with self._lock:
+            return PoolLoad(self._size, len(self._running), self._waiting)
+
+    async def run(self, until: float, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of `function`, run in a thread; `until` is the moment (monotonic) when the caller gives up.
+
+        Raises ComponentFailed when the deadline passes or every thread is stuck, and whatever `function` raises.
+        """
+        seconds = min(self._deadline, until - monotonic())
+        future: Future[T] = Future()
+        with self._lock:
+            if self._stuck():
+                self.failing = True
+                raise ComponentFailed(self.component, "every thread is past its deadline")
+            self._waiting += 1
+            if self._workers < self._size and self._waiting + len(self._running) > self._workers:
+                self._workers += 1
+                arguments = (next(self._numbers),)
+                Thread(target=self._work, args=arguments, daemon=True, name=f"{self.component}-pool").start()
+        self._jobs.put(_Job(future, lambda: function(*args, **kwargs)))
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                result = await asyncio.wrap_future(future)
+        except ComponentFailed:
+            self.failing = True
+            raise
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise  # the function's own
+            self.failing = True
+            raise ComponentFailed(self.component, f"no answer within {seconds:.3g} s") from error
+        self.failing = False
+        return result
+
+    def close(self) -> None:
+        """Lets idle threads end; a stuck one ends with the process."""
+        for _ in range(self._workers):
+            self._jobs.put(None)
+
+    def _stuck(self) -> bool:
+        """Whether every thread is past its deadline; the one that is so for longest may be given up instead."""
+        now = monotonic()
+        if len(self._running) < self._size or any(began > now - self._deadline for began in self._running.values()):
+            return False
+        worker, began = min(self._running.items(), key=lambda one: one[1])
+        if began > now - GIVEN_UP_AFTER * self._deadline or len(self._given_up) == MOST_GIVEN_UP:
+            return True
+        del self._running[worker]
+        self._given_up.add(worker)
+        self._workers -= 1
+        return False
+
+    def _work(self, worker: int) -> None:
+        while worker not in self._given_up and (job := self._jobs.get()) is not None:
+            with self._lock:
+                self._waiting -= 1
+                self._running[worker] = monotonic()
+            try:
+                if job.future.set_running_or_notify_cancel():
+                    job.future.set_result(job.run())
+            except BaseException as error:  # noqa: BLE001 - carried to the caller; a panic of a Rust extension is one
+                # asyncio's futures take no StopIteration and would never finish
+                plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+                job.future.set_exception(error if plain else self._panic(error))
+            finally:
+                with self._lock:
+                    self._running.pop(worker, None)
+        with self._lock:
+            self._given_up.discard(worker)
+
+    def _panic(self, error: BaseException) -> ComponentFailed:
+        failure = ComponentFailed(self.component, type(error).__name__)
+        failure.__cause__ = error
+        return failure
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """One pool per component, and how many seconds a call may spend in all of them."""
+
+    call_seconds: float
+    embedder: Pool
+    keywords: Pool
+    vectors: Pool
+    records: Pool
+
+    def __iter__(self) -> Iterator[Pool]:
+        yield from (self.embedder, self.keywords, self.vectors, self.records)
+
+    def close(self) -> None:
+        for pool in self:
+            pool.close()

@@ -1,0 +1,165 @@
+"""Searches for an event loop: each part in its own pool, the legs of all spaces at the same time."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.fusion import CANDIDATES, Hit, Part, best_of, fuse
+from cognition_engines.indexes.conditions import Conditions
+from cognition_engines.indexes.following import Indexes
+from cognition_engines.indexes.keywords import ViewedWords
+from cognition_engines.indexes.neighbours import VectorSide
+from cognition_engines.indexes.snapshot import Bools, Floats, Snapshot
+from cognition_engines.models import Mode, Viewer
+from cognition_engines.records.spaces import Space
+from cognition_engines.search import EMPTY, Ranked, keyword_leg, semantic_leg
+from cstp_server.adapters.pools import Pools
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which records of a space a search may find."""
+
+    space: Space
+    conditions: Conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for, by whom, how and where."""
+
+    text: str
+    viewer: Viewer
+    mode: Mode
+    sought: Sequence[Sought]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits, best first, in the snapshots of `parts`; `vector` is the query's, None where there is none."""
+
+    parts: Sequence[Part]
+    hits: Sequence[Hit]
+    vector: Floats | None
+
+    def keys(self) -> list[int]:
+        """The record's key for each hit."""
+        return [int(self.parts[hit.part].snapshot.keys[hit.row]) for hit in self.hits]
+
+    def seqs(self) -> list[int]:
+        """The `seq` of the record that was found, for each hit: another one in the store means that it changed."""
+        return [int(self.parts[hit.part].snapshot.seqs[hit.row]) for hit in self.hits]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """One space as one search sees it."""
+
+    sought: Sought
+    snapshot: Snapshot
+    words: ViewedWords | None
+    neighbours: VectorSide | None
+
+    def mask(self, viewer: Viewer) -> Bools:
+        return self.snapshot.mask(self.sought.conditions, viewer)
+
+
+class Searching:
+    """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer."""
+
+    def __init__(self, indexes: Indexes, embeddings: QueryCache | None, pools: Pools) -> None:
+        self._indexes = indexes
+        self._embeddings = embeddings
+        self._pools = pools
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that this server has, its default first."""
+        return tuple(Mode) if self._embeddings is not None else (Mode.KEYWORD,)
+
+    async def search(self, until: float, query: Query, limit: int, groups: bool = False) -> Found:
+        """The best `limit` records; `until` is the moment (monotonic) when the caller gives up.
+
+        With `groups`, an artifact and its chunks are one hit.
+        """
+        if query.mode is Mode.HYBRID or groups:
+            parts, vector = await self.parts(until, query, CANDIDATES)
+            weighed = None if query.mode is Mode.KEYWORD else vector
+            hits = await self._pools.vectors.run(until, fuse, parts, query.text, weighed, limit, groups)
+            return Found(parts, hits, vector)
+        parts, vector = await self.parts(until, query, limit)
+        legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
+        return Found(parts, best_of(parts, legs, vector, limit), vector)
+
+    async def parts(self, until: float, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
+        """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
+
+        The vector is None without a model, and in keyword mode also where the model does not answer.
+        """
+        views = [self._view(sought, query) for sought in query.sought]
+        nothing: list[Ranked] = [EMPTY] * len(views)
+        vector: Floats | None
+        if query.mode is Mode.SEMANTIC:
+            masks, meaning, vector = await self._by_meaning(until, views, query, candidates)
+            words = nothing
+        elif query.mode is Mode.KEYWORD:
+            (masks, words), vector = await asyncio.gather(
+                self._by_words(until, views, query, candidates), self._embed(until, query)
+            )
+            meaning = nothing
+        else:
+            (_, words), (masks, meaning, vector) = await asyncio.gather(
+                self._by_words(until, views, query, candidates), self._by_meaning(until, views, query, candidates)
+            )
+        found = zip(views, masks, meaning, words, strict=True)
+        return [Part(view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
+
+    def _view(self, sought: Sought, query: Query) -> _View:
+        index = self._indexes[sought.space]
+        snapshot = index.snapshot
+        words = None if query.mode is Mode.SEMANTIC else index.words(query.viewer, snapshot)
+        return _View(sought, snapshot, words, index.vectors)
+
+    async def _embed(self, until: float, query: Query) -> Floats | None:
+        """The query's vector; None where keyword search has to do without."""
+        if self._embeddings is None:
+            return None
+        if query.mode is not Mode.KEYWORD:
+            for sought in query.sought:
+                if (vectors := self._indexes[sought.space].vectors) is not None:
+                    vectors.check()
+        try:
+            return await self._pools.embedder.run(until, self._embeddings.embed_query, query.text)
+        except ComponentFailed:
+            if query.mode is not Mode.KEYWORD:
+                raise
+            return None
+
+    async def _by_meaning(
+        self, until: float, views: Sequence[_View], query: Query, limit: int
+    ) -> tuple[list[Bools], list[Ranked], Floats]:
+        """The masks and the semantic legs, and the query's vector."""
+        vector = await self._embed(until, query)
+        assert vector is not None  # the handlers offer no such mode without a model
+
+        def leg(view: _View) -> tuple[Bools, Ranked]:
+            mask = view.mask(query.viewer)
+            return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours)
+
+        found = await asyncio.gather(*(self._pools.vectors.run(until, leg, view) for view in views))
+        return [mask for mask, _ in found], [ranked for _, ranked in found], vector
+
+    async def _by_words(
+        self, until: float, views: Sequence[_View], query: Query, limit: int
+    ) -> tuple[list[Bools], list[Ranked]]:
+        """The masks and the keyword legs."""
+
+        def leg(view: _View) -> tuple[Bools, Ranked]:
+            assert view.words is not None
+            mask = view.mask(query.viewer)
+            return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words)
+
+        found = await asyncio.gather(*(self._pools.keywords.run(until, leg, view) for view in views))
+        return [mask for mask, _ in found], [ranked for _, ranked in found]

@@ -1,0 +1,185 @@
+"""One order out of two legs, over one space or several.
+
+Hybrid: the union of the best CANDIDATES of each leg, both scores scaled min-max over the union and added half and half
+(a convex sum; reciprocal rank loses to it on decisions). Scores of several spaces are scaled together, as they stand:
+cosines are of one model, BM25 is one formula with each space's own rarity. Every order breaks ties by id.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.search import EMPTY, Doubles, Ranked, Words, cosines, distances, keyword_leg, semantic_leg
+
+CANDIDATES: Final = 100  # of each leg
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One space in a search: the rows that may be found, and what each leg found among them.
+
+    `words` is None where no words are searched; then `keyword` is empty.
+    """
+
+    snapshot: Snapshot
+    mask: Bools
+    words: Words | None
+    semantic: Ranked
+    keyword: Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None where there is none."""
+
+    part: int
+    row: int
+    score: float
+    distance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Union:
+    """Rows of all parts, one after the other; cosines are NaN where there is none."""
+
+    parts: Ints
+    rows: Ints
+    cosines: Doubles
+    bm25: Doubles
+
+
+def fuse(parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
+    """Half cosine, half BM25 over the union of all legs; the score that a row lacks is computed for it.
+
+    A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
+    Where no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
+    With `groups`, an artifact and its chunks are one hit, the best of them; where that leaves fewer than `limit`, the
+    legs are asked for more.
+    """
+    hits = _fused(parts, query, vector, limit, groups)
+    while groups and len(hits) < limit:
+        wider = [_widened(part, query, vector) for part in parts]
+        if all(_size(after) == _size(before) for before, after in zip(parts, wider, strict=True)):
+            break
+        parts = wider
+        hits = _fused(parts, query, vector, limit, groups)
+    return hits
+
+
+def best_of(parts: Sequence[Part], legs: Sequence[Ranked], vector: Floats | None, limit: int) -> list[Hit]:
+    """One leg of each part as one order, by its own scores."""
+    union = _Union(
+        _numbered([len(leg.rows) for leg in legs]),
+        np.concatenate([leg.rows for leg in legs]),
+        _cosines_of(parts, [leg.rows for leg in legs], vector),
+        np.empty(0),
+    )
+    return _ordered(parts, union, np.concatenate([leg.scores for leg in legs]), limit, groups=False)
+
+
+def _fused(parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool) -> list[Hit]:
+    if any(len(part.keyword.rows) for part in parts):
+        union = _union(parts, query, vector)
+        scores = _scaled(union.bm25)
+        if vector is not None:
+            scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
+        return _ordered(parts, union, np.round(scores, 9), limit, groups)
+    union = _union([replace(part, words=None) for part in parts], query, vector)
+    return _ordered(parts, union, union.cosines, limit, groups)
+
+
+def _union(parts: Sequence[Part], query: str, vector: Floats | None) -> _Union:
+    rows = [np.union1d(part.semantic.rows, part.keyword.rows) for part in parts]
+    return _Union(
+        _numbered(list(map(len, rows))),
+        np.concatenate(rows),
+        _cosines_of(parts, rows, vector),
+        np.concatenate([_bm25(part, of, query) for part, of in zip(parts, rows, strict=True)]),
+    )
+
+
+def _numbered(sizes: Sequence[int]) -> Ints:
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _cosines_of(parts: Sequence[Part], rows: Sequence[Ints], vector: Floats | None) -> Doubles:
+    if vector is None:
+        return np.full(sum(map(len, rows)), np.nan)
+    return np.concatenate([cosines(part.snapshot, of, vector) for part, of in zip(parts, rows, strict=True)])
+
+
+def _bm25(part: Part, rows: Ints, query: str) -> Doubles:
+    """The score of each row, ascending; 0 for one that has none of the query's words."""
+    found = np.zeros(len(rows))
+    found[np.searchsorted(rows, part.keyword.rows)] = part.keyword.scores
+    lacking = np.setdiff1d(rows, part.keyword.rows)
+    # where the leg found nothing, nothing has a word of the query
+    if part.words is not None and len(part.keyword.rows) and len(lacking):
+        keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
+        found[np.searchsorted(rows, part.snapshot.row_of[keys])] = scores
+    return found
+
+
+def _filled(meaning: Doubles) -> Doubles:
+    """The lowest cosine where there is none; 0 where nothing has one."""
+    if np.isnan(meaning).all():
+        return np.zeros_like(meaning)
+    return np.where(np.isnan(meaning), np.nanmin(meaning), meaning)
+
+
+def _scaled(scores: Doubles) -> Doubles:
+    """Min-max to 0..1; where all are equal, 1."""
+    low, high = scores.min(), scores.max()
+    return np.ones_like(scores) if high == low else (scores - low) / (high - low)
+
+
+def _ordered(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, groups: bool) -> list[Hit]:
+    """The `limit` best by score, ties by id."""
+    places: Iterable[int] = range(len(scores))
+    if len(scores) > limit and not groups:
+        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        places = np.flatnonzero(scores >= threshold).tolist()
+    part_of, row_of, values = union.parts.tolist(), union.rows.tolist(), scores.tolist()
+    order = sorted(places, key=lambda place: (-values[place], parts[part_of[place]].snapshot.ids[row_of[place]]))
+    if groups:
+        order = _firsts(order, _groups(parts, union))
+    distance = distances(union.cosines)
+    return [Hit(part_of[place], row_of[place], values[place], distance[place]) for place in order[:limit]]
+
+
+def _groups(parts: Sequence[Part], union: _Union) -> list[int]:
+    """The key of each row's artifact if it is a chunk of one, else its own."""
+    found: list[int] = []
+    for number, part in enumerate(parts):
+        rows = union.rows[union.parts == number]
+        keys, parents = part.snapshot.keys[rows], part.snapshot.numbers["parent"][rows]
+        chunk = part.snapshot.codes["kind"].get(Kind.ARTIFACT_CHUNK.label)
+        folded = (parents >= 0) & (part.snapshot.labels["kind"][rows] == chunk) if chunk is not None else False
+        found += np.where(folded, parents, keys).tolist()
+    return found
+
+
+def _firsts(order: Sequence[int], groups: Sequence[int]) -> list[int]:
+    """The first of each group."""
+    first: dict[int, int] = {}
+    for place in order:
+        first.setdefault(groups[place], place)
+    return list(first.values())
+
+
+def _size(part: Part) -> int:
+    return len(part.semantic.rows) + len(part.keyword.rows)
+
+
+def _widened(part: Part, query: str, vector: Floats | None) -> Part:
+    """The part with legs of twice as many rows, as far as there are any."""
+    limit = 2 * max(len(part.semantic.rows), len(part.keyword.rows), 1)
+    return replace(
+        part,
+        semantic=EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None),
+        keyword=EMPTY if part.words is None else keyword_leg(part.snapshot, part.mask, query, limit, part.words),
+    )

@@ -1,0 +1,154 @@
+"""Records as columns in memory, as a query reads them: masks for conditions and isolation, and postings of sets."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cognition_engines.indexes.conditions import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.indexes.sketches import Words
+from cognition_engines.models import Viewer
+from cognition_engines.records.spaces import NO_NUMBER
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Codes = NDArray[np.signedinteger[Any]]
+Postings = Mapping[str | int, Sequence[int]]
+
+ABSENT: Final = -1  # the code of a label that a record does not have
+_COMPARED: Final = 8  # up to so many codes of a label, comparing with each is faster than a table of all
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent view of all records of a space up to `seq`. Arrays are indexed by row; none is ever changed.
+
+    `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `sketches`
+    the windows' signs, word by word (empty where vectors are short); in a listing all of them are empty. `row_of` maps
+    a record's key to its row, or -1. `codes` maps a label's text to its code in the column of that name, `postings` a
+    text of a set (or, for `parent`, a key) to the rows that hold it, ascending; `read` says how a column reads a text,
+    folded or as it is.
+    `ids` holds each row's id. Dictionaries, `ids` and postings may have grown since: no row beyond `keys` counts.
+    """
+
+    seq: int
+    alive: Bools
+    keys: Ints
+    seqs: Ints
+    ids: Sequence[str]
+    sensitivity: NDArray[np.int8]
+    numbers: Mapping[str, NDArray[Any]]
+    labels: Mapping[str, Codes]
+    codes: Mapping[str, Mapping[str, int]]
+    postings: Mapping[str, Postings]
+    read: Mapping[str, Callable[[str], str]]
+    starts: Ints
+    counts: Ints
+    vectors: Floats
+    owners: Ints
+    sketches: tuple[Words, ...]
+    row_of: NDArray[np.int32]
+
+    @property
+    def alive_count(self) -> int:
+        return int(np.count_nonzero(self.alive))
+
+    def mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
+        """Which rows the viewer may see and the conditions accept, exactly."""
+        mask = self.alive & (self.sensitivity <= int(viewer.clearance))
+        if viewer.projects is not None:
+            mask &= self._is_one_of("project", viewer.projects)
+        bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
+        for condition in conditions:
+            mask &= self._meets(condition, bounded_below)
+        return mask
+
+    def rows_of(self, keys: Ints) -> Ints:
+        """The rows of those keys that this snapshot knows, in the same order."""
+        known = keys[(keys >= 0) & (keys < len(self.row_of))]
+        rows = self.row_of[known]
+        return rows[rows >= 0].astype(np.int64)
+
+    def newer_than(self, seq: int) -> Ints:
+        """The rows written after `seq`: rows stand in `seq` order."""
+        return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)
+
+    def rows_with(self, name: str, texts: Iterable[str]) -> Ints:
+        """The living rows whose set `name` holds one of the texts, ascending."""
+        read = self.read[name]
+        return self._living(name, {read(text) for text in texts})
+
+    def children(self, parents: Iterable[int]) -> Ints:
+        """The living rows whose parent has one of these keys, ascending."""
+        return self._living("parent", set(parents))
+
+    def texts_of(self, name: str, rows: Iterable[int]) -> list[str | None]:
+        """What the label `name` says of each row, folded where the column is."""
+        named = {code: text for text, code in self.codes[name].items()}
+        return [named.get(int(self.labels[name][row])) for row in rows]
+
+    def _living(self, name: str, wanted: Iterable[str | int]) -> Ints:
+        found = [*self._posted(name, wanted)]
+        rows = np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, np.int64)
+        return rows[self.alive[rows]]
+
+    def _posted(self, name: str, wanted: Iterable[str | int]) -> Iterator[NDArray[np.int32]]:
+        postings = self.postings[name]
+        for each in wanted:
+            if (rows := postings.get(each)) is not None:
+                # a slice is a copy, which the writer cannot disturb
+                yield np.frombuffer(rows[: bisect_left(rows, len(self.keys))], np.int32)  # type: ignore[call-overload]
+
+    def _meets(self, condition: Condition, bounded_below: set[str]) -> Bools:
+        match condition:
+            case OneOf(columns, texts):
+                return reduce(np.logical_or, [self._is_one_of(column, texts) for column in columns])
+            case AtLeast(column, value):
+                # a comparison with NaN is false, which leaves out records without the number
+                return self._number(column) >= value
+            case AtMost(column, value):
+                numbers = self._number(column)
+                met: Bools = numbers <= value
+                if numbers.dtype == np.int64 and column not in bounded_below:  # which NO_NUMBER does not meet
+                    met &= numbers != NO_NUMBER
+                return met
+            case HasAny(name, texts):
+                return self._holds_one_of(name, texts)
+            case HasAll(name, texts):
+                alone = [self._holds_one_of(name, (text,)) for text in texts]
+                return reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
+
+    def _number(self, column: str) -> NDArray[Any]:
+        return self.sensitivity if column == "sensitivity" else self.numbers[column]
+
+    def _holds_one_of(self, name: str, texts: Iterable[str]) -> Bools:
+        read = self.read[name]
+        mask = np.zeros(len(self.keys), np.bool_)
+        for rows in self._posted(name, {read(text) for text in texts}):
+            mask[rows] = True
+        return mask
+
+    def _is_one_of(self, label: str, texts: Iterable[str]) -> Bools:
+        known, column, read = self.codes[label], self.labels[label], self.read[label]
+        wanted = {known[name] for text in texts if (name := read(text)) in known}
+        if 0 < len(wanted) <= _COMPARED:
+            return reduce(np.logical_or, [column == code for code in wanted])
+        mask = np.zeros(len(column), np.bool_)
+        if not wanted:
+            return mask
+        accepted = np.zeros(max(wanted) + 2, np.bool_)
+        accepted[list(wanted)] = True
+        # a snapshot's dictionary may have grown since; ABSENT, -1, reads the last place, which no code has
+        return accepted[np.minimum(column.astype(np.intp), len(accepted) - 1)]
+
+
+def window_indices(starts: Ints, counts: Ints) -> Ints:
+    """The positions of all windows of rows with these starts and counts, row after row."""
+    total = int(counts.sum())
+    first = np.cumsum(counts) - counts
+    return np.repeat(starts - first, counts) + np.arange(total, dtype=np.int64)

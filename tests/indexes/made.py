@@ -1,0 +1,189 @@
+"""Random records of the kinds that are searched or listed, with few different values, so that ties are common."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import PatternContent, PatternExtraction, WarningContent, WarningExtraction
+from cognition_engines.kinds.graph import Actor, Event, Subject
+from cognition_engines.kinds.kind import Kind, Record, kind_of
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.models import Decision, Sensitivity, Viewer
+from cognition_engines.records.values import Entry, Origin
+
+EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
+WORDS = ("database", "queue", "cache", "token", "index", "deploy")
+PEOPLE = ("Ana Ruiz", "ana  ruiz", "Bo", "straße")
+TOPICS = ("rag", "RAG", "storage", "Straße")
+CONTEXTS = ("meeting", "email", "note")
+SYSTEMS = ("manual", "Slack")
+PROJECTS = ("alpha", "Alpha", "beta")
+CATEGORIES = ("Decision", "decision", "QualityRisk")
+LEVELS = (Sensitivity.NORMAL, Sensitivity.NORMAL, Sensitivity.SENSITIVE, Sensitivity.HIGHLY_SENSITIVE)
+
+
+class Maker:
+    """Makes records one after the other; every id is used once."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.number = 0
+        self.artifacts: list[str] = []
+
+    def maybe(self, value: Any) -> Any:
+        return None if self.random.random() < 0.3 else value
+
+    def one(self, values: Sequence[Any]) -> Any:
+        return self.random.choice(values)
+
+    def some(self, values: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self.random.sample(values, k=self.random.randrange(len(values))))
+
+    def text(self) -> str:
+        return " ".join(self.random.choices(WORDS, k=4))
+
+    def moment(self) -> Any:
+        return self.maybe(EPOCH + timedelta(days=self.random.randrange(5)))
+
+    def rights(self) -> dict[str, Any]:
+        return {"project": self.maybe(self.one(PROJECTS)), "sensitivity": self.one(LEVELS), "metadata": {}}
+
+    def record(self, kind: Kind, id: int | None = None) -> Record:
+        """A new record of the kind, or another version of the one that has the number `id`."""
+        if id is None:
+            self.number += 1
+            id = self.number
+        record: Record = _MAKERS[kind](self, f"{id:05}")
+        return record
+
+
+def _decision(maker: Maker, id: str) -> Record:
+    rights = maker.rights()
+    return Decision(
+        id,
+        maker.text(),
+        maker.text(),
+        category=maker.maybe(maker.one(CATEGORIES)),
+        confidence=maker.maybe(maker.one([0.0, 0.5, 1.0])),
+        stakes=maker.maybe(maker.one(["low", "High"])),
+        status=maker.one(["accepted", "other"]),
+        status_text=maker.maybe("Accepted"),
+        date=maker.moment(),
+        project=rights["project"],
+        sensitivity=rights["sensitivity"],
+    )
+
+
+def _chunk(maker: Maker, id: str) -> Record:
+    return Chunk(
+        id=id,
+        content=maker.text(),
+        source_id=maker.maybe(maker.one(["s-1", "S-1"])),
+        source=maker.maybe(maker.one(["kindle", "Reader"])),
+        tags=maker.some(TOPICS),
+        created_at=maker.moment(),
+        **maker.rights(),
+    )
+
+
+def _extraction(maker: Maker, id: str) -> Record:
+    shared: dict[str, Any] = {
+        "id": id,
+        "topics": maker.some(TOPICS),
+        "source_id": "s-1",
+        "extracted_at": maker.moment(),
+        **maker.rights(),
+    }
+    if maker.random.random() < 0.5:
+        return PatternExtraction(content=PatternContent(name=maker.text(), solution="do it"), **shared)
+    return WarningExtraction(content=WarningContent(title=maker.text(), description="mind it"), **shared)
+
+
+def _episode(maker: Maker, id: str) -> Record:
+    return Episode(
+        id=int(id),
+        query=maker.text(),
+        reward=0.5,
+        tags=maker.some(TOPICS),
+        category=maker.maybe(maker.one(CATEGORIES)),
+        created_at=maker.moment(),
+        **maker.rights(),
+    )
+
+
+def _artifact(maker: Maker, id: str) -> Record:
+    maker.artifacts.append(f"art_{id}")
+    return Artifact(
+        id=f"art_{id}",
+        content=maker.text(),
+        context=maker.one(CONTEXTS),
+        participants=maker.some(PEOPLE),
+        mentions=maker.some(PEOPLE),
+        source_system=maker.one(SYSTEMS),
+        importance=maker.one([0.0, 0.5, 1.0]),
+        ts=maker.moment(),
+        chunked=maker.random.random() < 0.2,
+        **maker.rights(),
+    )
+
+
+def _artifact_chunk(maker: Maker, id: str) -> Record:
+    parent = maker.one([*maker.artifacts, "art_nowhere"])
+    return ArtifactChunk(id=f"art_{id}", artifact_id=parent, content=maker.text(), **maker.rights())
+
+
+def _turn(maker: Maker, id: str) -> Record:
+    return Turn(
+        id=f"art_{id}",
+        conversation_id=maker.one(["c-1", "c-2"]),
+        content=maker.text(),
+        turn_index=int(id),
+        speaker=maker.maybe(maker.one(PEOPLE)),
+        mentions=maker.some(PEOPLE),
+        source_system=maker.one(SYSTEMS),
+        importance=maker.one([0.0, 0.5]),
+        ts=maker.moment(),
+        **maker.rights(),
+    )
+
+
+def _event(maker: Maker, id: str) -> Record:
+    return Event(
+        id=f"evt_{id}",
+        category=maker.one(CATEGORIES),
+        narrative=maker.text(),
+        artifact_id=maker.maybe(maker.one([*maker.artifacts, "art_nowhere"])),
+        event_time=maker.moment(),
+        actors=tuple(Actor(ref=ref) for ref in maker.some(PEOPLE)),
+        subject=maker.maybe(Subject(ref=maker.one(PEOPLE))),
+        **maker.rights(),
+    )
+
+
+_MAKERS: dict[Kind, Callable[[Maker, str], Record]] = {
+    Kind.DECISION: _decision,
+    Kind.CHUNK: _chunk,
+    Kind.EXTRACTION: _extraction,
+    Kind.EPISODE: _episode,
+    Kind.ARTIFACT: _artifact,
+    Kind.ARTIFACT_CHUNK: _artifact_chunk,
+    Kind.TURN: _turn,
+    Kind.EVENT: _event,
+}
+MADE = tuple(_MAKERS)
+
+
+def entry(record: Record, vectors: Any = None) -> Entry:
+    return Entry(record, Origin("/made/up.jsonl", 0, None, repr((kind_of(record), record))), vectors)
+
+
+def random_viewer(random: Random) -> Viewer:
+    projects = random.choice([None, {"alpha"}, {"alpha", "beta"}, {"Alpha"}, {"unknown"}])
+    return Viewer(Sensitivity(random.randrange(3)), None if projects is None else frozenset(projects))
+
+
+def may_see(viewer: Viewer, project: str | None, sensitivity: int) -> bool:
+    return sensitivity <= viewer.clearance and (viewer.projects is None or project in viewer.projects)

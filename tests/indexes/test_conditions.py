@@ -1,0 +1,197 @@
+"""Conditions have three readings, a mask, a rule on a record and SQL: they agree, and say what they are meant to."""
+
+from datetime import timedelta
+from random import Random
+
+import numpy as np
+import pytest
+
+from cognition_engines.indexes.accepting import accepts
+from cognition_engines.indexes.columns import Columns
+from cognition_engines.indexes.conditions import (
+    AtLeast,
+    AtMost,
+    Conditions,
+    HasAll,
+    HasAny,
+    MemoryFilters,
+    OneOf,
+    microseconds,
+)
+from cognition_engines.indexes.snapshot import Snapshot
+from cognition_engines.kinds.fields import normal
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Filters, Sensitivity, Viewer
+from cognition_engines.records.spaces import (
+    DECISIONS,
+    EPISODES,
+    EXTRACTIONS,
+    KNOWLEDGE,
+    LISTED,
+    MEMORY,
+    SEARCHED,
+    TIMELINE,
+    Space,
+)
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Stored
+from tests.indexes.made import CATEGORIES, EPOCH, MADE, PEOPLE, PROJECTS, TOPICS, Maker, entry, may_see, random_viewer
+
+ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+TEXTS: dict[str, tuple[str, ...]] = {
+    "kind": tuple(kind.label for kind in MADE),
+    "project": (*PROJECTS, "ALPHA"),
+    "context": ("meeting", "EMAIL", "decision", "conversation", "meet"),
+    "system": ("MANUAL", "slack", "kindle", "sla"),
+    "category": (*CATEGORIES, "DECISION", "quality"),
+    "stakes": ("LOW", "high"),
+    "status": ("accepted", "OTHER"),
+    "status_text": ("accepted", "ACCEPTED"),
+    "type": ("chunk", "pattern", "warning", "CHUNK"),
+    "source_id": ("s-1", "S-1"),
+    "topics": (*TOPICS, "STRASSE", "Rag", "rest"),
+    "tags": (*TOPICS, "STRASSE", "Rag"),
+    "actors": tuple(map(normal, PEOPLE)),
+    "subjects": tuple(map(normal, PEOPLE)),
+}
+NUMBERS: dict[str, tuple[float, ...]] = {
+    "at": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
+    "importance": (0.0, 0.5, 0.6, 1.0),
+    "sensitivity": (0, 1, 2),
+    "confidence": (0.0, 0.5, 1.0),
+}
+
+
+@pytest.fixture
+def mixed(records: Records) -> Records:
+    """Records of all kinds, some changed and some deleted since."""
+    maker = Maker(5)
+    for _ in range(60):
+        records.put([entry(maker.record(kind)) for kind in MADE], None)
+    for number, kind in enumerate(MADE, 1):
+        records.put([entry(maker.record(kind, number + 8 * n)) for n in range(8)], None)
+    records.delete(Kind.TURN, [f"art_{7 + 8 * n:05}" for n in range(20, 30)])
+    return records
+
+
+def columns_of(records: Records, space: Space) -> Snapshot:
+    columns = Columns(space, 1)
+    more = True
+    while more:
+        page = records.page(space, columns.seq, 37, None)
+        columns.apply(page)
+        more = len(page) == 37
+    return columns.publish()
+
+
+def random_conditions(random: Random, space: Space) -> Conditions:
+    def two_of(name: str) -> tuple[str, ...]:
+        return tuple(random.sample(TEXTS[name], k=2))
+
+    numbers = ["sensitivity", *(each.name for each in space.numbers if each.name != "parent")]
+    bounds = (AtLeast, AtMost)
+    held = (HasAll, HasAny)
+    return (
+        *(OneOf((each.name,), two_of(each.name)) for each in space.labels if random.random() < 0.15),
+        *(random.choice(bounds)(name, random.choice(NUMBERS[name])) for name in numbers if random.random() < 0.3),
+        *(random.choice(held)(each.name, two_of(each.name)) for each in space.sets if random.random() < 0.4),
+    )
+
+
+@pytest.mark.parametrize("space", [*SEARCHED, *LISTED], ids=lambda space: space.name)
+def test_the_mask_and_the_rule_on_a_record_agree(mixed: Records, space: Space) -> None:
+    snapshot = columns_of(mixed, space)
+    living = np.flatnonzero(snapshot.alive)
+    stored = mixed.by_keys(snapshot.keys[living].tolist(), ALL)
+    assert len(stored) == len(living) > 50
+    found_some = 0
+    for seed in range(150):
+        random = Random(seed)
+        conditions, viewer = random_conditions(random, space), random_viewer(random)
+        masked = set(snapshot.keys[np.flatnonzero(snapshot.mask(conditions, viewer))].tolist())
+        ruled = {key for key, one in stored.items() if accepts(conditions, one) and sees(viewer, one)}
+        assert masked == ruled, conditions
+        found_some += bool(masked)
+    assert found_some > 20
+
+
+def sees(viewer: Viewer, stored: Stored) -> bool:
+    return may_see(viewer, stored.facets.project, int(stored.facets.sensitivity))
+
+
+def names(snapshot: Snapshot, conditions: Conditions, viewer: Viewer = ALL) -> set[str]:
+    return {snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(conditions, viewer))}
+
+
+def test_filters_of_decisions_are_conditions_on_their_columns() -> None:
+    filters = Filters(category="a", status=("x", "y"), min_confidence=0.5, date_before=EPOCH)
+    assert filters.conditions() == (
+        OneOf(("category",), ("a",)),
+        OneOf(("status", "status_text"), ("x", "y")),
+        AtLeast("confidence", 0.5),
+        AtMost("at", microseconds(EPOCH)),
+    )
+    assert Filters().conditions() == ()
+
+
+def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_that_level_alone() -> None:
+    assert MemoryFilters().conditions() == MemoryFilters(min_importance=0.0).conditions() == ()
+    assert MemoryFilters(sensitivity=1).conditions() == (AtLeast("sensitivity", 1), AtMost("sensitivity", 1))
+
+
+@pytest.mark.parametrize("space", [DECISIONS, KNOWLEDGE, MEMORY, TIMELINE], ids=lambda space: space.name)
+def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space: Space) -> None:
+    snapshot = columns_of(mixed, space)
+    everything = mixed.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL).values()
+    for filters, has in (
+        (MemoryFilters(date_to=EPOCH + timedelta(days=99)), lambda one: one.facets.at is not None),
+        (MemoryFilters(date_from=EPOCH - timedelta(days=99)), lambda one: one.facets.at is not None),
+        (MemoryFilters(min_importance=1e-9), lambda one: (one.facets.importance or 0) > 0),
+    ):
+        assert names(snapshot, filters.conditions()) == {str(one.record.id) for one in everything if has(one)}
+
+
+@pytest.mark.parametrize(("space", "name"), [(EPISODES, "tags"), (EXTRACTIONS, "topics"), (MEMORY, "actors")])
+def test_rows_with_a_text_are_those_of_the_mask(mixed: Records, space: Space, name: str) -> None:
+    snapshot = columns_of(mixed, space)
+    for text in TEXTS[name]:
+        assert (
+            snapshot.rows_with(name, [text]).tolist()
+            == np.flatnonzero(snapshot.mask((HasAny(name, (text,)),), ALL)).tolist()
+        )
+    every = snapshot.rows_with(name, TEXTS[name])
+    assert every.tolist() == np.flatnonzero(snapshot.mask((HasAny(name, TEXTS[name]),), ALL)).tolist()
+    assert snapshot.rows_with(name, ["never heard of"]).tolist() == []
+
+
+def test_the_children_of_an_artifact_are_its_chunks_and_events(mixed: Records) -> None:
+    snapshot = columns_of(mixed, MEMORY)
+    stored = mixed.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL)
+    parents = {one.facets.parent for one in stored.values()} - {None}
+    assert parents
+    for parent in parents:
+        keys = set(snapshot.keys[snapshot.children([parent])].tolist())  # type: ignore[list-item]
+        assert keys == {key for key, one in stored.items() if one.facets.parent == parent}
+
+
+def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_are_compacted(records: Records) -> None:
+    maker = Maker(8)
+    records.put([entry(maker.record(Kind.EPISODE)) for _ in range(1500)], None)
+    columns = Columns(EPISODES, 1)
+    columns.apply(records.page(EPISODES, 0, 9000, None))
+    before = columns.publish()
+    known = {tag: names(before, (HasAll("tags", (tag,)),)) for tag in TOPICS}
+    assert all(known.values())
+    for _ in range(3):
+        records.put([entry(maker.record(Kind.EPISODE, number)) for number in range(1, 1400)], None)
+        columns.apply(records.page(EPISODES, columns.seq, 9000, None))
+        after = columns.publish()
+    assert columns.compactions > 0
+    assert {tag: names(before, (HasAll("tags", (tag,)),)) for tag in TOPICS} == known
+    stored = records.by_keys(after.keys[after.alive].tolist(), ALL).values()
+    for tag in TOPICS:
+        assert names(after, (HasAll("tags", (tag,)),)) == {
+            str(one.record.id)
+            for one in stored
+            if tag in one.record.tags  # type: ignore[union-attr]
+        }

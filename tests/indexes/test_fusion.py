@@ -1,0 +1,214 @@
+"""One order out of the legs of several spaces."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.fusion import CANDIDATES, Hit, Part, best_of, fuse
+from cognition_engines.indexes.columns import Columns
+from cognition_engines.indexes.snapshot import Snapshot
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
+from cognition_engines.records.values import Page
+from cognition_engines.search import EMPTY, keyword_leg, semantic_leg
+
+DIM = 8
+ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record of a page made by hand; `score` is its BM25 score, 0 where it has no word of the query."""
+
+    key: int
+    id: str
+    vector: Sequence[float] | None = None
+    score: float = 0.0
+    kind: Kind = Kind.DECISION
+    parent: int = NO_NUMBER
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A keyword index whose scores are given."""
+
+    scores: dict[int, float]
+
+    def search(self, query: str, limit: int) -> Any:
+        return self.search_among(query, list(self.scores), limit)
+
+    def search_among(self, query: str, keys: Sequence[int], limit: int | None = None) -> Any:
+        found = sorted(((self.scores.get(key, 0.0), key) for key in keys), reverse=True)[:limit]
+        found = [(score, key) for score, key in found if score > 0]
+        return np.array([key for _, key in found], np.int64), np.array([score for score, _ in found], np.float32)
+
+
+def unit(values: Sequence[float]) -> Any:
+    vector = np.zeros(DIM, np.float32)
+    vector[: len(values)] = values
+    return vector / np.linalg.norm(vector)
+
+
+def page_of(space: Space, rows: Sequence[Row]) -> Page:
+    keys = np.array([row.key for row in rows], np.int64)
+    numbers = {each.name: np.full(len(rows), NO_NUMBER if each.whole else np.nan) for each in space.numbers}
+    labels: dict[str, list[str | None]] = {each.name: [None] * len(rows) for each in space.labels}
+    vectors = [unit(row.vector) for row in rows if row.vector is not None]
+    return Page(
+        after=0,
+        seq=max(row.key for row in rows),
+        removed=np.empty(0, np.int64),
+        keys=keys,
+        seqs=keys,
+        ids=[row.id for row in rows],
+        sensitivity=np.zeros(len(rows), np.int8),
+        labels={**labels, "kind": [row.kind.label for row in rows]},
+        numbers={**numbers, "parent": np.array([row.parent for row in rows], np.int64)},
+        sets={each.name: [()] * len(rows) for each in space.sets},
+        counts=np.array([row.vector is not None for row in rows], np.int64),
+        vectors=np.stack(vectors) if vectors else np.empty((0, DIM), np.float32),
+    )
+
+
+def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CANDIDATES) -> Part:
+    columns = Columns(space, DIM)
+    columns.apply(page_of(space, rows))
+    snapshot = columns.publish()
+    mask = snapshot.mask((), ALL)
+    words = Scores({row.key: row.score for row in rows})
+    semantic = EMPTY if vector is None else semantic_leg(snapshot, mask, vector, candidates, None)
+    return Part(snapshot, mask, words, semantic, keyword_leg(snapshot, mask, "words", candidates, words))
+
+
+def ids(parts: Sequence[Part], hits: Sequence[Hit]) -> list[str]:
+    return [parts[hit.part].snapshot.ids[hit.row] for hit in hits]
+
+
+def scaled(values: dict[str, float]) -> dict[str, float]:
+    low, high = min(values.values()), max(values.values())
+    return {id: 1.0 if high == low else (value - low) / (high - low) for id, value in values.items()}
+
+
+def expected(rows: Sequence[Row], vector: Any) -> list[str]:
+    """Both scores of every row, scaled over all of them, half and half."""
+    cosine = {row.id: float(unit(row.vector) @ vector) for row in rows if row.vector is not None}
+    meaning = scaled({row.id: cosine.get(row.id, min(cosine.values())) for row in rows})
+    words = scaled({row.id: row.score for row in rows})
+    return sorted(meaning, key=lambda id: (-round(0.5 * meaning[id] + 0.5 * words[id], 6), id))
+
+
+def random_rows(random: Random, keys: Sequence[int]) -> list[Row]:
+    return [
+        Row(key, f"r-{key:03}", [random.gauss(0, 1) for _ in range(DIM)], random.choice([0.0, random.uniform(1, 9)]))
+        for key in keys
+    ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_of_two_spaces_are_ranked_as_if_they_were_of_one(seed: int) -> None:
+    random = Random(seed)
+    rows = random_rows(random, range(1, 80))
+    vector = unit([random.gauss(0, 1) for _ in range(DIM)])
+    apart = [part_of(DECISIONS, rows[::2], vector), part_of(MEMORY, rows[1::2], vector)]
+    together = [part_of(DECISIONS, rows, vector)]
+    found = fuse(apart, "words", vector, 20)
+    assert ids(apart, found) == ids(together, fuse(together, "words", vector, 20)) == expected(rows, vector)[:20]
+    assert [hit.score for hit in found] == [hit.score for hit in fuse(together, "words", vector, 20)]
+    for hit in found:
+        row = next(row for row in rows if row.id == apart[hit.part].snapshot.ids[hit.row])
+        assert hit.distance == pytest.approx(1 - float(unit(row.vector) @ vector), abs=2e-6)  # type: ignore[arg-type]
+
+
+def test_ties_across_spaces_come_in_the_order_of_their_ids() -> None:
+    same = [1.0, 1.0]
+    vector = unit([1.0])
+    parts = [
+        part_of(MEMORY, [Row(1, "b", same, 2.0), Row(2, "d", same, 2.0)], vector),
+        part_of(DECISIONS, [Row(3, "a", same, 2.0), Row(4, "c", same, 2.0)], vector),
+    ]
+    assert ids(parts, fuse(parts, "words", vector, 3)) == ["a", "b", "c"]
+
+
+def test_without_a_word_in_common_the_cosines_of_all_spaces_are_the_order() -> None:
+    vector = unit([1.0])
+    parts = [
+        part_of(MEMORY, [Row(1, "near", [1.0, 0.1]), Row(2, "far", [0.0, 1.0])], vector),
+        part_of(DECISIONS, [Row(3, "middle", [1.0, 1.0]), Row(4, "without", None)], vector),
+    ]
+    found = fuse(parts, "words", vector, 9)
+    assert ids(parts, found) == ["near", "middle", "far"]
+    assert found[1].score == pytest.approx(0.707107)
+
+
+def test_without_a_vector_words_alone_are_scaled() -> None:
+    parts = [part_of(MEMORY, [Row(1, "a", None, 4.0), Row(2, "b", None, 2.0), Row(3, "none")], None)]
+    found = fuse(parts, "words", None, 9)
+    assert [(parts[0].snapshot.ids[hit.row], hit.score, hit.distance) for hit in found] == [
+        ("a", 1.0, None),
+        ("b", 0.0, None),
+    ]
+
+
+def test_nothing_found_in_any_space_is_an_empty_order() -> None:
+    parts = [part_of(MEMORY, [Row(1, "a")], None), part_of(DECISIONS, [Row(2, "b")], None)]
+    assert fuse(parts, "words", None, 9) == []
+    assert best_of(parts, [part.keyword for part in parts], None, 9) == []
+
+
+def test_one_leg_of_two_spaces_keeps_its_own_scores() -> None:
+    vector = unit([1.0])
+    parts = [
+        part_of(MEMORY, [Row(1, "b", [1.0, 1.0], 3.0)], vector),
+        part_of(DECISIONS, [Row(2, "a", [1.0], 2.0), Row(3, "c", None, 5.0)], vector),
+    ]
+    by_words = best_of(parts, [part.keyword for part in parts], vector, 9)
+    assert [(id, hit.score) for id, hit in zip(ids(parts, by_words), by_words, strict=True)] == [
+        ("c", 5.0),
+        ("b", 3.0),
+        ("a", 2.0),
+    ]
+    assert [hit.distance for hit in by_words] == [None, pytest.approx(0.292893), 0.0]
+    by_meaning = best_of(parts, [part.semantic for part in parts], vector, 1)
+    assert (ids(parts, by_meaning), by_meaning[0].score) == (["a"], 1.0)
+
+
+def chunks_of(artifact: int, first: int, count: int, vector: Sequence[float], score: float) -> list[Row]:
+    return [Row(first + n, f"c-{first + n}", vector, score, Kind.ARTIFACT_CHUNK, artifact) for n in range(count)]
+
+
+def test_a_long_artifact_cannot_crowd_out_the_rest() -> None:
+    vector = unit([1.0])
+    rows = [
+        *chunks_of(1, 10, 400, [1.0, 0.01], 9.0),
+        *chunks_of(2, 500, 300, [1.0, 0.1], 8.0),
+        *(Row(1000 + n, f"t-{n}", [1.0, 1.0 + n], 1.0, Kind.TURN) for n in range(5)),
+    ]
+    parts = [part_of(MEMORY, rows, vector)]
+    found = fuse(parts, "words", vector, 5, groups=True)
+    assert ids(parts, found) == ["c-10", "c-500", "t-0", "t-1", "t-2"]
+    assert len(fuse(parts, "words", vector, 50, groups=True)) == 7, "all there are"
+
+
+def test_an_artifact_and_its_chunks_are_one_hit_and_its_events_are_their_own() -> None:
+    vector = unit([1.0])
+    rows = [
+        Row(1, "art_1", [1.0, 0.5], 1.0, Kind.ARTIFACT),
+        *chunks_of(1, 2, 2, [1.0, 0.1], 5.0),
+        Row(9, "evt_1", [1.0, 0.2], 4.0, Kind.EVENT, 1),
+    ]
+    parts = [part_of(MEMORY, rows, vector)]
+    assert ids(parts, fuse(parts, "words", vector, 5, groups=True)) == ["c-2", "evt_1"]
+    assert len(fuse(parts, "words", vector, 5)) == 4
+
+
+def test_grouping_holds_for_words_without_a_model() -> None:
+    rows = [*chunks_of(1, 10, 900, [1.0], 9.0), Row(2000, "t", None, 1.0, Kind.TURN)]
+    parts = [part_of(MEMORY, [Row(r.key, r.id, None, r.score, r.kind, r.parent) for r in rows], None, 100)]
+    assert ids(parts, fuse(parts, "words", None, 2, groups=True)) == ["c-10", "t"]
+    snapshot: Snapshot = parts[0].snapshot
+    assert snapshot.children([1]).tolist() == list(range(900))

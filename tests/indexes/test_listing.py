@@ -1,0 +1,204 @@
+"""Lists: whole, in order, exact at once, and alike for what the viewer does not see."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from threading import Thread
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.indexes import listing as listing_module
+from cognition_engines.indexes.accepting import accepts
+from cognition_engines.indexes.conditions import AtLeast, AtMost, Conditions, HasAll, OneOf
+from cognition_engines.indexes.listing import Listing
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.records.spaces import EPISODES, EXTRACTIONS, LISTED, TIMELINE, Space
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Stored
+from tests.indexes.made import MADE, TOPICS, Maker, entry, may_see, random_viewer
+from tests.indexes.test_conditions import random_conditions
+
+ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+
+
+def expected(stored: Sequence[Stored], space: Space, conditions: Conditions, viewer: Viewer) -> list[str]:
+    """The ids of a list, worked out record by record."""
+    found = [
+        one
+        for one in stored
+        if one.kind in space.kinds
+        and accepts(conditions, one)
+        and may_see(viewer, one.facets.project, int(one.facets.sensitivity))
+    ]
+
+    def place(one: Stored) -> Any:
+        at = one.facets.at
+        number = one.record.id
+        tie = -number if isinstance(number, int) else number
+        return (at is None, 0.0 if at is None else -at.timestamp(), tie)
+
+    return [str(one.record.id) for one in sorted(found, key=place)]
+
+
+def whole(listing: Listing, conditions: Conditions, viewer: Viewer, size: int) -> list[str]:
+    """All pages, one after the other; each tells the same total."""
+    found: list[str] = []
+    totals = set()
+    while True:
+        page = listing.page(conditions, viewer, len(found), size)
+        totals.add(page.total)
+        if not page.stored:
+            assert totals == {len(found)}
+            return found
+        found += [str(one.record.id) for one in page.stored]
+
+
+def everything(records: Records, space: Space) -> list[Stored]:
+    page = records.catch_up(space, 0, 100_000)
+    return list(records.by_keys(page.keys.tolist(), ALL).values())
+
+
+@pytest.mark.parametrize("space", LISTED, ids=lambda space: space.name)
+def test_pages_are_disjoint_and_complete_under_ties(records: Records, space: Space) -> None:
+    maker = Maker(1)
+    listing = Listing(records, space)
+    for _ in range(5):  # placed one by one, sorted anew, and both
+        for size in (40, 3, 1):
+            records.put([entry(maker.record(kind)) for kind in space.kinds for _ in range(size)], None)
+            found = whole(listing, (), ALL, 7)
+            assert len(found) == len(set(found))
+            assert found == expected(everything(records, space), space, (), ALL)
+
+
+@pytest.mark.parametrize("space", LISTED, ids=lambda space: space.name)
+def test_random_conditions_and_viewers_give_what_every_record_says_of_itself(records: Records, space: Space) -> None:
+    maker = Maker(2)
+    records.put([entry(maker.record(kind)) for kind in MADE for _ in range(120)], None)
+    listing = Listing(records, space)
+    stored = everything(records, space)
+    sizes = set()
+    for seed in range(60):
+        random = Random(seed)
+        conditions, viewer = random_conditions(random, space), random_viewer(random)
+        found = whole(listing, conditions, viewer, random.choice([5, 100]))
+        assert found == expected(stored, space, conditions, viewer)
+        sizes.add(len(found))
+    assert len(sizes) > 5
+
+
+def test_a_list_is_exact_the_moment_after_a_write(records: Records) -> None:
+    maker = Maker(3)
+    listing = Listing(records, EPISODES)
+    random = Random(4)
+    for step in range(120):
+        if step % 3 == 2 and maker.number > 3:
+            number = random.randrange(1, maker.number + 1)
+            if step % 2:
+                records.delete(Kind.EPISODE, [str(number)])
+            else:
+                records.put([entry(maker.record(Kind.EPISODE, number))], None)
+        else:
+            records.put([entry(maker.record(Kind.EPISODE)) for _ in range(random.choice([1, 5]))], None)
+        tagged: Conditions = (HasAll("tags", (random.choice(TOPICS),)),)
+        for conditions in ((), tagged):
+            assert whole(listing, conditions, ALL, 1000) == expected(
+                everything(records, EPISODES), EPISODES, conditions, ALL
+            )
+
+
+def test_a_list_stays_whole_when_most_of_it_changed_and_dead_rows_were_dropped(records: Records) -> None:
+    maker = Maker(6)
+    records.put([entry(maker.record(Kind.EXTRACTION)) for _ in range(1600)], None)
+    listing = Listing(records, EXTRACTIONS)
+    assert listing.page((), ALL, 0, 1).total == 1600
+    for _ in range(2):
+        records.put([entry(maker.record(Kind.EXTRACTION, number)) for number in range(1, 1300)], None)
+        records.put([entry(maker.record(Kind.EXTRACTION))], None)
+        assert whole(listing, (), ALL, 500) == expected(everything(records, EXTRACTIONS), EXTRACTIONS, (), ALL)
+
+
+def test_what_a_viewer_does_not_see_is_neither_listed_nor_counted(records: Records) -> None:
+    maker = Maker(7)
+    records.put([entry(maker.record(kind)) for kind in TIMELINE.kinds for _ in range(40)], None)
+    listing = Listing(records, TIMELINE)
+    viewer = Viewer(Sensitivity.NORMAL, frozenset({"alpha"}))
+    page = listing.page((), viewer, 0, 500)
+    assert 0 < page.total == len(page.stored) < 120
+    assert all(one.facets.project == "alpha" and one.facets.sensitivity == 0 for one in page.stored)
+    assert listing.page((), Viewer(projects=frozenset()), 0, 5).total == 0
+
+
+def test_a_page_past_the_end_is_empty_and_tells_the_total(records: Records) -> None:
+    maker = Maker(9)
+    listing = Listing(records, EPISODES)
+    assert (listing.page((), ALL, 0, 10).total, listing.page((), ALL, 5, 10).stored) == (0, [])
+    records.put([entry(maker.record(Kind.EPISODE)) for _ in range(12)], None)
+    page = listing.page((), ALL, 12, 10)
+    assert (page.total, list(page.stored)) == (12, [])
+
+
+@dataclass
+class Calls:
+    """Counts the transactions of a store."""
+
+    count: int = 0
+
+    def note(self, _connection: Any) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [(), (HasAll("tags", ("rag",)), AtLeast("at", 0)), (OneOf(("category",), ("Decision",)), AtMost("at", 2**60))],
+    ids=["all", "tag", "category"],
+)
+@pytest.mark.parametrize("offset", [0, 700])
+def test_a_page_makes_two_store_calls_whatever_its_offset_and_conditions(
+    records: Records, conditions: Conditions, offset: int
+) -> None:
+    maker = Maker(10)
+    records.put([entry(maker.record(Kind.EPISODE)) for _ in range(1000)], None)
+    listing = Listing(records, EPISODES)
+    listing.page((), ALL, 0, 1)
+    calls = Calls()
+    sa.event.listen(records._store.reader, "begin", calls.note)
+    found = listing.page(conditions, ALL, offset if not conditions else 0, 100)
+    assert (calls.count, len(found.stored)) == (2, 100)
+
+
+def test_lists_are_complete_while_others_write(records: Records, wait_until: Callable[..., None]) -> None:
+    maker = Maker(11)
+    listing = Listing(records, EPISODES)
+    failures: list[Any] = []
+
+    def write() -> None:
+        for _ in range(60):
+            records.put([entry(maker.record(Kind.EPISODE)) for _ in range(5)], None)
+
+    def read() -> None:
+        seen = 0
+        while writer.is_alive():
+            page = listing.page((), ALL, 0, 1000)
+            ids = [one.record.id for one in page.stored]
+            if len(ids) != len(set(ids)) or len(ids) != page.total or len(ids) < seen:
+                failures.append((page.total, len(ids), seen))
+            seen = len(ids)
+
+    writer = Thread(target=write)
+    readers = [Thread(target=read) for _ in range(3)]
+    for thread in (writer, *readers):
+        thread.start()
+    for thread in (writer, *readers):
+        thread.join(60)
+    assert failures == []
+    assert listing.page((), ALL, 0, 1).total == 300
+
+
+def test_many_changes_are_read_in_several_steps(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    maker = Maker(12)
+    records.put([entry(maker.record(Kind.EPISODE)) for _ in range(90)], None)
+    monkeypatch.setattr(listing_module, "CHANGES", 7)
+    assert whole(Listing(records, EPISODES), (), ALL, 100) == expected(everything(records, EPISODES), EPISODES, (), ALL)

@@ -1,0 +1,205 @@
+"""One index for each search space: what is written into one changes nothing in the others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.fusion import Part, fuse
+from cognition_engines.indexes.chroma import collection_name
+from cognition_engines.indexes.following import Indexes
+from cognition_engines.kinds.graph import Entity
+from cognition_engines.kinds.kind import Kind, Record
+from cognition_engines.kinds.memory import Artifact
+from cognition_engines.kinds.texts import embedded
+from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS, KNOWLEDGE, MEMORY, SEARCHED, Space
+from cognition_engines.records.store import Records
+from cognition_engines.search import keyword_leg, semantic_leg
+from tests.indexes.made import MADE, Maker, entry
+from tests.stores import Stores
+
+ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+
+
+@dataclass
+class Run:
+    """A store of all kinds, and the indexes over it."""
+
+    records: Records
+    stores: Stores
+    opened: Callable[..., Indexes]
+    embedder: Any
+    folder: Path
+    wait_until: Callable[..., None]
+
+    def put(self, *made: Record) -> None:
+        texts = [embedded(one) for one in made]
+        vectors = [None if text is None else self.embedder.embed_text(text) for text in texts]
+        entries = [entry(one, each) for one, each in zip(made, vectors, strict=True)]
+        self.records.put(entries, self.embedder.model)
+
+    def followed(self, indexes: Indexes) -> None:
+        def caught_up() -> bool:
+            last = self.records.last_seq()
+            return indexes.vectors_state == "ready" and all(each.snapshot.seq == last for each in indexes.all)
+
+        self.wait_until(caught_up)
+
+    def answer(self, indexes: Indexes, space: Space, query: str) -> list[tuple[str, float]]:
+        """Ids and scores of a hybrid search."""
+        index = indexes[space]
+        snapshot, words, vector = index.snapshot, index.words(ALL, index.snapshot), self.embedder.embed_query(query)
+        mask = snapshot.mask((), ALL)
+        meaning = semantic_leg(snapshot, mask, vector, 50, index.vectors)
+        part = Part(snapshot, mask, words, meaning, keyword_leg(snapshot, mask, query, 50, words))
+        return [(snapshot.ids[hit.row], hit.score) for hit in fuse([part], query, vector, 50)]
+
+    def collections(self) -> set[str]:
+        """The spaces that have a collection."""
+        if self.stores.servers is None:
+            return {path.parent.name for path in self.folder.glob("*/chroma-*") if path.is_dir()}
+        names = [one["name"] for one in self.stores.servers.chroma.collections(self.records.store_id)]
+        return {space.name for space in SEARCHED if self.named(space) in names}
+
+    def named(self, space: Space) -> str:
+        return collection_name(space.name, self.embedder.model, self.records.store_id)
+
+
+@pytest.fixture
+def run(
+    records: Records,
+    stores: Stores,
+    opened: Callable[..., Indexes],
+    seeded: Callable[..., Any],
+    tmp_path: Path,
+    wait_until: Callable[..., None],
+) -> Run:
+    return Run(records, stores, opened, seeded(), tmp_path / "indexes", wait_until)
+
+
+def test_every_searched_kind_is_found_in_its_space_by_words_and_by_meaning(run: Run) -> None:
+    maker = Maker(1)
+    indexes = run.opened(run.embedder)
+    for space in SEARCHED:
+        for kind in space.kinds:
+            record = maker.record(kind)
+            while embedded(record) is None:  # an artifact that is searched by its chunks
+                record = maker.record(kind)
+            run.put(record)
+            run.followed(indexes)
+            text = embedded(record)
+            assert text is not None
+            assert str(record.id) in [id for id, _ in run.answer(indexes, space, text)][:5]
+    assert run.collections() == {space.name for space in SEARCHED}
+
+
+def test_kinds_of_other_spaces_change_no_score_and_no_snapshot(run: Run) -> None:
+    maker = Maker(2)
+    run.put(*(maker.record(kind) for kind in MADE for _ in range(30)))
+    indexes = run.opened(run.embedder)
+    run.followed(indexes)
+    for space in SEARCHED:
+        before, answer = indexes[space].snapshot, run.answer(indexes, space, "database queue")
+        assert answer
+        count = indexes[space].keywords.count
+        run.put(*(maker.record(kind) for kind in MADE if kind not in space.kinds for _ in range(10)))
+        run.followed(indexes)
+        after = indexes[space].snapshot
+        assert after.seq > before.seq
+        assert (after.keys is before.keys, after.vectors is before.vectors) == (True, True)
+        assert indexes[space].keywords.count == count
+        assert run.answer(indexes, space, "database queue") == answer
+
+
+def test_a_page_without_changes_commits_nothing(run: Run) -> None:
+    maker = Maker(3)
+    run.put(*(maker.record(kind) for kind in MADE))
+    indexes = run.opened(run.embedder)
+    run.followed(indexes)
+    files = words_of(run.folder / "knowledge")
+    told = run.stores.servers and run.stores.servers.chroma.collections(run.records.store_id)
+    for _ in range(3):
+        run.put(Entity(id=f"e-{maker.number}", name="Nobody"), maker.record(Kind.EPISODE))
+        run.followed(indexes)
+    assert words_of(run.folder / "knowledge") == files
+    assert told == (run.stores.servers and run.stores.servers.chroma.collections(run.records.store_id))
+    assert {index.keywords_state for index in indexes.all} == {"ready"}
+
+
+def words_of(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "keywords").iterdir() if path.suffix != ".lock"}
+
+
+def test_a_start_after_changes_of_other_spaces_reads_no_text_again(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    maker = Maker(4)
+    run.put(*(maker.record(kind) for kind in MADE for _ in range(5)))
+    indexes = run.opened(run.embedder)
+    run.followed(indexes)
+    run.put(*(maker.record(Kind.DECISION) for _ in range(5)))
+    run.followed(indexes)
+    indexes.close()
+    before = {space.name: words_of(run.folder / space.name) for space in SEARCHED}
+    again = run.opened(run.embedder)
+    run.followed(again)
+    assert {space.name: words_of(run.folder / space.name) for space in SEARCHED} == before
+    for space in SEARCHED:
+        assert again[space].keywords.seq == again[space].snapshot.seq == run.records.last_seq()
+        assert run.answer(again, space, "database queue")
+
+
+def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> None:
+    maker = Maker(5)
+    indexes = run.opened(run.embedder)
+    run.followed(indexes)
+    assert run.collections() == set()
+    run.put(maker.record(Kind.DECISION), maker.record(Kind.EPISODE))
+    run.followed(indexes)
+    assert run.collections() == {"decisions"}
+    run.put(maker.record(Kind.CHUNK))
+    run.followed(indexes)
+    assert run.collections() == {"decisions", "knowledge"}
+    assert len(indexes[KNOWLEDGE].vectors.nearest(run.embedder.embed_query("x"), 9)) == 1  # type: ignore[union-attr, arg-type]
+
+
+def test_an_artifact_that_is_cut_into_chunks_is_no_longer_found_by_its_own_text(run: Run) -> None:
+    whole = Artifact(id="art_1", content="quokka wombat")
+    run.put(whole)
+    indexes = run.opened(run.embedder)
+    run.followed(indexes)
+    assert [id for id, _ in run.answer(indexes, MEMORY, "quokka")] == ["art_1"]
+    run.put(Artifact(id="art_1", content="quokka wombat", chunked=True))
+    run.followed(indexes)
+    assert run.answer(indexes, MEMORY, "quokka") == []
+    assert indexes[MEMORY].keywords.count == 0
+
+
+@pytest.mark.embedded_only("looks at the folders of the embedded indexes")
+def test_an_older_layout_is_built_again(run: Run) -> None:
+    maker = Maker(6)
+    run.put(*(maker.record(Kind.DECISION) for _ in range(5)))
+    earlier = ["keywords", "keywords.damaged-1", "chroma-3"]
+    for name in earlier:
+        (run.folder / name).mkdir(parents=True)
+        (run.folder / name / "file").write_text("as it was")
+    (run.folder / "chroma.clean.json").write_text("{}")
+    indexes = run.opened(run.embedder)
+    run.followed(indexes)
+    assert sorted(path.name for path in run.folder.iterdir()) == ["decisions", "knowledge", "lock", "memory"]
+    assert len(run.answer(indexes, DECISIONS, "database queue")) == 5
+
+
+def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
+    maker = Maker(7)
+    run.put(*(maker.record(kind) for kind in MADE))
+    indexes = run.opened(run.embedder)
+    run.followed(indexes)
+    asked: list[str] = []
+    sa.event.listen(
+        run.records._store.reader, "before_cursor_execute", lambda _c, _u, statement, *_: asked.append(statement)
+    )
+    run.wait_until(lambda: len(asked) > 12)
+    assert not [statement for statement in asked if "tombstones" in statement]
