@@ -79,7 +79,7 @@ class Victim:
 
     def files(self, kind: str) -> list[Path]:
         """The files of the keyword index, or of Chroma's newest folder, whose names end so."""
-        folder = self.server.data_dir / "indexes"
+        folder = self.server.data_dir / "indexes" / "decisions"
         if kind in KEYWORD_FILES:
             return [*(folder / "keywords").glob(f"*{kind}")]
         newest = max(folder.glob("chroma-*"), key=lambda path: int(path.name.rpartition("-")[2]))
