@@ -23,6 +23,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from cognition_engines.indexes.following import open_indexes
+from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import open_records
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def change_something(records: Records, random: Random) -> None:
     text = str(random.random())
     entries = [Entry(Decision(f"d-{n}", f"d-{n}", text), Origin("/x", 0, None, text), vectors(random)) for n in chosen]
     records.put(entries[:6], MODEL)
-    records.delete(Kind.DECISION, [entry.decision.id for entry in entries[4:]])
+    records.delete(Kind.DECISION, [entry.record.id for entry in entries[4:]])
 
 
 def vectors(random: Random) -> FloatArray:

@@ -190,7 +190,6 @@ class ServerKeeper:
         self._lock = lock
         self._next_check = 0.0
         self._unneeded = _Unneeded(records, space, model)
-        self._absent = False  # whether there was no collection when this writer looked
 
     @property
     def seq(self) -> int:
@@ -198,12 +197,12 @@ class ServerKeeper:
         return self._unneeded.seq if index is None else index.seq
 
     def turn(self) -> bool:
-        """Writes one page, or reads how far the writer is."""
+        """Writes one page, or reads how far the writer is; asks neither lock nor server before there is a vector."""
+        if not self._unneeded.over():
+            return self._unneeded.seq < self._records.last_seq()
         try:
             self._hold()
             index = self.index = self.index or self._open()
-            if index is None:
-                return self._unneeded.seq < self._records.last_seq()
             behind = self._write(index)
         except _NotTheWriter:
             self._read()
@@ -239,13 +238,9 @@ class ServerKeeper:
             raise _NotTheWriter
         if before != self.role:
             _log.info("this process writes the vector collection %s from now on", self._name)
-            # what another process wrote last is looked at anew
-            self.index, self._absent = None, False
+            self.index = None  # what another process wrote last is looked at anew
 
     def _read(self) -> None:
-        if not self._unneeded.over():
-            self.index = None
-            return
         found = self._server.find(self._name, self._dim)
         index = None if found is None else found.index
         last = self._records.last_seq()
@@ -257,13 +252,8 @@ class ServerKeeper:
         # records that were replaced by older ones have a collection ahead of them until its writer has made a new one
         self.index = index if index is not None and index.seq <= last else None
 
-    def _open(self) -> ChromaIndex | None:
-        if self._absent and not self._unneeded.over():
-            return None
+    def _open(self) -> ChromaIndex:
         found = self._server.find(self._name, self._dim)
-        self._absent = found is None
-        if found is None and not self._unneeded.over():
-            return None
         if found is not None:
             index = found.index
             if index is not None and index.seq <= self._records.last_seq() and self._holds_all(index):
