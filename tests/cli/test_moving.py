@@ -96,8 +96,9 @@ def test_copy_moves_a_store_to_postgresql_and_says_what_to_set(
     found = one_line(cstp("copy", "--to", postgresql_url, "--json"))
     wanted = held(source_url)
     assert found["to"].startswith("postgresql+psycopg://")
-    assert {name: found[name] for name in ("decisions", "vectors", "digest")} == {
-        "decisions": 30,
+    assert {name: found[name] for name in ("records", "kinds", "vectors", "digest")} == {
+        "records": 30,
+        "kinds": {"decision": 30},
         "vectors": {"m": 30},
         "digest": wanted.digest,
     }
@@ -105,7 +106,7 @@ def test_copy_moves_a_store_to_postgresql_and_says_what_to_set(
 
     done = cstp("copy", "--to", "sqlite:///elsewhere/records.sqlite3")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("copied 30 decisions with 30 vectors to sqlite:///elsewhere/records.sqlite3")
+    assert done.out.startswith("copied 30 records with 30 vectors to sqlite:///elsewhere/records.sqlite3")
     assert "set store.url" in done.out
 
     shown = json.loads(cstp("show", "d-3", "--json").out)
@@ -120,8 +121,8 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
     fill("sqlite:///full.sqlite3", [9]).close()
     before = held("sqlite:///full.sqlite3")
     for words, code, said in [
-        (["--to", "sqlite:///full.sqlite3"], 2, "holds 1 decisions already; name an empty database"),
-        (["--to", source_url], 2, "holds 3 decisions already"),
+        (["--to", "sqlite:///full.sqlite3"], 2, "holds 1 records already; name an empty database"),
+        (["--to", source_url], 2, "holds 3 records already"),
         (["--to", "mysql://me:hunter2@host/x"], 2, "--to: mysql is neither sqlite nor postgresql"),
         (["--to", "no url"], 2, "--to: not a database URL"),
         (
@@ -156,7 +157,8 @@ def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None
         "file": str(FILE.absolute()),
         "bytes": FILE.stat().st_size,
         "createdAt": found["createdAt"],
-        "decisions": 30,
+        "records": 30,
+        "kinds": {"decision": 30},
         "vectors": {"m": 30},
         "digest": wanted.digest,
         "tokens": 1,
@@ -167,7 +169,7 @@ def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None
 
     restored = one_line(cstp("--data-dir", "new", "restore", FILE, "--json"))
     assert restored == {
-        **{name: found[name] for name in ("file", "createdAt", "decisions", "vectors", "digest", "tokens")},
+        **{name: found[name] for name in ("file", "createdAt", "records", "kinds", "vectors", "digest", "tokens")},
         **{"new": 30, "changed": 0, "unchanged": 0, "deleted": 0},
     }
     assert held("sqlite:///new/records.sqlite3") == wanted
@@ -178,10 +180,10 @@ def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None
 def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(30)).close()
     done = cstp("backup", FILE)
-    assert done.out.startswith(f"wrote 30 decisions with 30 vectors and 0 tokens to {FILE} (")
-    fill(source_url, range(2, 40), "Changed. ").delete(["d-5"])
+    assert done.out.startswith(f"wrote 30 records with 30 vectors and 0 tokens to {FILE} (")
+    fill(source_url, range(2, 40), "Changed. ").delete(Kind.DECISION, ["d-5"])
     done = cstp("restore", FILE, "--replace")
-    assert done.out.endswith(": 30 decisions with 30 vectors; 1 new, 27 changed, 2 unchanged, 10 deleted; "
+    assert done.out.endswith(": 30 records with 30 vectors; 1 new, 27 changed, 2 unchanged, 10 deleted; "
                              "tokens left as they are\n")  # fmt: skip
 
 
@@ -211,7 +213,7 @@ def test_restore_refuses_a_store_with_records_and_says_what_would_be_lost(cstp: 
     done = cstp("restore", FILE)
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        "cstp: the store holds 12 decisions; --replace makes it equal to the backup, and what is not in it is lost: "
+        "cstp: the store holds 12 records; --replace makes it equal to the backup, and what is not in it is lost: "
         "2 are not in the backup, 1 are otherwise there\n"
     )
     assert held(source_url) == before
@@ -241,7 +243,7 @@ def test_a_running_server_follows_a_restore(
 ) -> None:
     fill(source_url, range(300)).close()
     assert cstp("backup", FILE).code == 0
-    fill(source_url, [1, 500], "Quokkas vote. ").delete(["d-7"])
+    fill(source_url, [1, 500], "Quokkas vote. ").delete(Kind.DECISION, ["d-7"])
     token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
     _, url = serving()
 
@@ -272,7 +274,7 @@ def test_a_backup_beside_an_ingest_holds_whole_transactions(
     wait_until(lambda: records.count() > 0)
     while running.process.poll() is None:
         assert cstp("backup", FILE, "--force").code == 0
-        counts.append(held_by(FILE).decisions)
+        counts.append(held_by(FILE).records)
     assert running.finish().code == 0
     assert len(counts) >= 2
     assert all(count % 16 == 0 for count in counts)

@@ -90,7 +90,7 @@ def restore_command(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What cstp backup wrote.", exists=True, dir_okay=False)],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Also where there are decisions: what is not in the backup is lost.")
+        bool, typer.Option("--replace", help="Also where there are records: what is not in the backup is lost.")
     ] = False,
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Put the tokens back too; without a tokens file they always are.")
@@ -139,8 +139,13 @@ def _put_back_tokens(settings: Settings, backup: Backup, *, wanted: bool) -> int
 
 
 def _members(contents: Contents) -> dict[str, object]:
-    return {"decisions": contents.decisions, "vectors": dict(contents.windows), "digest": contents.digest}
+    return {
+        "records": contents.records,
+        "kinds": dict(contents.kinds),
+        "vectors": dict(contents.windows),
+        "digest": contents.digest,
+    }
 
 
 def _counts(contents: Contents) -> str:
-    return f"{contents.decisions:,} decisions with {sum(contents.windows.values()):,} vectors"
+    return f"{contents.records:,} records with {sum(contents.windows.values()):,} vectors"

@@ -90,22 +90,29 @@ def link_rows(key: int, record: Record) -> list[dict[str, Cell]]:
 
 
 def own_facets(record: Record) -> Facets:
-    """What a record says of itself; a child of an artifact takes the rest from there."""
+    """What a record says of itself; a child of an artifact takes the rest from there.
+
+    `context` and `system` are case folded, so that SQL compares them as the columns do.
+    """
     own = record.project, Sensitivity.NORMAL if record.sensitivity is None else record.sensitivity
     match record:
         case Decision():
             return Facets(*own, record.date, context="decision")
         case Chunk():
-            return Facets(*own, _first(record.last_highlighted_at, record.created_at), system=record.source)
+            return Facets(
+                *own,
+                _first(record.last_highlighted_at, record.created_at),
+                system=None if record.source is None else record.source.casefold(),
+            )
         case Extraction():
             return Facets(*own, record.extracted_at)
         case Episode():
             return Facets(*own, record.created_at)
         case Artifact():
             at = _first(record.ts, record.ingested_at, record.document_date)
-            return Facets(*own, at, record.context, record.source_system, record.importance)
+            return Facets(*own, at, record.context, record.source_system.casefold(), record.importance)
         case Turn():
-            return Facets(*own, record.ts, CONVERSATION, record.source_system, record.importance)
+            return Facets(*own, record.ts, CONVERSATION, record.source_system.casefold(), record.importance)
         case Event():
             return Facets(*own, record.event_time)
         case _:

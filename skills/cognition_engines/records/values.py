@@ -55,7 +55,8 @@ class Replaces:
 class Facets:
     """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
 
-    `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0.
+    `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
+    `system` are case folded.
     """
 
     project: str | None

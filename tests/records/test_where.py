@@ -1,0 +1,76 @@
+"""Conditions as SQL: the same records as the columns in memory give."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.indexes.columns import Columns
+from cognition_engines.indexes.conditions import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, OneOf
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.records.schema import records as table
+from cognition_engines.records.spaces import MEMORY
+from cognition_engines.records.store import Records
+from cognition_engines.records.where import where
+from tests.kinds import entry
+
+SYSTEMS = ["Straße", "STRASSE", "slack", "Slack", "İ"]
+EVERYONE = Viewer(max(Sensitivity))
+
+
+@pytest.fixture
+def mixed(records: Records) -> Records:
+    random = Random(3)
+    batch = []
+    for number in range(120):
+        day = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=random.randrange(9))
+        common = {"sensitivity": random.choice(list(Sensitivity)).name.lower(), "project": random.choice([None, "p"])}
+        said = {"content": "x", "source_system": random.choice(SYSTEMS), "importance": random.choice([0, 0.5, 1])}
+        if number % 3 == 0:
+            batch.append(entry(Kind.ARTIFACT, number, **common, **said, ts=day.isoformat()))
+        elif number % 3 == 1:
+            turn = {"conversation_id": "c", "turn_index": number}
+            batch.append(entry(Kind.TURN, number, **common, **said, **turn))
+        else:
+            event = {"category": "X", "narrative": "x", "artifact_id": str(number - random.choice([1, 2, 9]))}
+            batch.append(entry(Kind.EVENT, number, **common, **event))
+    records.put(batch, None)
+    return records
+
+
+def ids(url: str, conditions: Conditions) -> set[str]:
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        found = set(connection.execute(sa.select(table.c.id).where(*where(conditions))).scalars())
+    engine.dispose()
+    return found
+
+
+def test_sql_finds_what_the_columns_find(mixed: Records, url: str) -> None:
+    columns = Columns(MEMORY, 1)
+    columns.apply(mixed.page(MEMORY, 0, 1000, None))
+    snapshot = columns.publish()
+    days = (None, datetime(2024, 1, 4, tzinfo=UTC))
+    tried = [
+        MemoryFilters(context, system, level, importance, first, last).conditions()
+        for context, system, level, importance, first, last in product(
+            (None, "NOTE"), (None, "strasse", "SLACK"), (None, 1), (0.0, 0.5), days, days
+        )
+    ]
+    tried += [(OneOf(("kind", "project"), ("event", "p", "nothing")),), (AtLeast("parent", 0), AtMost("parent", 50))]
+    found_some = 0
+    for conditions in tried:
+        expected = {snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(conditions, EVERYONE))}
+        assert ids(url, conditions) == expected, conditions
+        found_some += bool(expected)
+    assert found_some > len(tried) / 2
+
+
+@pytest.mark.parametrize("condition", [OneOf(("category",), ("X",)), AtLeast("confidence", 0), HasAny("tags", ("x",))])
+def test_a_condition_on_what_not_every_record_has_is_refused(condition: OneOf | AtLeast | HasAny) -> None:
+    with pytest.raises(ValueError, match="not every record has this"):
+        where((condition,))
