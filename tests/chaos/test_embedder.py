@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, Origin, Upsert
 from cstp_server.adapters.pools import GIVEN_UP_AFTER
@@ -120,7 +121,7 @@ def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
         assert (refused.returncode, refused.stdout) == (1, "")
         assert refused.stderr.startswith("cstp: embedder: ")
         assert refused.stderr.count("\n") == 1
-        assert f"new-{pending}" not in records.by_ids([f"new-{pending}"])
+        assert f"new-{pending}" not in records.by_ids(Kind.DECISION, [f"new-{pending}"])
         setting.tell("")
         restored = time.monotonic()
         wait_until(partial(works_again, setting, pending), 5)
