@@ -51,11 +51,10 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 def no_space(folder: Path, left: int = 0) -> Iterator[None]:
     """Fills the file system of `folder` but for `left` bytes."""
     filler = folder / "filler"
-    with filler.open("wb") as file:
+    with filler.open("wb", buffering=0) as file:  # a buffer would be flushed once more when the file is closed
         try:
             while True:
                 file.write(bytes(1 << 16))
-                file.flush()
         except OSError:
             file.truncate(max(0, os.fstat(file.fileno()).st_size - left))
     yield
