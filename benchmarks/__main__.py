@@ -35,6 +35,7 @@ TEXTS: Final = 2000
 QUERIES: Final = 2600
 INGEST: Final = 10_000
 QUICK_INGEST: Final = 1_000
+RAW_CHROMA: Final = 200_000  # above it a `where` of raw Chroma would take most of the run
 KNOWN: Final = 200  # of the queries: those that are asked again and again
 _ROOT: Final = Path(__file__).parents[1]
 _SIZE: Final = re.compile(r"([0-9]+)(k|m|)")
@@ -49,6 +50,7 @@ class Plan:
     real: Sequence[int]
     rounds: int
     quick: bool
+    stores: Path | None  # where filled stores are kept between runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,8 @@ class Material:
 
 def main() -> int:
     options = _parser().parse_args()
-    plan = Plan(
-        options.sizes, options.real, min(50, options.rounds) if options.quick else options.rounds, options.quick
-    )
+    rounds = min(50, options.rounds) if options.quick else options.rounds
+    plan = Plan(options.sizes, options.real, rounds, options.quick, options.stores)
     began = perf_counter()
     material = _prepare(options.texts, plan)
     _say("measuring the cheapest call beside an echo")
@@ -100,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--real", type=_sizes, default="", metavar="SIZES", help="decisions with all their windows")
     parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
+    parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")
     parser.add_argument("--texts", type=Path, default=_default_texts(), help="folder with decision records")
     parser.add_argument("--output", type=Path, default=_ROOT / "docs" / "benchmarks.md", help="the table")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all figures, for machines")
@@ -143,10 +145,12 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
     corpus = make_corpus(material.texts, material.embedded.vectors, size, real_windows=real_windows)
     _say(f"{size} decisions with {len(corpus.vectors)} windows: filling the store and its indexes")
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
-        settings = Settings(data_dir=Path(folder) / "data")
+        kept = Path(folder) if plan.stores is None else plan.stores / f"{size}{'-real' if real_windows else ''}"
+        settings = Settings(data_dir=kept / "data")
         filled = fill(settings, corpus, material.embedder.model)
         _say(f"  {filled.records:.0f} s for the store, {filled.neighbours:.0f} s for the indexes; filling raw Chroma")
-        raw, brute = RawChroma(Path(folder) / "raw", corpus), BruteForce(corpus)
+        raw = RawChroma(Path(folder) / "raw", corpus) if size <= RAW_CHROMA else None
+        brute = BruteForce(corpus)
         _say("  measuring the search")
         asked = material.asked
         queries, vectors = _repeated(asked, plan.rounds)

@@ -28,7 +28,7 @@ class CallRow:
     semantic: Timing
     keyword: Timing
     fresh: Timing
-    chroma: Timing
+    chroma: Timing | None
     brute_force: Timing
     recall: float  # of the semantic mode
 
@@ -43,7 +43,7 @@ class Asked:
 
 
 def measure_calls(
-    caller: Caller, raw: RawChroma, brute: BruteForce, embedder: Embedder, asked: Asked, rounds: int
+    caller: Caller, raw: RawChroma | None, brute: BruteForce, embedder: Embedder, asked: Asked, rounds: int
 ) -> tuple[list[CallRow], Timing]:
     """The rows, and what embedding one query alone takes. Raises NotServing when a call fails."""
     for query in asked.known:
@@ -79,16 +79,20 @@ def _pick(queries: Sequence[str], number: int, place: int) -> str:
 
 
 def _controls(
-    raw: RawChroma, brute: BruteForce, question: Question, vectors: Sequence[FloatArray]
+    raw: RawChroma | None, brute: BruteForce, question: Question, vectors: Sequence[FloatArray]
 ) -> list[Variant[bytes]]:
-    def by_chroma(number: int) -> bytes:
-        return _packed(raw.nearest(vectors[number % len(vectors)], question.filters))
-
     def by_force(number: int) -> bytes:
         return _packed(brute.nearest(vectors[number % len(vectors)], brute.mask(question.filters)))
 
-    every = 1 if question.filters == Filters() else _WHERE_EVERY
-    return [Variant(f"{question.name}/chroma", by_chroma, every), Variant(f"{question.name}/brute", by_force)]
+    controls = [Variant(f"{question.name}/brute", by_force)]
+    if raw is not None:
+
+        def by_chroma(number: int) -> bytes:
+            return _packed(raw.nearest(vectors[number % len(vectors)], question.filters))
+
+        every = 1 if question.filters == Filters() else _WHERE_EVERY
+        controls.append(Variant(f"{question.name}/chroma", by_chroma, every))
+    return controls
 
 
 def _packed(places: Sequence[int]) -> bytes:
@@ -111,7 +115,7 @@ def _row(question: Question, brute: BruteForce, measured: dict[str, Measured[byt
         semantic=timing(Mode.SEMANTIC),
         keyword=timing(Mode.KEYWORD),
         fresh=timing("fresh"),
-        chroma=timing("chroma"),
+        chroma=timing("chroma") if f"{question.name}/chroma" in measured else None,
         brute_force=timing("brute"),
         recall=recall(found, wanted),
     )

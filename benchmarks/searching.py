@@ -50,7 +50,7 @@ class Costs:
 
 def measure_search(
     knowledge: Knowledge,
-    raw: RawChroma,
+    raw: RawChroma | None,
     brute: BruteForce,
     queries: Sequence[str],
     vectors: Sequence[FloatArray],
@@ -96,17 +96,18 @@ def _ways(
 
 
 def _controls(
-    raw: RawChroma, brute: BruteForce, question: Question, vectors: Sequence[FloatArray]
+    raw: RawChroma | None, brute: BruteForce, question: Question, vectors: Sequence[FloatArray]
 ) -> list[Variant[list[int]]]:
-    def by_chroma(number: int) -> list[int]:
-        return raw.nearest(vectors[number], question.filters)
-
     def by_force(number: int) -> list[int]:
         return brute.nearest(vectors[number], brute.mask(question.filters))
 
     chroma_every = 1 if question.filters == Filters() else _WHERE_EVERY
     controls = [Variant(f"{question.name}/brute", by_force)]
-    if question in QUESTIONS:
+    if raw is not None and question in QUESTIONS:
+
+        def by_chroma(number: int) -> list[int]:
+            return raw.nearest(vectors[number], question.filters)
+
         controls.append(Variant(f"{question.name}/chroma", by_chroma, chroma_every))
     return controls
 

@@ -142,3 +142,23 @@ def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_a
 def test_a_size_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="size"):
         QueryCache(CountingEmbedder(), size=0)
+
+
+def test_what_is_known_is_there_without_asking_and_what_is_being_embedded_is_not_waited_for() -> None:
+    embedder = CountingEmbedder()
+    cache = QueryCache(embedder, size=2)
+    assert cache.known("one") is None
+    one = cache.embed_query("one")
+    assert cache.known("one") is one
+    cache.embed_query("two")
+    cache.known("one")
+    cache.embed_query("three")
+    assert (cache.known("two"), cache.known("one")) == (None, one)
+    embedder.gate.clear()
+    embedder.entered.clear()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(cache.embed_query, "four")
+        assert embedder.entered.wait(20)
+        assert cache.known("four") is None
+        embedder.gate.set()
+    assert embedder.asked == ["one", "two", "three", "four"]

@@ -130,6 +130,9 @@ class Searching:
             for sought in query.sought:
                 if (vectors := self._indexes[sought.space].vectors) is not None:
                     vectors.check()
+        known = self._embeddings.known(query.text)
+        if known is not None:
+            return known
         try:
             return await self._pools.embedder.run(until, self._embeddings.embed_query, query.text)
         except ComponentFailed:

@@ -52,6 +52,16 @@ class QueryCache:
                     self._vectors.popitem(last=False)
         return self._await(text, known) if known is not None else self._embed(text, made)
 
+    def known(self, text: str) -> FloatArray | None:
+        """The vector of `text` if it is here; asks nobody and waits for nothing."""
+        with self._lock:
+            made = self._vectors.get(text)
+            if made is None or not made.done() or made.exception() is not None:
+                return None
+            self._hits += 1
+            self._vectors.move_to_end(text)
+            return made.result()
+
     def probe(self) -> None:
         """Embeds a word without looking here first: raises as the embedder does when that does not work."""
         self._embedder.embed_query("ready")
