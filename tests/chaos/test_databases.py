@@ -87,7 +87,7 @@ def test_postgresql_may_restart_die_and_freeze_under_a_server(
     fill(records, (decision(f"base-{number}") for number in range(BASE)))
     impatient = sa.make_url(url).update_query_dict({"connect_timeout": "2"}).render_as_string(hide_password=False)
     server = served(MODEL | {"store.url": impatient, "store.deadline_seconds": DEADLINE})
-    rounds, more = chaos_scale.pick(1, 10), chaos_scale.pick(20, 400)
+    rounds, more = chaos_scale.pick(1, 10), chaos_scale.pick(20, 100)
     recovery: list[float] = []
     answered = failed = 0
     for number in range(rounds):
