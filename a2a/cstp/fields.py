@@ -5,9 +5,9 @@ A violation's message says what is allowed and never repeats what was sent.
 
 import re
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 _ISO: Final = re.compile(
@@ -57,6 +57,12 @@ def not_blank(value: str) -> str:
     return value
 
 
+def _mode(value: object) -> object:
+    if value is None:
+        raise PydanticCustomError("mode", 'must be "hybrid", "semantic" or "keyword"')
+    return value
+
+
 _INSTANT_SCHEMA = {"type": "string", "format": "date-time"}
 _INSTANT_IN = {"anyOf": [_INSTANT_SCHEMA, {"type": "string", "format": "date"}, {"type": "null"}]}
 
@@ -66,3 +72,14 @@ LowerInstant = Annotated[datetime | None, BeforeValidator(_lower), WithJsonSchem
 UpperInstant = Annotated[datetime | None, BeforeValidator(_upper), WithJsonSchema(_INSTANT_IN)]
 InstantOut = Annotated[datetime, WithJsonSchema(_INSTANT_SCHEMA)]  # in UTC, which pydantic writes with `Z`
 Label = Annotated[str, Field(min_length=1, max_length=256)]
+# "" is no topic, like null
+Topic = Annotated[str, Field(max_length=256)]
+Offset = Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE]
+Query = Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(not_blank)]
+# null is not among them: a mode is absent or given
+SearchMode = Annotated[
+    Literal["hybrid", "semantic", "keyword"] | None,
+    BeforeValidator(_mode),
+    WithJsonSchema({"type": "string", "enum": ["hybrid", "semantic", "keyword"]}),
+]
+MODE_DESCRIPTION: Final = "Absent: hybrid, or keyword where the server has no embedding model."

@@ -37,7 +37,7 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
-_OURS: Final = {"instant", "blank", "order", "mode"}  # raised in cstp itself, with texts that repeat nothing
+_OURS: Final = {"instant", "blank", "order", "mode", "type"}  # raised in cstp itself, with texts that repeat nothing
 
 
 @cache

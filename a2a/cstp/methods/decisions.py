@@ -1,23 +1,25 @@
 """Methods over decision records: `cstp.queryDecisions` (F002)."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ValidationInfo,
-    WithJsonSchema,
-    field_validator,
-)
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank
+from cstp.fields import (
+    MODE_DESCRIPTION,
+    WHOLE,
+    InstantOut,
+    Label,
+    LowerInstant,
+    Query,
+    SearchMode,
+    UpperInstant,
+    not_blank,
+)
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
-# null is not among them: a mode is absent or given
-_MODE_SCHEMA = {"type": "string", "enum": ["hybrid", "semantic", "keyword"]}
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -56,20 +58,11 @@ class QueryFilters(Wire):
 class QueryDecisionsParams(Wire):
     """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back."""
 
-    query: Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(not_blank)]
+    query: Query
     filters: QueryFilters | None = None
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     include_reasons: bool = False
-    mode: Annotated[Literal["hybrid", "semantic", "keyword"] | None, WithJsonSchema(_MODE_SCHEMA)] = Field(
-        default=None, description="Absent: hybrid, or keyword where the server has no embedding model."
-    )
-
-    @field_validator("mode", mode="before")
-    @classmethod
-    def _mode_is_a_word(cls, value: object) -> object:
-        if value is None:
-            raise PydanticCustomError("mode", 'must be "hybrid", "semantic" or "keyword"')
-        return value
+    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
 
 
 class DecisionSummary(WireResult):

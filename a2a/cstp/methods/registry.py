@@ -4,6 +4,18 @@ from typing import Any
 
 from cstp.contract import Method
 from cstp.methods.decisions import QUERY_DECISIONS
+from cstp.methods.episodes import LIST_EPISODES
+from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
+from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.system import WHOAMI
 
-METHODS: tuple[Method[Any, Any], ...] = (QUERY_DECISIONS, WHOAMI)
+METHODS: tuple[Method[Any, Any], ...] = (
+    QUERY_DECISIONS,
+    GET_DECISIONS,
+    GET_PATTERNS,
+    GET_WARNINGS,
+    GET_CHUNK,
+    LIST_EPISODES,
+    SEARCH_KNOWLEDGE,
+    WHOAMI,
+)

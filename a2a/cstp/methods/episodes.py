@@ -1,0 +1,71 @@
+"""Methods over episodes: `cstp.listEpisodes` (F003)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, Wire, WireResult
+from cstp.errors import QueryFailed
+from cstp.fields import WHOLE, InstantOut, LowerInstant, Offset, UpperInstant
+
+Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]
+
+
+class ListEpisodesParams(Wire):
+    """Which episodes, all conditions together; bounds are inclusive and leave out episodes without a time.
+
+    `dateFrom` wins over `since`. An episode has all of `tags`; an empty list is no condition. Tags and `category` match
+    whole and exactly.
+    """
+
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 50
+    offset: Offset = 0
+    since: LowerInstant = None
+    date_from: LowerInstant = None
+    date_to: UpperInstant = None
+    tags: Tags | None = None
+    category: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+    @field_validator("date_to")
+    @classmethod
+    def _dates_in_order(cls, value: object, info: ValidationInfo) -> object:
+        name = "since" if info.data.get("date_from") is None else "date_from"
+        early = info.data.get(name)
+        if value is not None and early is not None and early > value:
+            wire_name = "since" if name == "since" else "dateFrom"
+            raise PydanticCustomError("order", f"{wire_name} must not be later than dateTo", {"also": wire_name})
+        return value
+
+
+class EpisodeSummary(WireResult):
+    """One episode; `reward` is -1 to 1."""
+
+    id: int
+    query: str
+    reward: float
+    created_at: InstantOut | None
+    tags: list[str]
+    category: str | None
+
+
+class ListEpisodesResult(WireResult):
+    """One page, newest first, ties by id downwards, episodes without a time last.
+
+    `totalCount` is how many match, whatever the page.
+    """
+
+    episodes: list[EpisodeSummary]
+    total_count: int
+    limit: int
+    offset: int
+    status: Literal["success"] = "success"
+
+
+LIST_EPISODES = Method(
+    name="cstp.listEpisodes",
+    summary="List the agent's episodes page by page, newest first, with filters.",
+    params=ListEpisodesParams,
+    result=ListEpisodesResult,
+    errors=(QueryFailed,),
+)

@@ -1,0 +1,114 @@
+"""Lists of extractions by topic: `cstp.getDecisions`, `cstp.getPatterns`, `cstp.getWarnings` (F000)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cstp.contract import Method, Wire, WireResult
+from cstp.errors import QueryFailed
+from cstp.fields import WHOLE, Offset, Topic
+
+
+class ExtractionsParams(Wire):
+    """Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty."""
+
+    topic: Topic | None = None
+    limit: Annotated[int, Field(ge=1, le=500), WHOLE] = 100
+    offset: Offset = 0
+
+
+class Cited(WireResult):
+    """What every extraction has. The source is null only where the record names none; `chunkId` may be null."""
+
+    id: str
+    topics: list[str]
+    source_title: str | None
+    source_id: str | None
+    chunk_id: str | None
+
+
+class ExtractedDecision(Cited):
+    """A question that a source answers, and how."""
+
+    question: str
+    options: list[str]
+    considerations: list[str]
+    recommended_approach: str | None
+
+
+class ExtractedPattern(Cited):
+    """A solution that a source describes; lists are null where the record has none."""
+
+    name: str
+    problem: str
+    solution: str
+    code_example: str | None
+    context: str | None
+    trade_offs: list[str] | None
+
+
+class ExtractedWarning(Cited):
+    """What a source warns of; lists are null where the record has none."""
+
+    title: str
+    description: str
+    symptoms: list[str] | None
+    consequences: list[str] | None
+    prevention: str | None
+
+
+class ListMetadata(WireResult):
+    """About a page: `query` is the topic or "all", `sourcesCited` the titles of the page's sources, sorted.
+
+    `resultCount` is how many are on the page, `totalCount` how many there are.
+    """
+
+    query: str
+    sources_cited: list[str]
+    result_count: int
+    total_count: int
+    search_type: Literal["filtered"] = "filtered"
+
+
+class GetDecisionsResult(WireResult):
+    """Decisions drawn from sources, newest first, ties by id."""
+
+    results: list[ExtractedDecision]
+    metadata: ListMetadata
+
+
+class GetPatternsResult(WireResult):
+    """Patterns drawn from sources, newest first, ties by id."""
+
+    results: list[ExtractedPattern]
+    metadata: ListMetadata
+
+
+class GetWarningsResult(WireResult):
+    """Warnings drawn from sources, newest first, ties by id."""
+
+    results: list[ExtractedWarning]
+    metadata: ListMetadata
+
+
+GET_DECISIONS = Method(
+    name="cstp.getDecisions",
+    summary="List the decisions drawn from sources, by topic.",
+    params=ExtractionsParams,
+    result=GetDecisionsResult,
+    errors=(QueryFailed,),
+)
+GET_PATTERNS = Method(
+    name="cstp.getPatterns",
+    summary="List the patterns drawn from sources, by topic.",
+    params=ExtractionsParams,
+    result=GetPatternsResult,
+    errors=(QueryFailed,),
+)
+GET_WARNINGS = Method(
+    name="cstp.getWarnings",
+    summary="List the warnings drawn from sources, by topic.",
+    params=ExtractionsParams,
+    result=GetWarningsResult,
+    errors=(QueryFailed,),
+)

@@ -1,0 +1,179 @@
+"""Methods over what was read: `cstp.getChunk` (F001) and `cstp.searchKnowledge`."""
+
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, Wire, WireResult
+from cstp.errors import NotFound, QueryFailed
+from cstp.fields import MODE_DESCRIPTION, WHOLE, Query, SearchMode, Topic, not_blank
+from cstp.methods.contents import AnyContent
+
+ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
+KnowledgeType: TypeAlias = Literal["chunk", "extraction", ExtractionType]
+KNOWLEDGE_TYPES: Final[tuple[KnowledgeType, ...]] = get_args(KnowledgeType)
+
+
+def _as_list(value: object) -> object:
+    """One type is a list of one."""
+    if isinstance(value, str) and value in KNOWLEDGE_TYPES:
+        return [value]
+    if value is not None and not isinstance(value, list):
+        expected = ", ".join(f"'{name}'" for name in KNOWLEDGE_TYPES)
+        raise PydanticCustomError("type", f"must be one of {expected}, or a list of them")
+    return value
+
+
+_TYPE_SCHEMA: Final = {"type": "string", "enum": list(KNOWLEDGE_TYPES)}
+Types = Annotated[
+    Annotated[list[KnowledgeType], Field(min_length=1, max_length=len(KNOWLEDGE_TYPES))] | None,
+    BeforeValidator(_as_list),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _TYPE_SCHEMA,
+                {"type": "array", "items": _TYPE_SCHEMA, "minItems": 1, "maxItems": len(KNOWLEDGE_TYPES)},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+
+
+class GetChunkParams(Wire):
+    """Which chunk, and at most how many related ones to look for."""
+
+    chunk_id: Annotated[str, Field(min_length=1, max_length=512)]
+    include_related: bool = True
+    related_limit: Annotated[int, Field(ge=1, le=20), WHOLE] = 5
+
+
+class KnowledgeCard(WireResult):
+    """What a chunk says, in short."""
+
+    summary: str
+    takeaways: list[str]
+
+
+class ChunkCluster(WireResult):
+    """The clusters of a chunk: all their ids, and the name and description of the first that is known."""
+
+    cluster_id: list[str]
+    cluster_name: str | None
+    description: str | None
+
+
+class RelatedChunk(WireResult):
+    """A chunk that says something alike. `similarityScore` is the cosine, -1 to 1; `snippet` up to 200 characters."""
+
+    chunk_id: str
+    title: str | None
+    author: str | None
+    snippet: str
+    similarity_score: float
+
+
+class GetChunkResult(WireResult):
+    """One chunk, whole. `chunkInfo` is its place in its source, "1/5" for the first of five.
+
+    `source` is the kind of source that it came by. `relatedChunks` are in the order of their scores, and never the
+    chunk itself; there are none when they were not asked for or the chunk has no vector.
+    """
+
+    chunk_id: str
+    title: str | None
+    author: str | None
+    source: str | None
+    tags: list[str]
+    content: str
+    chunk_info: str
+    knowledge_card: KnowledgeCard | None
+    cluster: ChunkCluster | None
+    related_chunks: list[RelatedChunk]
+    readwise_url: str | None
+    source_url: str | None
+    highlight_url: str | None
+
+
+class KnowledgeFilters(Wire):
+    """Conditions on what is found, all of which must hold, applied before the limit.
+
+    `type` is one type or several; "extraction" is all seven types of extractions. `topic` is a whole topic or tag, in
+    any case; an empty one is no condition. `source` is a source's id, or its title in any case.
+    """
+
+    type: Types = None
+    topic: Topic | None = None
+    source: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(not_blank)] | None = None
+
+
+class SearchKnowledgeParams(Wire):
+    """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back."""
+
+    query: Query
+    filters: KnowledgeFilters | None = None
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
+    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+
+
+class SourceReference(WireResult):
+    """The source of a chunk or an extraction; where nothing is known of it, its id is its title."""
+
+    source_id: str
+    title: str
+
+
+class KnowledgeFound(WireResult):
+    """One chunk or extraction. Members are null where its record does not say or its type has none.
+
+    `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of
+    the chunk that the extraction was drawn from. `score` is what the mode ranks by: higher is better. `distance` is the
+    cosine distance to the query, 0 to 2.
+    """
+
+    id: str
+    type: Literal["chunk", "extraction"]
+    extraction_type: ExtractionType | None
+    title: str | None
+    content: str | AnyContent
+    topics: list[str]
+    score: float
+    distance: float | None
+    chunk_id: str | None
+    chunk_info: str | None
+    source: SourceReference | None
+
+
+class SearchMetadata(WireResult):
+    """About the answer: `sourcesCited` are the titles of its sources, sorted, `searchType` is the mode that ran."""
+
+    query: str
+    sources_cited: list[str]
+    result_count: int
+    search_type: Literal["hybrid", "semantic", "keyword"]
+
+
+class SearchKnowledgeResult(WireResult):
+    """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is what the search took."""
+
+    results: list[KnowledgeFound]
+    metadata: SearchMetadata
+    query_time_ms: int
+
+
+GET_CHUNK = Method(
+    name="cstp.getChunk",
+    summary="Read one chunk whole, with its knowledge card, its clusters and related chunks.",
+    params=GetChunkParams,
+    result=GetChunkResult,
+    errors=(NotFound, QueryFailed),
+)
+SEARCH_KNOWLEDGE = Method(
+    name="cstp.searchKnowledge",
+    summary="Search chunks and extractions by meaning and by words, with filters.",
+    params=SearchKnowledgeParams,
+    result=SearchKnowledgeResult,
+    errors=(QueryFailed,),
+    cost=2,
+)
