@@ -16,12 +16,17 @@ from starlette.types import Receive, Scope, Send
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.methods.registry import METHODS
 from cstp_server.adapters.decisions import Decisions
+from cstp_server.adapters.knowledge import Chunks, KnowledgeSearch
+from cstp_server.adapters.lists import Lists
 from cstp_server.adapters.pools import Pool, Pools
 from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
 from cstp_server.dispatch import Bounds, Dispatcher
 from cstp_server.gauges import StateGauges
 from cstp_server.handlers.decisions import decision_methods
+from cstp_server.handlers.episodes import episode_methods
+from cstp_server.handlers.extractions import extraction_methods
+from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint
 from cstp_server.knowledge import Knowledge, open_knowledge
@@ -86,7 +91,16 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         pools = _pools(settings)
         searching = Searching(opened.indexes, opened.embeddings, pools)
         decisions = Decisions(opened.records, searching, pools)
-        methods = (*system_methods(limiter, settings.agent.id), *decision_methods(decisions, settings.agent.id))
+        lists = Lists(opened.records, opened.listings, pools)
+        chunks = Chunks(opened.records, opened.indexes, pools)
+        knowledge_search = KnowledgeSearch(opened.records, searching, pools)
+        methods = (
+            *system_methods(limiter, settings.agent.id),
+            *decision_methods(decisions, settings.agent.id),
+            *extraction_methods(lists),
+            *episode_methods(lists),
+            *knowledge_methods(chunks, knowledge_search),
+        )
         parts = Parts(
             dispatcher=Dispatcher(methods, limiter, bounds, calls),
             limiter=limiter,

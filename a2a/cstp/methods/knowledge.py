@@ -118,9 +118,12 @@ class SearchKnowledgeParams(Wire):
 
 
 class SourceReference(WireResult):
-    """The source of a chunk or an extraction; where nothing is known of it, its id is its title."""
+    """The source of a chunk or an extraction; where nothing is known of it, its id is its title.
 
-    source_id: str
+    `sourceId` is null only where the record names a source by its title alone.
+    """
+
+    source_id: str | None
     title: str
 
 

@@ -36,8 +36,8 @@ class SpaceIndex:
     ) -> None:
         self.space: Final = space
         self.vectors: Final = vectors
+        self.model: Final = embedder.model if embedder else None
         self._records = records
-        self._model = embedder.model if embedder else None
         self._columns = Columns(space, embedder.dim if embedder else 1)
         self._words = words
         self._failure: str | None = None  # the component that kept it from following
@@ -132,7 +132,7 @@ class SpaceIndex:
 
     def _step(self, *, skip_words: bool) -> bool:
         """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""
-        page = self._records.page(self.space, self._columns.seq, PAGE, self._model)
+        page = self._records.page(self.space, self._columns.seq, PAGE, self.model)
         if not skip_words:
             self._apply_words(page)
         self._columns.apply(page)

@@ -46,18 +46,22 @@ def worded(record: Record, before: Turn | None = None, after: Turn | None = None
     return embedded(record)
 
 
+def heading(extraction: Extraction) -> str:
+    """What an extraction is called: its question, name, title or role."""
+    found: str = next(getattr(extraction.content, name) for name in _HEADINGS if hasattr(extraction.content, name))
+    return found
+
+
 def _titled(title: str | None, content: str) -> str:
     return content if title is None else f"{title}\n{content}"
 
 
 def _drawn(extraction: Extraction) -> Iterator[str]:
     """The heading, then every other text of the content in the order of its members, then the topics."""
-    content = extraction.content
-    heading = next(name for name in _HEADINGS if hasattr(content, name))
-    yield getattr(content, heading)
-    for field in fields(content):
-        if field.name != heading:
-            yield from _said(getattr(content, field.name))
+    yield heading(extraction)
+    for field in fields(extraction.content):
+        if field.name not in _HEADINGS:
+            yield from _said(getattr(extraction.content, field.name))
     yield from extraction.topics
 
 

@@ -6,8 +6,9 @@ from typing import Final
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.records import backup, changes, read, transfer, write
+from cognition_engines.records import backup, changes, knowledge, read, transfer, write
 from cognition_engines.records.backup import Backup, Notes
+from cognition_engines.records.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.records.open import Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.spaces import Space
@@ -208,3 +209,19 @@ class Records:
         store that holds records, unless `replace`.
         """
         return backup.restore_backup(found, self._store, replace=replace, watcher=watcher)
+
+    def chunk(self, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
+        """A chunk with the title of its source, its clusters and, with `model`, its vectors; None if there is none."""
+        return knowledge.chunk(self._store, id, viewer, model)
+
+    def sources(self, ids: Sequence[str], viewer: Viewer | None) -> dict[str, SourceName]:
+        """What is cited of those of the sources that exist and that `viewer` sees, by id."""
+        return knowledge.sources(self._store, ids, viewer)
+
+    def source_ids(self, title: str, viewer: Viewer | None) -> list[str]:
+        """The ids of the sources that have this title, in any case, and that `viewer` sees."""
+        return knowledge.source_ids(self._store, title, viewer)
+
+    def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:
+        """As `by_keys`, with the sources that the records name and that `viewer` sees."""
+        return knowledge.with_sources(self._store, keys, viewer, kinds)

@@ -1,0 +1,119 @@
+"""Chunks and the search of knowledge for an event loop."""
+
+from dataclasses import dataclass
+from time import monotonic
+
+from cognition_engines.chunks import Related, nearest_chunks, related
+from cognition_engines.indexes.accepting import accepts
+from cognition_engines.indexes.conditions import Conditions, one_of
+from cognition_engines.indexes.following import Indexes
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.lists import about
+from cognition_engines.models import Mode, Viewer
+from cognition_engines.records.knowledge import ChunkFound, SourceName
+from cognition_engines.records.spaces import KNOWLEDGE
+from cognition_engines.records.store import Records
+from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.searching import Found, Query, Searching, Sought
+
+
+class Chunks:
+    """Reads chunks with what is related to them. Raises ComponentFailed naming the part that did not answer."""
+
+    def __init__(self, records: Records, indexes: Indexes, pools: Pools) -> None:
+        self._records = records
+        self._index = indexes[KNOWLEDGE]
+        self._pools = pools
+
+    async def read(self, id: str, viewer: Viewer, related_limit: int) -> tuple[ChunkFound, list[Related]] | None:
+        """A chunk and at most `related_limit` related ones, best first; None where there is no such chunk.
+
+        With a limit of 0 the vectors are not asked; nor are they where the chunk has none.
+        """
+        until = monotonic() + self._pools.call_seconds
+        model = self._index.model if related_limit else None
+        found = await self._pools.records.run(until, self._records.chunk, id, viewer, model)
+        if found is None:
+            return None
+        if found.vectors is None:
+            return found, []
+        near = await self._pools.vectors.run(
+            until, nearest_chunks, self._index, found.key, found.vectors, viewer, related_limit
+        )
+        if not near:
+            return found, []
+        keys = [each.key for each in near]
+        read = await self._pools.records.run(until, self._records.with_sources, keys, viewer, (Kind.CHUNK,))
+        return found, related(near, read, related_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeQuestion:
+    """What a caller asks of chunks and extractions. `types` and `source` None, and an empty topic, are no condition.
+
+    `types` are "chunk" and types of extractions; `source` is a source's id, or its title in any case.
+    """
+
+    text: str
+    viewer: Viewer
+    limit: int
+    mode: Mode
+    types: tuple[str, ...] | None = None
+    topic: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeMatch:
+    """A chunk or an extraction that was found, and what is known of its source.
+
+    `distance` is the cosine distance to the query, None where there is none.
+    """
+
+    record: Chunk | Extraction
+    source: SourceName | None
+    score: float
+    distance: float | None
+
+
+class KnowledgeSearch:
+    """Searches chunks and extractions and reads those that were found."""
+
+    def __init__(self, records: Records, searching: Searching, pools: Pools) -> None:
+        self._records = records
+        self._searching = searching
+        self._pools = pools
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that this server has, its default first."""
+        return self._searching.modes
+
+    async def query(self, question: KnowledgeQuestion) -> list[KnowledgeMatch]:
+        """The best of both, in order. Raises ComponentFailed naming the part that did not answer."""
+        until = monotonic() + self._pools.call_seconds
+        conditions = (*one_of("type", question.types), *about(question.topic))
+        if question.source is not None:
+            ids = await self._pools.records.run(until, self._records.source_ids, question.source, question.viewer)
+            conditions += one_of("source_id", (question.source, *ids))
+        query = Query(question.text, question.viewer, question.mode, (Sought(KNOWLEDGE, conditions),))
+        found = await self._searching.search(until, query, question.limit)
+        return await self._matches(until, question.viewer, conditions, found) if found.hits else []
+
+    async def _matches(
+        self, until: float, viewer: Viewer, conditions: Conditions, found: Found
+    ) -> list[KnowledgeMatch]:
+        keys = found.keys()
+        read = await self._pools.records.run(until, self._records.with_sources, keys, viewer, KNOWLEDGE.kinds)
+        matches = []
+        for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
+            stored = read.stored.get(key)
+            # a record may have changed since the snapshot: then the conditions are asked again
+            if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
+                record = stored.record
+                assert isinstance(record, Chunk | Extraction)
+                source = None if record.source_id is None else read.sources.get(record.source_id)
+                matches.append(KnowledgeMatch(record, source, hit.score, hit.distance))
+        return matches

@@ -1,0 +1,43 @@
+"""Answers the methods over episodes."""
+
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.lists import EpisodeFilters
+from cognition_engines.records.values import Stored
+from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
+from cstp_server.adapters.lists import Lists
+from cstp_server.call import AnyBound, Bound, Call
+
+
+def episode_methods(lists: Lists) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the lists that answer them."""
+
+    async def list_episodes(params: ListEpisodesParams, call: Call) -> ListEpisodesResult:
+        filters = EpisodeFilters(
+            date_from=params.since if params.date_from is None else params.date_from,
+            date_to=params.date_to,
+            tags=tuple(params.tags or ()),
+            category=params.category,
+        )
+        page = await lists.episodes(filters, call.viewer, params.offset, params.limit)
+        return ListEpisodesResult(
+            episodes=[_summary(stored) for stored in page.stored],
+            total_count=page.total,
+            limit=params.limit,
+            offset=params.offset,
+        )
+
+    return (Bound(LIST_EPISODES, list_episodes),)
+
+
+def _summary(stored: Stored) -> EpisodeSummary:
+    episode = stored.record
+    assert isinstance(episode, Episode)
+    assert episode.id is not None
+    return EpisodeSummary(
+        id=episode.id,
+        query=episode.query,
+        reward=episode.reward,
+        created_at=episode.created_at,
+        tags=list(episode.tags),
+        category=episode.category,
+    )

@@ -1,0 +1,155 @@
+"""Answers the methods over what was read."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from time import perf_counter
+from typing import Any, Final
+
+from cognition_engines.chunks import Related, author, cluster, place, snippet, title
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction
+from cognition_engines.kinds.fields import Model
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.texts import heading
+from cognition_engines.lists import Citation, citation, titles
+from cognition_engines.models import Mode
+from cognition_engines.records.knowledge import ChunkFound
+from cstp.errors import InvalidParams, NotFound, Violation
+from cstp.methods import contents
+from cstp.methods.knowledge import (
+    GET_CHUNK,
+    SEARCH_KNOWLEDGE,
+    ChunkCluster,
+    GetChunkParams,
+    GetChunkResult,
+    KnowledgeCard,
+    KnowledgeFilters,
+    KnowledgeFound,
+    RelatedChunk,
+    SearchKnowledgeParams,
+    SearchKnowledgeResult,
+    SearchMetadata,
+    SourceReference,
+)
+from cstp_server.adapters.knowledge import Chunks, KnowledgeMatch, KnowledgeQuestion, KnowledgeSearch
+from cstp_server.call import AnyBound, Bound, Call
+
+_CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
+    "decision": contents.DecisionContent,
+    "pattern": contents.PatternContent,
+    "warning": contents.WarningContent,
+    "methodology": contents.MethodologyContent,
+    "checklist": contents.ChecklistContent,
+    "persona": contents.PersonaContent,
+    "workflow": contents.WorkflowContent,
+}
+
+
+def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the skills that answer them."""
+
+    async def get_chunk(params: GetChunkParams, call: Call) -> GetChunkResult:
+        limit = params.related_limit if params.include_related else 0
+        read = await chunks.read(params.chunk_id, call.viewer, limit)
+        if read is None:
+            raise NotFound(params.chunk_id)
+        found, related = read
+        return _chunk(found, [_related(one) for one in related])
+
+    async def search_knowledge(params: SearchKnowledgeParams, call: Call) -> SearchKnowledgeResult:
+        began = perf_counter()
+        mode = knowledge.modes[0] if params.mode is None else Mode(params.mode)
+        if mode not in knowledge.modes:
+            raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
+        filters = params.filters or KnowledgeFilters()
+        question = KnowledgeQuestion(
+            params.query, call.viewer, params.limit, mode, _types(filters), filters.topic, filters.source
+        )
+        matches = [(match, _citation(match)) for match in await knowledge.query(question)]
+        return SearchKnowledgeResult(
+            results=[_found(match, cited) for match, cited in matches],
+            metadata=SearchMetadata(
+                query=params.query,
+                sources_cited=titles(cited for _, cited in matches),
+                result_count=len(matches),
+                search_type=mode.value,
+            ),
+            query_time_ms=round((perf_counter() - began) * 1000),
+        )
+
+    return (Bound(GET_CHUNK, get_chunk), Bound(SEARCH_KNOWLEDGE, search_knowledge))
+
+
+def _chunk(found: ChunkFound, related: list[RelatedChunk]) -> GetChunkResult:
+    chunk = found.chunk
+    assert chunk.id is not None
+    card, group = chunk.knowledge_card, cluster(found)
+    return GetChunkResult(
+        chunk_id=chunk.id,
+        title=title(chunk, found.source),
+        author=author(chunk, found.source),
+        source=chunk.source,
+        tags=list(chunk.tags),
+        content=chunk.content,
+        chunk_info=place(chunk),
+        knowledge_card=None if card is None else KnowledgeCard(summary=card.summary, takeaways=list(card.takeaways)),
+        cluster=None
+        if group is None
+        else ChunkCluster(cluster_id=list(group.ids), cluster_name=group.name, description=group.description),
+        related_chunks=related,
+        readwise_url=chunk.readwise_url,
+        source_url=chunk.source_url,
+        highlight_url=chunk.highlight_url,
+    )
+
+
+def _related(related: Related) -> RelatedChunk:
+    chunk = related.chunk
+    assert chunk.id is not None
+    return RelatedChunk(
+        chunk_id=chunk.id,
+        title=title(chunk, related.source),
+        author=author(chunk, related.source),
+        snippet=snippet(chunk.content),
+        similarity_score=related.cosine,
+    )
+
+
+def _types(filters: KnowledgeFilters) -> tuple[str, ...] | None:
+    if filters.type is None:
+        return None
+    return tuple(each for name in filters.type for each in (EXTRACTION_TYPES if name == "extraction" else (name,)))
+
+
+def _citation(match: KnowledgeMatch) -> Citation:
+    id = match.record.source_id
+    return citation(match.record, {} if match.source is None or id is None else {id: match.source})
+
+
+def _found(match: KnowledgeMatch, cited: Citation) -> KnowledgeFound:
+    record = match.record
+    assert record.id is not None
+    extraction = record if isinstance(record, Extraction) else None
+    return KnowledgeFound(
+        id=record.id,
+        type="chunk" if extraction is None else "extraction",
+        extraction_type=None if extraction is None else extraction.type,
+        title=title(record, match.source) if isinstance(record, Chunk) else heading(record),
+        content=record.content if isinstance(record, Chunk) else _content(record.type, record.content),
+        topics=list(record.tags if isinstance(record, Chunk) else record.topics),
+        score=match.score,
+        distance=match.distance,
+        chunk_id=record.id if isinstance(record, Chunk) else record.chunk_id,
+        chunk_info=place(record) if isinstance(record, Chunk) else None,
+        source=None if cited.title is None else SourceReference(source_id=cited.source_id, title=cited.title),
+    )
+
+
+def _content(type: str, content: Content) -> contents.AnyContent:
+    return _CONTENTS[type].model_validate(_plain(content))
+
+
+def _plain(value: object) -> Any:
+    """Objects as members by name, tuples as lists."""
+    if isinstance(value, Model):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

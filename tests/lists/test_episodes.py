@@ -1,0 +1,208 @@
+"""cstp.listEpisodes: pages, order, filters, bounds, isolation."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.values import Entry
+from tests.kinds import entry
+from tests.serving import Serving
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+TAGS = ("rag", "RAG", "eval", "ops")
+CATEGORIES = ("coding", "Coding", "cod%", "c_ding")
+Serve = Callable[..., Serving]
+
+
+def episode(number: int, **members: Any) -> Entry:
+    return entry(Kind.EPISODE, number, **{"query": f"task {number}", "reward": 0.5, **members})
+
+
+def ids(result: Any) -> list[int]:
+    return [each["id"] for each in result["episodes"]]
+
+
+def day(number: int, hour: int = 0) -> str:
+    return (EPOCH + timedelta(days=number, hours=hour)).isoformat()
+
+
+def test_an_empty_store_is_an_empty_page_with_the_defaults(serve: Serve) -> None:
+    result = serve().ask("listEpisodes")
+    assert list(result.items()) == [
+        ("episodes", []),
+        ("totalCount", 0),
+        ("limit", 50),
+        ("offset", 0),
+        ("status", "success"),
+    ]
+
+
+def test_every_field_is_told_and_the_reflection_is_not(serve: Serve) -> None:
+    serving = serve()
+    full = {"tags": ["rag"], "category": "coding", "created_at": "2026-01-02T10:00:00+02:00", "reward": -1}
+    serving.put([episode(7, reflection="SECRET thoughts", metadata={"a": 1}, **full), episode(8)])
+    assert serving.ask("listEpisodes")["episodes"] == [
+        {
+            "id": 7,
+            "query": "task 7",
+            "reward": -1.0,
+            "createdAt": "2026-01-02T08:00:00Z",
+            "tags": ["rag"],
+            "category": "coding",
+        },
+        {"id": 8, "query": "task 8", "reward": 0.5, "createdAt": None, "tags": [], "category": None},
+    ]
+
+
+def test_25_by_10_make_pages_that_are_disjoint_and_complete_under_ties(serve: Serve) -> None:
+    serving = serve()
+    serving.put([episode(number, created_at=day(number // 9)) for number in range(1, 24)])
+    serving.put([episode(number) for number in (24, 25)])
+    pages = [serving.ask("listEpisodes", limit=10, offset=offset) for offset in (0, 10, 20, 30)]
+    assert [len(page["episodes"]) for page in pages] == [10, 10, 5, 0]
+    assert {page["totalCount"] for page in pages} == {25}
+    # newest first, ties by number downwards, those without a time last
+    expected = [*range(23, 17, -1), *range(17, 8, -1), *range(8, 0, -1), 25, 24]
+    assert [id for page in pages for id in ids(page)] == expected
+    past = serving.ask("listEpisodes", offset=25)
+    assert (past["episodes"], past["totalCount"], past["offset"]) == ([], 25, 25)
+
+
+FILTERS: list[tuple[dict[str, Any], list[int]]] = [
+    ({"since": day(1)}, [4, 3, 2]),
+    ({"since": "2026-01-02T00:00:00"}, [4, 3, 2]),
+    ({"since": "2026-01-02T01:00:00+01:00"}, [4, 3, 2]),
+    ({"since": "2026-01-02"}, [4, 3, 2]),
+    ({"since": day(0), "dateFrom": day(2)}, [4, 3]),
+    ({"since": day(3), "dateFrom": day(1)}, [4, 3, 2]),
+    ({"dateTo": "2026-01-03"}, [3, 2, 1]),
+    ({"date_to": "2026-01-03T00:00:00Z"}, [2, 1]),
+    ({"dateFrom": "2026-01-02", "dateTo": "2026-01-02"}, [2]),
+    ({"dateFrom": day(9)}, []),
+    ({"tags": []}, [4, 3, 2, 1, 5]),
+    ({"tags": None, "category": None, "since": None, "dateFrom": None, "dateTo": None}, [4, 3, 2, 1, 5]),
+    ({"tags": ["rag"]}, [3, 1]),
+    ({"tags": ["rag", "eval"]}, [3]),
+    ({"tags": ["rag", "none"]}, []),
+    ({"tags": ["ra"]}, []),
+    ({"category": "coding"}, [2, 1]),
+    ({"category": "Coding"}, [3]),
+    ({"category": "cod"}, []),
+    ({"category": "cod%"}, [4]),
+    ({"category": "c_ding"}, [5]),
+    ({"category": "coding", "tags": ["rag"], "since": day(0)}, [1]),
+]
+
+
+def test_a_filter_lets_through_what_it_says(serve: Serve) -> None:
+    serving = serve()
+    serving.put(
+        [
+            episode(1, created_at=day(0), tags=["rag"], category="coding"),
+            episode(2, created_at=day(1), tags=["RAG"], category="coding"),
+            episode(3, created_at=day(2, hour=12), tags=["eval", "rag"], category="Coding"),
+            episode(4, created_at=day(3), category="cod%"),
+            episode(5, category="c_ding"),
+        ]
+    )
+    for params, expected in FILTERS:
+        result = serving.ask("listEpisodes", **params)
+        assert (ids(result), result["totalCount"]) == (expected, len(expected)), params
+
+
+REFUSED: list[tuple[dict[str, Any], list[str]]] = [
+    *(({"limit": value}, ["limit"]) for value in (0, 101, -1, "10", 10.5, True, None)),
+    *(({"offset": value}, ["offset"]) for value in (-1, "0", 0.5, False, 1e300)),
+    *(({name: "yesterday"}, [name]) for name in ("since", "dateFrom", "dateTo")),
+    *(({name: 5}, [name]) for name in ("since", "dateFrom", "dateTo")),
+    ({"dateFrom": day(1), "dateTo": day(0)}, ["dateFrom", "dateTo"]),
+    ({"since": day(1), "dateTo": day(0)}, ["since", "dateTo"]),
+    ({"tags": "rag"}, ["tags"]),
+    ({"tags": ["rag", 5]}, ["tags[1]"]),
+    ({"tags": [""]}, ["tags[0]"]),
+    ({"category": 5}, ["category"]),
+    ({"category": ""}, ["category"]),
+    ({"limit": 0, "offset": -1, "tags": 1, "category": 1}, ["limit", "offset", "tags", "category"]),
+    ({"reflection": True}, ["reflection"]),
+]
+
+
+def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
+    serving = serve()
+    for params, fields in REFUSED:
+        assert serving.refused("listEpisodes", **params) == fields, params
+
+
+def test_bounds_and_whole_fractions_are_taken(serve: Serve) -> None:
+    serving = serve()
+    serving.put([episode(number) for number in range(1, 13)])
+    assert [len(serving.ask("listEpisodes", limit=limit)["episodes"]) for limit in (1, 10.0, 100)] == [1, 10, 12]
+    assert serving.ask("listEpisodes", offset=2**63 - 1)["offset"] == 2**63 - 1
+    assert serving.ask("listEpisodes", since=day(3), dateFrom=day(0), dateTo=day(2))["episodes"] == []
+
+
+def test_a_store_that_is_down_is_an_error_and_no_empty_list(serve: Serve) -> None:
+    serving = serve()
+    serving.put([episode(1)])
+    assert ids(serving.ask("listEpisodes")) == [1]
+    serving.break_store()
+    assert serving.failed_part("listEpisodes") == "records"
+
+
+def test_any_page_takes_two_store_calls(serve: Serve) -> None:
+    serving = serve()
+    serving.put([episode(number, created_at=day(number % 50), tags=["rag"]) for number in range(1, 301)])
+    serving.ask("listEpisodes")
+    for params in ({}, {"offset": 250}, {"tags": ["rag"], "since": day(1)}, {"limit": 100}):
+        before = serving.calls.count
+        assert serving.ask("listEpisodes", **params)["episodes"]
+        assert serving.calls.count - before == 2
+
+
+def test_random_filters_and_callers_give_what_every_episode_says_of_itself(serve: Serve) -> None:
+    serving, random = serve(), Random(5)
+    made = []
+    for number in range(1, 201):
+        members: dict[str, Any] = {
+            "created_at": random.choice([None, day(random.randrange(5)), day(random.randrange(5), 7)]),
+            "tags": random.sample(TAGS, random.randrange(4)),
+            "category": random.choice([None, *CATEGORIES]),
+            "project": random.choice([None, "alpha", "beta"]),
+            "sensitivity": random.choice(["normal", "sensitive", "highly_sensitive"]),
+        }
+        made.append((number, members))
+    serving.put([episode(number, **{k: v for k, v in one.items() if v is not None}) for number, one in made])
+    levels = ["normal", "sensitive", "highly_sensitive"]
+    sizes = set()
+    for _ in range(60):
+        clearance, projects = random.choice(levels), random.choice([None, ["alpha"], ["alpha", "beta"], ["gamma"]])
+        token = serving.token(clearance=clearance, projects=projects)
+        params: dict[str, Any] = {}
+        if random.random() < 0.5:
+            params["dateFrom"] = day(random.randrange(3))
+        if random.random() < 0.3:
+            params["dateTo"] = day(random.randrange(3, 5))
+        if random.random() < 0.4:
+            params["tags"] = random.sample(TAGS, random.choice([1, 2]))
+        if random.random() < 0.4:
+            params["category"] = random.choice(CATEGORIES)
+
+        def fits(one: Any, params: Any = params, clearance: str = clearance, projects: Any = projects) -> bool:
+            at = one["created_at"]
+            return (
+                levels.index(one["sensitivity"]) <= levels.index(clearance)
+                and (projects is None or one["project"] in projects)
+                and ("dateFrom" not in params or (at is not None and at >= params["dateFrom"]))
+                and ("dateTo" not in params or (at is not None and at <= params["dateTo"]))
+                and set(params.get("tags", ())) <= set(one["tags"])
+                and params.get("category") in (None, one["category"])
+            )
+
+        fitting = [(one["created_at"] or "", number) for number, one in made if fits(one)]
+        expected = [number for _, number in sorted(fitting, reverse=True)]
+        found = serving.ask("listEpisodes", token, limit=100, **params)
+        assert (ids(found), found["totalCount"]) == (expected[:100], len(expected))
+        sizes.add(len(expected))
+    assert len(sizes) > 8

@@ -1,0 +1,269 @@
+"""cstp.getDecisions, cstp.getPatterns, cstp.getWarnings: shape, topics, sources, pages, isolation."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.values import Entry
+from tests.kinds import entry
+from tests.serving import Serving
+
+Serve = Callable[..., Serving]
+
+CONTENTS: dict[str, dict[str, Any]] = {
+    "decision": {"question": "Which database?"},
+    "pattern": {"name": "Retry with jitter", "solution": "Wait a random time."},
+    "warning": {"title": "Fan-out", "description": "One slow shard holds up all."},
+}
+METHODS = {"decision": "getDecisions", "pattern": "getPatterns", "warning": "getWarnings"}
+ALL = pytest.mark.parametrize("type", METHODS)
+
+
+def extraction(id: str, type: str = "pattern", content: dict[str, Any] | None = None, **members: Any) -> Entry:
+    return entry(Kind.EXTRACTION, id, type=type, content=content or CONTENTS[type], **{"source_id": "s-1", **members})
+
+
+def source(id: str, title: str, **members: Any) -> Entry:
+    return entry(Kind.SOURCE, id, title=title, **members)
+
+
+def ids(result: Any) -> list[str]:
+    return [each["id"] for each in result["results"]]
+
+
+@ALL
+def test_an_empty_store_is_an_empty_page_that_cites_nothing(serve: Serve, type: str) -> None:
+    assert serve().ask(METHODS[type]) == {
+        "results": [],
+        "metadata": {
+            "query": "all",
+            "sourcesCited": [],
+            "resultCount": 0,
+            "totalCount": 0,
+            "searchType": "filtered",
+        },
+    }
+
+
+def test_every_field_of_a_decision_is_told(serve: Serve) -> None:
+    serving = serve()
+    full = {"options": ["A", "B"], "considerations": ["cost"], "recommendedApproach": "A", "context": "not told"}
+    cited = {"topics": ["Storage"], "chunkId": "c-9", "extractedAt": "2026-01-01", "metadata": {"x": 1}}
+    serving.put([source("s-1", "The Book"), extraction("e-1", "decision", {"question": "Which?", **full}, **cited)])
+    serving.put([extraction("e-2", "decision")])
+    common = {"sourceTitle": "The Book", "sourceId": "s-1"}
+    assert serving.ask("getDecisions")["results"] == [
+        {
+            "id": "e-1",
+            "question": "Which?",
+            "options": ["A", "B"],
+            "considerations": ["cost"],
+            "recommendedApproach": "A",
+            "topics": ["Storage"],
+            "chunkId": "c-9",
+            **common,
+        },
+        {
+            "id": "e-2",
+            "question": "Which database?",
+            "options": [],
+            "considerations": [],
+            "recommendedApproach": None,
+            "topics": [],
+            "chunkId": None,
+            **common,
+        },
+    ]
+
+
+def test_every_field_of_a_pattern_is_told(serve: Serve) -> None:
+    serving = serve()
+    full = {"problem": "P", "codeExample": "x = 1", "context": "C", "tradeOffs": ["slow"]}
+    serving.put([extraction("e-1", "pattern", {"name": "N", "solution": "S", **full}), extraction("e-2", "pattern")])
+    first, second = serving.ask("getPatterns")["results"]
+    cited = {"topics": [], "chunkId": None, "sourceTitle": "s-1", "sourceId": "s-1"}
+    assert first == {"id": "e-1", "name": "N", "solution": "S", **full, **cited}
+    absent = {"problem": "", "codeExample": None, "context": None, "tradeOffs": None}
+    assert second == {"id": "e-2", **CONTENTS["pattern"], **absent, **cited}
+
+
+def test_every_field_of_a_warning_is_told(serve: Serve) -> None:
+    serving = serve()
+    full = {"symptoms": ["slow"], "consequences": ["outage"], "prevention": "hedge"}
+    serving.put(
+        [extraction("e-1", "warning", {"title": "T", "description": "D", **full}), extraction("e-2", "warning")]
+    )
+    first, second = serving.ask("getWarnings")["results"]
+    cited = {"topics": [], "chunkId": None, "sourceTitle": "s-1", "sourceId": "s-1"}
+    assert first == {"id": "e-1", "title": "T", "description": "D", **full, **cited}
+    assert (
+        second
+        == {"id": "e-2", **CONTENTS["warning"], "symptoms": None, "consequences": None, "prevention": None} | cited
+    )
+
+
+@ALL
+def test_a_topic_matches_whole_in_any_case_and_never_a_part(serve: Serve, type: str) -> None:
+    serving = serve()
+    serving.put(
+        [
+            extraction("e-rag", type, topics=["rag"]),
+            extraction("e-both", type, topics=["Storage", "RAG"]),
+            extraction("e-storage", type, topics=["storage"]),
+            extraction("e-strasse", type, topics=["STRASSE"]),
+            *(extraction(f"other-{other}", other, topics=["rag"]) for other in METHODS if other != type),
+        ]
+    )
+    found = serving.ask(METHODS[type], topic="Rag")
+    assert (ids(found), found["metadata"]["query"], found["metadata"]["totalCount"]) == (["e-both", "e-rag"], "Rag", 2)
+    assert ids(serving.ask(METHODS[type], topic="straße")) == ["e-strasse"]
+    for part in ("ra", "rag ", "stor", "%", "nothing"):
+        assert serving.ask(METHODS[type], topic=part) == {
+            "results": [],
+            "metadata": {
+                "query": part,
+                "sourcesCited": [],
+                "resultCount": 0,
+                "totalCount": 0,
+                "searchType": "filtered",
+            },
+        }
+    for none in ({}, {"topic": None}, {"topic": ""}):
+        everything = serving.ask(METHODS[type], **none)
+        assert (everything["metadata"]["query"], everything["metadata"]["totalCount"]) == ("all", 4)
+
+
+REFUSED: list[tuple[dict[str, Any], list[str]]] = [
+    *(({"limit": value}, ["limit"]) for value in (0, 501, -1, "10", 10.5, True)),
+    *(({"offset": value}, ["offset"]) for value in (-1, "0", 0.5)),
+    ({"topic": 5}, ["topic"]),
+    ({"topic": ["rag"]}, ["topic"]),
+    ({"topic": "x" * 257}, ["topic"]),
+    ({"topics": "rag"}, ["topics"]),
+]
+
+
+def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
+    serving = serve()
+    for method in METHODS.values():
+        for params, fields in REFUSED:
+            assert serving.refused(method, **params) == fields, params
+
+
+@ALL
+def test_the_total_counts_past_the_limit_and_pages_are_disjoint_and_complete_under_ties(
+    serve: Serve, type: str
+) -> None:
+    serving = serve()
+    days = ["2026-01-01", "2026-01-02", None]
+    made = [(f"e-{number:03}", days[number % 3]) for number in range(50)]
+    serving.put([extraction(id, type, **({"extractedAt": at} if at else {})) for id, at in made])
+    pages = [serving.ask(METHODS[type], limit=20, offset=offset) for offset in (0, 20, 40, 60)]
+    assert [page["metadata"]["resultCount"] for page in pages] == [20, 20, 10, 0]
+    assert {page["metadata"]["totalCount"] for page in pages} == {50}
+    # newest first, ties by id, those without a time last
+    ranked = {"2026-01-02": 0, "2026-01-01": 1, None: 2}
+    assert [id for page in pages for id in ids(page)] == [
+        id for id, _ in sorted(made, key=lambda pair: (ranked[pair[1]], pair[0]))
+    ]
+
+
+def test_the_limit_is_100_unless_another_is_asked_for_and_up_to_500(serve: Serve) -> None:
+    serving = serve()
+    serving.put([extraction(f"e-{number:03}") for number in range(502)])
+    for params, count in (({}, 100), ({"limit": 1}, 1), ({"limit": 500.0}, 500)):
+        metadata = serving.ask("getPatterns", **params)["metadata"]
+        assert (metadata["resultCount"], metadata["totalCount"]) == (count, 502)
+
+
+@ALL
+def test_a_source_is_cited_by_its_title_once_and_a_hidden_one_as_an_unknown_one(serve: Serve, type: str) -> None:
+    serving = serve()
+    serving.put(
+        [
+            source("s-b", "B book"),
+            source("s-a", "A book"),
+            source("s-hidden", "Hidden book", sensitivity="sensitive"),
+            extraction("e-1", type, source_id="s-b", source_title="an older title"),
+            extraction("e-2", type, source_id="s-a"),
+            extraction("e-3", type, source_id="s-a"),
+            extraction("e-4", type, source_id="s-hidden"),
+            extraction("e-5", type, source_id="s-nowhere"),
+            extraction("e-6", type, source_id="s-hidden", source_title="as the record has it"),
+            extraction("e-7", type, source_id="s-nowhere", source_title="as the record has it"),
+        ]
+    )
+    result = serving.ask(METHODS[type], serving.token())
+    assert [(each["sourceId"], each["sourceTitle"]) for each in result["results"]] == [
+        ("s-b", "B book"),
+        ("s-a", "A book"),
+        ("s-a", "A book"),
+        ("s-hidden", "s-hidden"),
+        ("s-nowhere", "s-nowhere"),
+        ("s-hidden", "as the record has it"),
+        ("s-nowhere", "as the record has it"),
+    ]
+    assert result["metadata"]["sourcesCited"] == ["A book", "B book", "as the record has it", "s-hidden", "s-nowhere"]
+    seen = serving.ask(METHODS[type])["results"]
+    assert [each["sourceTitle"] for each in seen if each["sourceId"] == "s-hidden"] == ["Hidden book", "Hidden book"]
+
+
+def test_the_sources_of_a_page_alone_are_cited(serve: Serve) -> None:
+    serving = serve()
+    serving.put([source("s-a", "A book"), source("s-b", "B book")])
+    serving.put([extraction("e-1", source_id="s-a"), extraction("e-2", source_id="s-b")])
+    assert serving.ask("getPatterns", limit=1)["metadata"]["sourcesCited"] == ["A book"]
+
+
+@ALL
+def test_a_page_of_500_makes_three_store_calls(serve: Serve, type: str) -> None:
+    serving = serve()
+    serving.put([source(f"s-{number}", f"Book {number}") for number in range(500)])
+    serving.put([extraction(f"e-{number}", type, source_id=f"s-{number}", topics=["t"]) for number in range(500)])
+    serving.ask(METHODS[type])
+    for params in ({"limit": 500}, {"limit": 500, "topic": "T"}, {"limit": 1}, {"offset": 300}):
+        before = serving.calls.count
+        result = serving.ask(METHODS[type], **params)
+        assert serving.calls.count - before == 3
+        assert len(result["metadata"]["sourcesCited"]) == result["metadata"]["resultCount"] > 0
+
+
+@ALL
+def test_a_store_that_is_down_is_an_error_and_no_empty_list(serve: Serve, type: str) -> None:
+    serving = serve()
+    serving.put([extraction("e-1", type)])
+    assert ids(serving.ask(METHODS[type])) == ["e-1"]
+    serving.break_store()
+    assert serving.failed_part(METHODS[type]) == "records"
+
+
+@ALL
+def test_callers_see_and_count_what_their_tokens_allow(serve: Serve, type: str) -> None:
+    serving, random = serve(), Random(3)
+    levels = ["normal", "sensitive", "highly_sensitive"]
+    made: list[dict[str, Any]] = [
+        {
+            "id": f"e-{number:03}",
+            "topics": random.sample(["rag", "ops"], random.randrange(3)),
+            "project": random.choice([None, "alpha", "beta"]),
+            "sensitivity": random.choice(levels),
+        }
+        for number in range(120)
+    ]
+    serving.put([extraction(type=type, **{k: v for k, v in one.items() if v is not None}) for one in made])
+    for clearance in levels:
+        for projects in (None, ["alpha"], ["alpha", "beta"], ["gamma"]):
+            token = serving.token(clearance=clearance, projects=projects)
+            for topic in (None, "rag"):
+                expected = [
+                    one["id"]
+                    for one in made
+                    if levels.index(one["sensitivity"]) <= levels.index(clearance)
+                    and (projects is None or one["project"] in projects)
+                    and (topic is None or topic in one["topics"])
+                ]
+                found = serving.ask(METHODS[type], token, topic=topic, limit=500)
+                assert (ids(found), found["metadata"]["totalCount"]) == (expected, len(expected))

@@ -1,0 +1,194 @@
+"""A server over records that the test puts, with an embedding model of the test's own."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from threading import Thread, current_thread
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.embedding.base import Embedder, FloatArray
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.following import Indexes, open_indexes
+from cognition_engines.records.spaces import KNOWLEDGE
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry
+from cstp_server.http import Gate
+from cstp_server.knowledge import Knowledge, Listings
+from cstp_server.serve import bind, make_server
+from cstp_server.settings import Settings
+from cstp_server.tokens import create_token
+from tests.stores import Stores
+
+MODEL = "seeded-8"
+DIM = 8
+
+
+@dataclass(frozen=True)
+class SeededEmbedder:
+    """Vectors from a digest of the text: without meaning, but equal for equal texts. With `deaf`, none of records."""
+
+    model: str = MODEL
+    dim: int = DIM
+    deaf: bool = False
+
+    def expect(self, dim: int) -> None:
+        assert dim == self.dim
+
+    def embed_query(self, text: str) -> FloatArray:
+        seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
+        return unit(np.random.default_rng(seed).normal(size=self.dim))[0]
+
+    def embed_text(self, text: str) -> FloatArray:
+        if self.deaf:
+            raise ComponentFailed("embedder", "it is deaf")
+        return self.embed_query(text)[None]
+
+
+def unit(values: Any) -> FloatArray:
+    """Rows of length 1."""
+    rows = np.atleast_2d(np.asarray(values, np.float64))
+    unit_rows: FloatArray = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit_rows
+
+
+@dataclass
+class Calls:
+    """Counts the transactions of a store that calls make, not those of followers."""
+
+    count: int = 0
+
+    def note(self, _connection: Any) -> None:
+        self.count += current_thread().name == "records-pool"
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A running server, its records and its indexes; `default` is a token that sees everything."""
+
+    url: str
+    settings: Settings
+    records: Records
+    indexes: Indexes
+    client: httpx.Client
+    calls: Calls
+    tokens: list[str] = field(default_factory=list)
+
+    def token(self, **rights: Any) -> str:
+        agent = f"agent-{time.monotonic_ns()}"
+        _, text = create_token(self.settings.tokens_path, agent, lifetime=timedelta(hours=1), **rights)
+        return text
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Stores records, those that have vectors with them."""
+        with_vectors = [one for one in entries if one.vectors is not None]
+        without = [one for one in entries if one.vectors is None]
+        for batch, model in ((with_vectors, MODEL), (without, None)):
+            if batch:
+                self.records.put(batch, model)
+
+    def send(self, method: str, token: str | None = None, **params: Any) -> dict[str, Any]:
+        """The whole JSON-RPC answer; without a token, to one who may see everything."""
+        if token is None:
+            if not self.tokens:
+                self.tokens.append(self.token(clearance="highly_sensitive"))
+            token = self.tokens[0]
+        request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
+        fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        answer = self.client.post(self.url, content=json.dumps(request), headers=fields)
+        assert answer.status_code == 200, answer.text
+        reply: dict[str, Any] = answer.json()
+        return reply
+
+    def ask(self, method: str, token: str | None = None, **params: Any) -> dict[str, Any]:
+        """The result; an error fails the test."""
+        reply = self.send(method, token, **params)
+        assert "result" in reply, reply
+        result: dict[str, Any] = reply["result"]
+        return result
+
+    def refused(self, method: str, **params: Any) -> list[str]:
+        """The fields that -32602 names."""
+        reply = self.send(method, **params)
+        assert reply["error"]["code"] == -32602, reply
+        return [violation["field"] for violation in reply["error"]["data"]["violations"]]
+
+    def failed_part(self, method: str, **params: Any) -> str:
+        """The component that -32003 names."""
+        reply = self.send(method, **params)
+        assert reply["error"]["code"] == -32003, reply
+        component: str = reply["error"]["data"]["component"]
+        return component
+
+    def break_store(self) -> None:
+        """Every read of the records fails from here on, as if the database had gone."""
+
+        def fail(*_: Any) -> None:
+            raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
+
+        sa.event.listen(self.records._store.reader, "before_cursor_execute", fail)
+
+    def caught_up(self) -> None:
+        """Waits until searches know all that is stored."""
+        deadline = time.monotonic() + 20
+        while self.indexes[KNOWLEDGE].snapshot.seq < self.records.last_seq():
+            assert time.monotonic() < deadline, "the indexes do not follow"
+            time.sleep(0.005)
+
+
+def start(folder: Path, stores: Stores, embedder: Embedder | None) -> tuple[Serving, Callable[[], None]]:
+    """A server in a thread of its own, and what stops it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = Settings.model_validate(
+        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}}
+        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
+    )
+    records = open_records(settings.store_url)
+    calls = Calls()
+    sa.event.listen(records._store.reader, "begin", calls.note)
+    indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
+    indexes.start()
+    cache = None if embedder is None else QueryCache(embedder, 64)
+    server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
+    listener = bind(settings)
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        assert time.monotonic() < deadline, "the server did not start"
+        time.sleep(0.005)
+    client = httpx.Client(timeout=20, trust_env=False)
+
+    def stop() -> None:
+        client.close()
+        server.should_exit = True
+        thread.join(15)
+        listener.close()
+        assert not thread.is_alive()
+
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/cstp"
+    return Serving(url, settings, records, indexes, client, calls), stop
+
+
+@pytest.fixture
+def serve(tmp_path: Path, stores: Stores) -> Iterator[Callable[..., Serving]]:
+    """`serve(embedder)`: a server of this test's own, without a model when there is none."""
+    stops: list[Callable[[], None]] = []
+
+    def run(embedder: Embedder | None = None) -> Serving:
+        serving, stop = start(tmp_path / f"data-{len(stops)}", stores, embedder)
+        stops.append(stop)
+        return serving
+
+    yield run
+    for stop in stops:
+        stop()
