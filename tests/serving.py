@@ -145,8 +145,10 @@ class Serving:
             time.sleep(0.005)
 
 
-def start(folder: Path, stores: Stores, embedder: Embedder | None) -> tuple[Serving, Callable[[], None]]:
-    """A server in a thread of its own, and what stops it."""
+def start(
+    folder: Path, stores: Stores, embedder: Embedder | None, vectors: str | None
+) -> tuple[Serving, Callable[[], None]]:
+    """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings.model_validate(
         {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}}
@@ -155,7 +157,7 @@ def start(folder: Path, stores: Stores, embedder: Embedder | None) -> tuple[Serv
     records = open_records(settings.store_url)
     calls = Calls()
     sa.event.listen(records._store.reader, "begin", calls.note)
-    indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
+    indexes = open_indexes(settings.indexes_path, records, embedder, vectors or stores.vectors)
     indexes.start()
     cache = None if embedder is None else QueryCache(embedder, 64)
     server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
@@ -181,11 +183,14 @@ def start(folder: Path, stores: Stores, embedder: Embedder | None) -> tuple[Serv
 
 @pytest.fixture
 def serve(tmp_path: Path, stores: Stores) -> Iterator[Callable[..., Serving]]:
-    """`serve(embedder)`: a server of this test's own, without a model when there is none."""
+    """`serve(embedder)`: a server of this test's own, without a model when there is none.
+
+    `vectors` is the URL of a Chroma server of the test's own.
+    """
     stops: list[Callable[[], None]] = []
 
-    def run(embedder: Embedder | None = None) -> Serving:
-        serving, stop = start(tmp_path / f"data-{len(stops)}", stores, embedder)
+    def run(embedder: Embedder | None = None, vectors: str | None = None) -> Serving:
+        serving, stop = start(tmp_path / f"data-{len(stops)}", stores, embedder, vectors)
         stops.append(stop)
         return serving
 

@@ -1,0 +1,334 @@
+"""cstp.getChunk: the whole chunk, its clusters, what is related to it, and what a caller may not see of all that."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines import chunks
+from cognition_engines.embedding.base import FloatArray
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.values import Entry
+from tests.kinds import entry
+from tests.serving import DIM, SeededEmbedder, Serving, unit
+
+Serve = Callable[..., Serving]
+
+AXES = np.eye(DIM)
+URLS = {"readwiseUrl": None, "sourceUrl": None, "highlightUrl": None}
+
+
+def chunk(id: str, vectors: FloatArray | None = None, **members: Any) -> Entry:
+    return entry(Kind.CHUNK, id, vectors, **{"content": f"text of {id}", **members})
+
+
+def at(angle: float) -> FloatArray:
+    """A unit vector in a plane, so many degrees from the first axis."""
+    return unit(np.cos(np.radians(angle)) * AXES[0] + np.sin(np.radians(angle)) * AXES[1])
+
+
+def related(result: Any) -> list[str]:
+    return [each["chunkId"] for each in result["relatedChunks"]]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The limit of each query of vectors."""
+    limits: list[int] = []
+    real = chunks.semantic_leg
+
+    def counted(*arguments: Any) -> Any:
+        limits.append(arguments[3])
+        return real(*arguments)
+
+    monkeypatch.setattr(chunks, "semantic_leg", counted)
+    return limits
+
+
+def test_all_members_are_told_and_no_others(serve: Serve) -> None:
+    serving = serve()
+    serving.put(
+        [
+            chunk(
+                "c-1",
+                content="The whole text.\n\n  Nothing cut.",
+                source_id="s-1",
+                title="A title",
+                author="An author",
+                source="kindle",
+                category="not told",
+                tags=["ai", "Agents"],
+                chunk_index=0,
+                total_chunks=5,
+                place={"chapter": "not told"},
+                knowledge_card={"summary": "S", "takeaways": ["a", "b", "c"], "tags": ["not told"]},
+                cluster_ids=["k-28", "k-29"],
+                readwise_url="https://r.example/1",
+                source_url="https://s.example/1",
+                highlight_url="https://h.example/1",
+                metadata={"not": "told"},
+            ),
+            entry(Kind.SOURCE, "s-1", title="Another title", authors=["Another author"]),
+            entry(Kind.CLUSTER, "k-29", name="Agents", description="About agents"),
+            entry(Kind.CLUSTER, "k-28", name="Models"),
+        ]
+    )
+    assert serving.ask("getChunk", chunkId="c-1") == {
+        "chunkId": "c-1",
+        "title": "A title",
+        "author": "An author",
+        "source": "kindle",
+        "tags": ["ai", "Agents"],
+        "content": "The whole text.\n\n  Nothing cut.",
+        "chunkInfo": "1/5",
+        "knowledgeCard": {"summary": "S", "takeaways": ["a", "b", "c"]},
+        "cluster": {"clusterId": ["k-28", "k-29"], "clusterName": "Models", "description": None},
+        "relatedChunks": [],
+        "readwiseUrl": "https://r.example/1",
+        "sourceUrl": "https://s.example/1",
+        "highlightUrl": "https://h.example/1",
+    }
+
+
+def test_what_a_record_does_not_say_is_null_and_every_member_is_there(serve: Serve) -> None:
+    serving = serve()
+    serving.put([chunk("c-1")])
+    absent = dict.fromkeys(("title", "author", "source", "knowledgeCard", "cluster"))
+    assert serving.ask("getChunk", chunk_id="c-1", include_related=True, related_limit=20.0) == {
+        "chunkId": "c-1",
+        "content": "text of c-1",
+        "tags": [],
+        "chunkInfo": "1/1",
+        "relatedChunks": [],
+        **absent,
+        **URLS,
+    }
+
+
+def test_a_chunk_without_a_title_or_an_author_has_those_of_its_source(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    source = entry(Kind.SOURCE, "s-1", title="The Book", authors=["Ana", "Bo"])
+    serving.put([source, chunk("c-1", at(0), source_id="s-1", author="Own"), chunk("c-2", at(1), source_id="s-1")])
+    serving.caught_up()
+    first = serving.ask("getChunk", chunkId="c-1")
+    assert (first["title"], first["author"]) == ("The Book", "Own")
+    (other,) = first["relatedChunks"]
+    assert (other["title"], other["author"]) == ("The Book", "Ana, Bo")
+
+
+def test_an_unknown_id_is_not_found_with_the_id_and_a_hidden_chunk_is_unknown(serve: Serve) -> None:
+    serving = serve()
+    serving.put([chunk("c-1", sensitivity="sensitive", project="alpha"), entry(Kind.SOURCE, "s-1", title="Book")])
+    strangers = [serving.token(), serving.token(clearance="sensitive", projects=["beta"])]
+    for id, tokens in (("c-1", strangers), ("s-1", [None]), ("nope", [None]), ("a\0b", [None]), ("C-1", [None])):
+        for token in tokens:
+            error = serving.send("getChunk", token, chunkId=id)["error"]
+            assert error == {"code": -32007, "message": "Not found", "data": {"id": id}}
+    assert serving.ask("getChunk", serving.token(clearance="sensitive", projects=["alpha"]), chunkId="c-1")
+
+
+def test_what_is_out_of_bounds_is_refused_by_name_and_never_clamped(serve: Serve) -> None:
+    serving = serve()
+    serving.put([chunk("c-1")])
+    for value in (0, 21, -1, "5", 1.5, True, None):
+        assert serving.refused("getChunk", chunkId="c-1", relatedLimit=value) == ["relatedLimit"]
+    for value in ("yes", 1, None):
+        assert serving.refused("getChunk", chunkId="c-1", includeRelated=value) == ["includeRelated"]
+    for value in ("", 5, None, "x" * 513):
+        assert serving.refused("getChunk", chunkId=value) == ["chunkId"]
+    assert serving.refused("getChunk") == ["chunkId"]
+    assert serving.refused("getChunk", chunkId="c-1", chunk_id="c-1") == ["chunkId"]
+    assert serving.refused("getChunk", chunkId="c-1", relatedLimit=0, includeRelated=False) == ["relatedLimit"]
+
+
+def test_the_score_is_the_cosine_nearest_first_of_both_signs(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    angles = {"c-0": 0, "c-10": 10, "c-60": 60, "c-90": 90, "c-170": 170, "c-180": 180}
+    serving.put([chunk(id, at(angle)) for id, angle in angles.items()])
+    serving.caught_up()
+    found = serving.ask("getChunk", chunkId="c-0", relatedLimit=20)["relatedChunks"]
+    assert [each["chunkId"] for each in found] == ["c-10", "c-60", "c-90", "c-170", "c-180"]
+    expected = [np.cos(np.radians(angle)) for angle in (10, 60, 90, 170, 180)]
+    assert [each["similarityScore"] for each in found] == pytest.approx(expected, abs=2e-6)
+    assert found[-1]["similarityScore"] == -1.0
+
+
+def test_itself_is_never_related_and_a_duplicate_is(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put([chunk(id, at(0), content="the same") for id in ("c-b", "c-a", "c-c")])
+    serving.caught_up()
+    for id, others in (("c-a", ["c-b", "c-c"]), ("c-b", ["c-a", "c-c"]), ("c-c", ["c-a", "c-b"])):
+        found = serving.ask("getChunk", chunkId=id)["relatedChunks"]
+        assert [(each["chunkId"], each["similarityScore"]) for each in found] == [(other, 1.0) for other in others]
+
+
+def test_exactly_the_limit_comes_back_when_more_exist_and_all_when_fewer_do(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put([chunk(f"c-{number:02}", at(number)) for number in range(12)])
+    serving.caught_up()
+    for limit, count in ((1, 1), (5, 5), (11, 11), (20, 11)):
+        assert len(related(serving.ask("getChunk", chunkId="c-03", relatedLimit=limit))) == count
+    assert len(related(serving.ask("getChunk", chunkId="c-03"))) == 5
+
+
+def test_extractions_and_other_kinds_are_not_related_chunks(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    near = {"type": "pattern", "content": {"name": "N", "solution": "S"}}
+    serving.put([entry(Kind.EXTRACTION, f"e-{number}", at(0), **near) for number in range(30)])
+    serving.put([chunk("c-1", at(0)), chunk("c-2", at(90))])
+    serving.caught_up()
+    assert related(serving.ask("getChunk", chunkId="c-1")) == ["c-2"]
+
+
+def test_a_snippet_is_the_first_200_characters(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    texts = {"c-1": "x", "c-2": "é" * 200, "c-3": "é" * 201}
+    serving.put([chunk(id, at(10 * number), content=texts[id]) for number, id in enumerate(texts)])
+    serving.caught_up()
+    found = serving.ask("getChunk", chunkId="c-1")["relatedChunks"]
+    assert [each["snippet"] for each in found] == ["é" * 200, "é" * 200 + "..."]
+
+
+def test_no_vectors_are_asked_when_related_chunks_are_switched_off(serve: Serve, asked: list[int]) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put([chunk(f"c-{number}", at(number)) for number in range(9)])
+    serving.caught_up()
+    before = serving.calls.count
+    assert related(serving.ask("getChunk", chunkId="c-1", includeRelated=False)) == []
+    assert (asked, serving.calls.count - before) == ([], 1)
+
+
+def test_a_chunk_without_a_vector_has_no_related_ones_and_is_answered(serve: Serve, asked: list[int]) -> None:
+    serving = serve(SeededEmbedder(deaf=True))
+    serving.put([chunk("c-1"), chunk("c-2", at(1)), chunk("c-3", at(2))])
+    serving.caught_up()
+    assert related(serving.ask("getChunk", chunkId="c-1")) == []
+    assert asked == []
+    # nor is it related to others
+    assert related(serving.ask("getChunk", chunkId="c-2")) == ["c-3"]
+
+
+def test_any_related_limit_makes_two_store_calls_and_one_query_of_vectors(serve: Serve, asked: list[int]) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put([entry(Kind.SOURCE, f"s-{number}", title=f"Book {number}") for number in range(40)])
+    clusters = {"cluster_ids": ["k-1", "k-2", "k-3"]}
+    serving.put([chunk(f"c-{number}", at(number), source_id=f"s-{number}", **clusters) for number in range(40)])
+    serving.caught_up()
+    for limit in (1, 5, 20):
+        before, queries = serving.calls.count, len(asked)
+        found = serving.ask("getChunk", chunkId="c-7", relatedLimit=limit)["relatedChunks"]
+        assert len({each["title"] for each in found}) == limit
+        assert (serving.calls.count - before, len(asked) - queries) == (2, 1)
+
+
+def test_a_chunk_of_several_windows_is_compared_by_their_mean_and_found_by_the_best(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put(
+        [
+            chunk("c-two", unit([AXES[0], AXES[1]])),
+            chunk("c-between", at(45)),
+            chunk("c-either", unit([AXES[5], AXES[0]])),
+            chunk("c-opposed", unit([AXES[2], -AXES[2]])),
+            chunk("c-third", unit(AXES[2])),
+        ]
+    )
+    serving.caught_up()
+    found = serving.ask("getChunk", chunkId="c-two")["relatedChunks"]
+    assert [(each["chunkId"], each["similarityScore"]) for each in found][:2] == [
+        ("c-between", 1.0),
+        ("c-either", pytest.approx(np.sqrt(0.5), abs=2e-6)),
+    ]
+    # windows that cancel each other out have no mean direction
+    assert related(serving.ask("getChunk", chunkId="c-opposed", relatedLimit=1)) == ["c-third"]
+
+
+def test_a_dangling_cluster_and_a_hidden_one_look_alike(serve: Serve) -> None:
+    serving = serve()
+    serving.put(
+        [
+            entry(Kind.CLUSTER, "k-hidden", name="Hidden", sensitivity="sensitive"),
+            entry(Kind.CLUSTER, "k-seen", name="Seen", description="D"),
+            chunk("c-hidden", cluster_ids=["k-hidden"]),
+            chunk("c-dangling", cluster_ids=["k-nowhere"]),
+            chunk("c-both", cluster_ids=["k-hidden", "k-nowhere", "k-seen"]),
+        ]
+    )
+    token = serving.token()
+    shown = {id: serving.ask("getChunk", token, chunkId=id)["cluster"] for id in ("c-hidden", "c-dangling", "c-both")}
+    assert shown == {
+        "c-hidden": {"clusterId": ["k-hidden"], "clusterName": None, "description": None},
+        "c-dangling": {"clusterId": ["k-nowhere"], "clusterName": None, "description": None},
+        "c-both": {"clusterId": ["k-hidden", "k-nowhere", "k-seen"], "clusterName": "Seen", "description": "D"},
+    }
+    assert serving.ask("getChunk", chunkId="c-hidden")["cluster"]["clusterName"] == "Hidden"
+
+
+def test_a_hidden_source_lends_no_title(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put([entry(Kind.SOURCE, "s-1", title="Hidden", authors=["Hidden"], project="alpha")])
+    serving.put([chunk("c-1", at(0), project="beta"), chunk("c-2", at(1), source_id="s-1", project="beta")])
+    serving.caught_up()
+    token = serving.token(projects=["beta"])
+    assert "Hidden" not in str(serving.ask("getChunk", token, chunkId="c-2"))
+    assert "Hidden" not in str(serving.ask("getChunk", token, chunkId="c-1"))
+    assert "Hidden" in str(serving.ask("getChunk", chunkId="c-1"))
+
+
+def test_hidden_neighbours_leave_room_for_others_and_all_callers_get_what_brute_force_gives(serve: Serve) -> None:
+    serving, random = serve(SeededEmbedder()), Random(4)
+    generator = np.random.default_rng(4)
+    levels = ["normal", "sensitive", "highly_sensitive"]
+    made: dict[str, Any] = {
+        f"c-{number:03}": (
+            unit(generator.normal(size=(random.choice([1, 1, 3]), DIM))),
+            random.choice(levels),
+            random.choice([None, "alpha", "beta"]),
+        )
+        for number in range(150)
+    }
+    serving.put(
+        [
+            chunk(id, vectors, sensitivity=level, **({"project": project} if project else {}))
+            for id, (vectors, level, project) in made.items()
+        ]
+    )
+    serving.caught_up()
+    for clearance in levels:
+        for projects in (None, ["alpha"], ["alpha", "beta"]):
+            token = serving.token(clearance=clearance, projects=projects)
+            seen = [
+                id
+                for id, (_, level, project) in made.items()
+                if levels.index(level) <= levels.index(clearance) and (projects is None or project in projects)
+            ]
+            for id in random.sample(seen, 4):
+                mean = made[id][0].astype(np.float64).mean(axis=0)
+                direction = (mean / np.linalg.norm(mean)).astype(np.float32).astype(np.float64)
+                scores = {
+                    other: round(float((made[other][0].astype(np.float64) @ direction).max()), 6)
+                    for other in seen
+                    if other != id
+                }
+                expected = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:5]
+                found = serving.ask("getChunk", token, chunkId=id)["relatedChunks"]
+                assert [each["chunkId"] for each in found] == [other for other, _ in expected]
+                assert [each["similarityScore"] for each in found] == pytest.approx([s for _, s in expected], abs=2e-6)
+
+
+def test_what_was_deleted_a_moment_ago_is_neither_read_nor_related(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put([chunk(f"c-{number:02}", at(number)) for number in range(10)])
+    serving.caught_up()
+    serving.records.delete(Kind.CHUNK, ["c-01", "c-03"])
+    assert related(serving.ask("getChunk", chunkId="c-02", relatedLimit=3)) == ["c-00", "c-04", "c-05"]
+    assert serving.send("getChunk", chunkId="c-01")["error"]["code"] == -32007
+
+
+def test_a_store_that_is_down_is_an_error_and_not_a_missing_chunk(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    serving.put([chunk("c-1", at(0))])
+    serving.break_store()
+    assert serving.failed_part("getChunk", chunkId="c-1") == "records"
+    assert serving.failed_part("getChunk", chunkId="nope") == "records"

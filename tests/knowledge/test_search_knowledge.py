@@ -1,0 +1,387 @@
+"""cstp.searchKnowledge: modes, filters alone and together, shape, isolation, parts that are down."""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.values import Entry
+from tests.kinds import entry
+from tests.serving import DIM, SeededEmbedder, Serving, unit
+from tests.stores import free_port
+
+Serve = Callable[..., Serving]
+
+MODES = ("hybrid", "semantic", "keyword")
+LEVELS = ("normal", "sensitive", "highly_sensitive")
+CONTENTS: Mapping[str, dict[str, Any]] = {
+    "decision": {"question": "queue"},
+    "pattern": {"name": "queue", "solution": "s"},
+    "warning": {"title": "queue", "description": "d"},
+    "methodology": {"name": "queue"},
+    "checklist": {"name": "queue"},
+    "persona": {"role": "queue"},
+    "workflow": {"name": "queue"},
+}
+
+
+def chunk(id: str, content: str = "a queue of tasks", **members: Any) -> Entry:
+    vectors = members.pop("vectors", None)
+    return entry(Kind.CHUNK, id, vectors, content=content, **members)
+
+
+def extraction(id: str, type: str = "pattern", content: dict[str, Any] | None = None, **members: Any) -> Entry:
+    vectors = members.pop("vectors", None)
+    return entry(Kind.EXTRACTION, id, vectors, type=type, content=content or CONTENTS[type], **members)
+
+
+def source(id: str, title: str, **members: Any) -> Entry:
+    return entry(Kind.SOURCE, id, title=title, **members)
+
+
+def ids(result: Any) -> list[str]:
+    return [each["id"] for each in result["results"]]
+
+
+def test_an_empty_store_finds_nothing(serve: Serve) -> None:
+    result = serve().ask("searchKnowledge", query="queue")
+    assert result.pop("queryTimeMs") >= 0
+    metadata = {"query": "queue", "sourcesCited": [], "resultCount": 0, "searchType": "keyword"}
+    assert result == {"results": [], "metadata": metadata}
+
+
+def test_every_member_of_a_chunk_is_told(serve: Serve) -> None:
+    serving = serve()
+    serving.put(
+        [
+            source("s-1", "The Book"),
+            chunk("c-1", tags=["ops"], source_id="s-1", chunk_index=1, total_chunks=3, title="A chapter"),
+        ]
+    )
+    serving.caught_up()
+    (found,) = serving.ask("searchKnowledge", query="queue")["results"]
+    assert found.pop("score") > 0
+    assert found == {
+        "id": "c-1",
+        "type": "chunk",
+        "extractionType": None,
+        "title": "A chapter",
+        "content": "a queue of tasks",
+        "topics": ["ops"],
+        "distance": None,
+        "chunkId": "c-1",
+        "chunkInfo": "2/3",
+        "source": {"sourceId": "s-1", "title": "The Book"},
+    }
+
+
+FULL: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "decision": (
+        "question",
+        {"question": "queue?", "options": ["a"], "considerations": [], "recommendedApproach": "r", "context": None},
+    ),
+    "pattern": (
+        "name",
+        {"name": "queue", "problem": "", "solution": "s", "codeExample": None, "context": "c", "tradeOffs": ["t"]},
+    ),
+    "warning": (
+        "title",
+        {"title": "queue", "description": "d", "symptoms": ["s"], "consequences": [], "prevention": None},
+    ),
+    "methodology": (
+        "name",
+        {
+            "name": "queue",
+            "steps": [{"order": 1, "title": "first", "description": None, "tips": ["t"]}, "second"],
+            "prerequisites": [],
+            "outputs": ["o"],
+        },
+    ),
+    "checklist": (
+        "name",
+        {"name": "queue", "items": [{"item": "first", "required": True}, "second"], "context": None},
+    ),
+    "persona": (
+        "role",
+        {"role": "queue", "responsibilities": ["r"], "expertise": [], "communicationStyle": "plain"},
+    ),
+    "workflow": (
+        "name",
+        {
+            "name": "queue",
+            "trigger": "t",
+            "steps": [{"order": None, "action": "act", "outputs": []}, "then"],
+            "decisionPoints": ["d"],
+        },
+    ),
+}
+
+
+def test_an_extraction_of_each_type_is_told_with_its_content_as_an_object_and_steps_stay_what_they_were(
+    serve: Serve,
+) -> None:
+    serving = serve()
+    serving.put(
+        [
+            extraction(f"e-{type}", type, content, topics=["ops"], chunk_id="c-9", source_id="s-9")
+            for type, (_, content) in FULL.items()
+        ]
+    )
+    serving.caught_up()
+    for type, (name, content) in FULL.items():
+        (found,) = serving.ask("searchKnowledge", query="queue", filters={"type": type})["results"]
+        assert found.pop("score") >= 0
+        assert found == {
+            "id": f"e-{type}",
+            "type": "extraction",
+            "extractionType": type,
+            "title": content[name],
+            "content": content,
+            "topics": ["ops"],
+            "distance": None,
+            "chunkId": "c-9",
+            "chunkInfo": None,
+            "source": {"sourceId": "s-9", "title": "s-9"},
+        }
+
+
+def test_chunks_and_extractions_come_in_one_order_by_their_scores(serve: Serve) -> None:
+    serving = serve(SeededEmbedder())
+    query = SeededEmbedder().embed_query("queue")
+    other = unit(np.random.default_rng(1).normal(size=DIM))[0]
+
+    def near(share: float) -> Any:
+        return unit(share * query + (1 - share) * other)
+
+    made = [chunk("c-1", vectors=near(1.0)), extraction("e-1", vectors=near(0.9)), chunk("c-2", vectors=near(0.6))]
+    serving.put([*made, extraction("e-2", vectors=near(0.2)), chunk("c-3", vectors=-near(1.0))])
+    serving.caught_up()
+    result = serving.ask("searchKnowledge", query="queue", mode="semantic")
+    assert ids(result) == ["c-1", "e-1", "c-2", "e-2", "c-3"]
+    scores = [each["score"] for each in result["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == pytest.approx(1.0, abs=1e-6)
+    assert [each["distance"] for each in result["results"]] == pytest.approx([1 - s for s in scores], abs=2e-6)
+    assert result["metadata"]["searchType"] == "semantic"
+    assert serving.ask("searchKnowledge", query="queue")["metadata"]["searchType"] == "hybrid"
+
+
+def test_what_is_found_here_resolves_in_get_chunk(serve: Serve) -> None:
+    serving = serve()
+    serving.put([chunk("c-1"), extraction("e-1", chunk_id="c-1")])
+    serving.caught_up()
+    found = serving.ask("searchKnowledge", query="queue")["results"]
+    assert sorted(each["id"] for each in found) == ["c-1", "e-1"]
+    for each in found:
+        assert serving.ask("getChunk", chunkId=each["chunkId"])["content"] == "a queue of tasks"
+
+
+def test_a_source_is_named_by_its_id_or_its_title_in_any_case(serve: Serve) -> None:
+    serving = serve()
+    serving.put(
+        [
+            source("s-1", "Große Queues"),
+            source("s-2", "GROSSE QUEUES"),
+            source("s-3", "Queues"),
+            source("s-4", "Secret", sensitivity="sensitive"),
+            *(chunk(f"c-{number}", source_id=f"s-{number}") for number in range(1, 6)),
+            extraction("e-1", source_id="s-1"),
+            chunk("c-none"),
+        ]
+    )
+    serving.caught_up()
+    token = serving.token()
+    for name, expected in (
+        ("s-1", ["c-1", "e-1"]),
+        ("große queues", ["c-1", "c-2", "e-1"]),
+        ("queues", ["c-3"]),
+        ("queue", []),
+        ("S-1", []),
+        ("s-5", ["c-5"]),  # which names a source that is not there
+        ("s-4", ["c-4"]),  # a hidden one is as unknown
+        ("secret", []),
+        ("a\0b", []),
+    ):
+        found = serving.ask("searchKnowledge", token, query="queue", filters={"source": name}, limit=100)
+        assert sorted(ids(found)) == expected, name
+    assert ids(serving.ask("searchKnowledge", query="queue", filters={"source": "secret"})) == ["c-4"]
+    hidden = serving.ask("searchKnowledge", token, query="queue", filters={"source": "s-4"})
+    assert hidden["results"][0]["source"] == {"sourceId": "s-4", "title": "s-4"}
+    assert hidden["metadata"]["sourcesCited"] == ["s-4"]
+
+
+def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
+    serving = serve()
+    for params, fields in (
+        ({}, ["query"]),
+        ({"query": ""}, ["query"]),
+        ({"query": " \n"}, ["query"]),
+        ({"query": "x" * 8193}, ["query"]),
+        ({"query": "x", "limit": 0}, ["limit"]),
+        ({"query": "x", "limit": 101}, ["limit"]),
+        ({"query": "x", "limit": True}, ["limit"]),
+        ({"query": "x", "mode": "fuzzy"}, ["mode"]),
+        ({"query": "x", "mode": None}, ["mode"]),
+        ({"query": "x", "mode": "hybrid"}, ["mode"]),  # this server has no model
+        ({"query": "x", "filters": {"type": "book"}}, ["filters.type"]),
+        ({"query": "x", "filters": {"type": 5}}, ["filters.type"]),
+        ({"query": "x", "filters": {"type": []}}, ["filters.type"]),
+        ({"query": "x", "filters": {"type": ["chunk", "book"]}}, ["filters.type[1]"]),
+        ({"query": "x", "filters": {"topic": 5}}, ["filters.topic"]),
+        ({"query": "x", "filters": {"source": " "}}, ["filters.source"]),
+        ({"query": "x", "filters": {"project": "a"}}, ["filters.project"]),
+        ({"query": "x", "filters": []}, ["filters"]),
+        ({"query": "x", "offset": 1}, ["offset"]),
+    ):
+        assert serving.refused("searchKnowledge", **params) == fields, params
+    for taken in ({"limit": 100.0}, {"filters": None}, {"filters": {"type": None, "topic": "", "source": None}}):
+        assert serving.ask("searchKnowledge", query="x" * 8192, **taken)["results"] == []
+
+
+def made_up(random: Random, number: int) -> dict[str, Any]:
+    """The members of a random record, with its vectors."""
+    type = random.choice(["chunk", "chunk", "pattern", "warning", "persona"])
+    windows = random.choice([1, 1, 2])
+    return {
+        "id": f"r-{number:03}",
+        "type": type,
+        "text": " ".join(random.choices(("queue", "cache", "token", "index"), k=2)),
+        "topics": random.sample(["rag", "RAG", "ops"], random.randrange(3)),
+        "source_id": random.choice([None, "s-1", "s-2", "s-3"]),
+        "project": random.choice([None, "alpha", "beta"]),
+        "sensitivity": random.choice(LEVELS),
+        "vectors": unit(np.random.default_rng(number).normal(size=(windows, DIM))),
+    }
+
+
+def stored(one: Mapping[str, Any]) -> Entry:
+    rights = {name: one[name] for name in ("source_id", "project", "sensitivity", "vectors") if one[name] is not None}
+    if one["type"] == "chunk":
+        return chunk(one["id"], one["text"], tags=one["topics"], **rights)
+    heading = {"pattern": "name", "warning": "title", "persona": "role"}[one["type"]]
+    content = {**CONTENTS[one["type"]], heading: one["text"]}
+    return extraction(one["id"], one["type"], content, topics=one["topics"], **rights)
+
+
+SOURCES = {"s-1": ("Book", "normal"), "s-2": ("book", "sensitive"), "s-3": ("Other", "normal")}
+
+
+def fits(one: Mapping[str, Any], filters: Mapping[str, Any], clearance: str, projects: Any) -> bool:
+    """The rule of the filters and of isolation, stated once more."""
+    types = filters.get("type") or ["chunk", "extraction"]
+    types = [types] if isinstance(types, str) else types
+    name = filters.get("source")
+    titled = {
+        id
+        for id, (title, level) in SOURCES.items()
+        if projects is None  # the sources are of no project
+        and LEVELS.index(level) <= LEVELS.index(clearance)
+        and name is not None
+        and title.casefold() == name.casefold()
+    }
+    return (
+        LEVELS.index(one["sensitivity"]) <= LEVELS.index(clearance)
+        and (projects is None or one["project"] in projects)
+        and (one["type"] in types or ("extraction" in types and one["type"] != "chunk"))
+        and (not filters.get("topic") or filters["topic"].casefold() in {t.casefold() for t in one["topics"]})
+        and (name is None or one["source_id"] in {name, *titled})
+    )
+
+
+def test_filters_alone_and_together_in_every_mode_give_what_every_record_says_of_itself(serve: Serve) -> None:
+    embedder, random = SeededEmbedder(), Random(8)
+    serving = serve(embedder)
+    made = [made_up(random, number) for number in range(90)]
+    serving.put([source(id, title, sensitivity=level) for id, (title, level) in SOURCES.items()])
+    serving.put([stored(one) for one in made])
+    serving.caught_up()
+    vector = embedder.embed_query("queue").astype(np.float64)
+    cosine = {one["id"]: round(float((one["vectors"].astype(np.float64) @ vector).max()), 6) for one in made}
+    sizes = set()
+    for _ in range(40):
+        clearance, projects = random.choice(LEVELS), random.choice([None, None, ["alpha"], ["alpha", "beta"]])
+        token = serving.token(clearance=clearance, projects=projects)
+        choices = {
+            "type": ["chunk", "extraction", "pattern", ["warning", "chunk"], ["persona"], "workflow"],
+            "topic": ["Rag", "ops", "op", ""],
+            "source": ["s-1", "BOOK", "other", "s-2", "nothing"],
+        }
+        filters = {name: random.choice(values) for name, values in choices.items() if random.random() < 0.5}
+        matching = [one for one in made if fits(one, filters, clearance, projects)]
+        ranked = sorted((one["id"] for one in matching), key=lambda id: (-cosine[id], id))
+        worded = {one["id"] for one in matching if "queue" in one["text"]}
+        found = {
+            mode: serving.ask("searchKnowledge", token, query="queue", mode=mode, filters=filters, limit=100)
+            for mode in MODES
+        }
+        assert ids(found["semantic"]) == ranked
+        assert set(ids(found["keyword"])) == worded
+        assert set(ids(found["hybrid"])) == set(ranked)
+        few = serving.ask("searchKnowledge", token, query="queue", filters=filters, limit=3)
+        assert ids(few) == ids(found["hybrid"])[:3]  # never fewer than there are
+        for each in found["hybrid"]["results"]:
+            assert each["distance"] == pytest.approx(1 - cosine[each["id"]], abs=2e-6)
+        sizes.add(len(ranked))
+    assert len(sizes) > 8
+
+
+def test_any_search_makes_one_store_call_and_one_more_for_a_source(serve: Serve) -> None:
+    serving = serve()
+    serving.put([source(f"s-{number}", f"Book {number}") for number in range(100)])
+    serving.put([chunk(f"c-{number}", source_id=f"s-{number}") for number in range(100)])
+    serving.put([extraction(f"e-{number}", source_id=f"s-{number}") for number in range(100)])
+    serving.caught_up()
+    for params, calls in (({}, 1), ({"limit": 100}, 1), ({"filters": {"source": "book 7"}}, 2)):
+        before = serving.calls.count
+        assert serving.ask("searchKnowledge", query="queue", **params)["results"]
+        assert serving.calls.count - before == calls
+
+
+def test_a_record_that_changed_a_moment_ago_is_asked_again_and_a_deleted_one_is_gone(serve: Serve) -> None:
+    serving = serve()
+    serving.put([chunk(f"c-{number}", tags=["ops"]) for number in range(4)])
+    serving.caught_up()
+    serving.put([chunk("c-1", tags=["other"]), chunk("c-2", tags=["ops"], sensitivity="sensitive")])
+    serving.records.delete(Kind.CHUNK, ["c-3"])
+    found = serving.ask("searchKnowledge", serving.token(), query="queue", filters={"topic": "ops"})
+    assert ids(found) == ["c-0"]
+
+
+def test_a_store_that_is_down_is_an_error_and_not_an_empty_answer(serve: Serve) -> None:
+    serving = serve()
+    serving.put([chunk("c-1")])
+    serving.caught_up()
+    serving.break_store()
+    assert serving.failed_part("searchKnowledge", query="queue") == "records"
+    assert serving.failed_part("searchKnowledge", query="queue", filters={"source": "s"}) == "records"
+
+
+def test_a_model_that_fails_leaves_keyword_search(serve: Serve) -> None:
+    class Dumb(SeededEmbedder):
+        def embed_query(self, text: str) -> Any:
+            return super().embed_text(text)
+
+    serving = serve(Dumb(deaf=True))
+    serving.put([chunk("c-1")])
+    serving.caught_up()
+    assert serving.failed_part("searchKnowledge", query="queue") == "embedder"
+    assert serving.failed_part("searchKnowledge", query="queue", mode="semantic") == "embedder"
+    (found,) = serving.ask("searchKnowledge", query="queue", mode="keyword")["results"]
+    assert (found["id"], found["distance"]) == ("c-1", None)
+
+
+def test_without_its_chroma_server_keyword_search_and_chunks_go_on_and_all_else_names_the_part(
+    serve: Serve, wait_until: Callable[..., None]
+) -> None:
+    serving = serve(SeededEmbedder(), f"http://127.0.0.1:{free_port()}")
+    serving.put([chunk("c-1", vectors=unit(np.eye(DIM)[0])), chunk("c-2", vectors=unit(np.eye(DIM)[1]))])
+    serving.caught_up()
+    wait_until(lambda: "error" in serving.send("searchKnowledge", query="queue", mode="semantic"))
+    for mode in ("hybrid", "semantic"):
+        assert serving.failed_part("searchKnowledge", query="queue", mode=mode) == "vectors"
+    assert sorted(ids(serving.ask("searchKnowledge", query="queue", mode="keyword"))) == ["c-1", "c-2"]
+    assert serving.failed_part("getChunk", chunkId="c-1") == "vectors"
+    assert serving.ask("getChunk", chunkId="c-1", includeRelated=False)["chunkId"] == "c-1"
