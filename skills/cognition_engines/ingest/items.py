@@ -1,0 +1,84 @@
+"""What files and collections are read into, one by one, before ids, project and sensitivity are settled."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.models import Draft, Problem
+from cognition_engines.records.values import FloatArray
+
+OtherRecord: TypeAlias = (
+    Source | Chunk | Cluster | Extraction | Episode | Artifact | ArtifactChunk | Turn | Event | Entity | Edge
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDraft:
+    """A record of any kind but a decision, checked. Its id, project and sensitivity are None where none are given.
+
+    `ordinal` is its position among the records of its file, from 0, `line` is 1-based. `vectors`, (windows,
+    dimensions), are those of the embedding model in use, where what was read has them; else None.
+    """
+
+    record: OtherRecord
+    ordinal: int
+    line: int
+    vectors: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a document: `text[start:end]` of it, under the heading `section`."""
+
+    text: str
+    start: int
+    end: int
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDraft:
+    """A source or an artifact and what its text was cut into; all of it is stored in one transaction, or none.
+
+    The chunks are made of `pieces` when the id of `head` is settled. `is_file` says that the file is the document,
+    so that its id comes from the path; else it comes from what `head` says. An artifact is `chunked`.
+    """
+
+    head: Source | Artifact
+    pieces: tuple[Piece, ...]
+    ordinal: int
+    line: int
+    is_file: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that breaks a rule; the others are read."""
+
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """A warning."""
+
+    problem: Problem
+
+
+Item: TypeAlias = Draft | RecordDraft | DocumentDraft | Rejected | Noticed
+
+
+class Collection(Protocol):
+    """Records that come from elsewhere than a file. Problems and origins name its `address`."""
+
+    @property
+    def address(self) -> str: ...
+
+    def items(self) -> Iterator[Item]:
+        """All of it, in an order that stays the same. Raises `ComponentFailed` when it cannot be read."""
+        ...
