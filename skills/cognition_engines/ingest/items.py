@@ -58,9 +58,10 @@ class DocumentDraft:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that breaks a rule; the others are read."""
+    """A record that breaks a rule; the others are read. `id` is its own, where it has one that could be used."""
 
     problem: Problem
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import json
 
-from cognition_engines.ingest.values import Parsed, Refused, Unreadable, Value, named
+from cognition_engines.ingest.values import LISTS, Parsed, Refused, Unreadable, Value, named
 
 _BLANK = " \t\n\r"
 # CPython refuses to convert longer ones; a float keeps them comparable and is no valid id.
@@ -82,10 +82,10 @@ def _array(walk: _Walk) -> tuple[list[Value], tuple[int, ...]]:
     return values, tuple(lines)
 
 
-def _object(walk: _Walk) -> tuple[Value, tuple[int, ...]]:
+def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
     walk.take("{")
     pairs: list[tuple[str, Value]] = []
-    lines: tuple[int, ...] = ()
+    listed: dict[str, tuple[int, ...]] = {}
     while walk.peek() != "}":
         if pairs:
             walk.take(",")
@@ -94,13 +94,13 @@ def _object(walk: _Walk) -> tuple[Value, tuple[int, ...]]:
         name = walk.value()
         walk.take(":")
         value: Value
-        if name == "decisions" and walk.peek() == "[":
-            value, lines = _array(walk)
+        if isinstance(name, str) and name in LISTS and walk.peek() == "[":
+            value, listed[name] = _array(walk)
         else:
             value = walk.value()
         pairs.append((str(name), value))
     walk.take("}")
-    return _members(pairs), lines
+    return _members(pairs), listed
 
 
 def parse_json(text: str) -> Parsed:
@@ -112,8 +112,8 @@ def parse_json(text: str) -> Parsed:
         items, lines = _array(walk)
         parsed = Parsed(items, line, items=lines)
     elif walk.peek() == "{":
-        value, lines = _object(walk)
-        parsed = Parsed(value, line, decisions=lines)
+        value, listed = _object(walk)
+        parsed = Parsed(value, line, listed=listed)
     else:
         parsed = Parsed(walk.value(), line)
     if walk.at < len(text):

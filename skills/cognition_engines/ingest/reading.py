@@ -1,15 +1,45 @@
-"""One file to what it holds."""
+"""One file to what it holds, item by item."""
 
-from typing import Final
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import chain
+from typing import BinaryIO, Final
 
 from cognition_engines.ingest.adr import read_adr
-from cognition_engines.ingest.structured import UNRECOGNISED, read_json, read_json_lines, read_yaml
-from cognition_engines.models import Problem, Reading
+from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.structured import read_json, read_json_lines, read_lines, read_yaml, starts_lines
+from cognition_engines.models import Draft, Problem, Reading
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
 YAML: Final = frozenset({".yaml", ".yml"})
 JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 SUFFIXES: Final = MARKDOWN | YAML | JSON_LINES | {".json"}
+
+
+def read(path: str, file: BinaryIO, explicit: bool = False) -> Iterator[Item] | None:
+    """Read one file, recognised by its content; None when it is of no form that is known.
+
+    `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
+    this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
+    all else at once. Raises OSError where the file does.
+    """
+    suffix = _suffix(path)
+    if not file.seekable():
+        file = BytesIO(file.read())
+    if suffix not in MARKDOWN and starts_lines(file):
+        return read_lines(path, file, explicit)
+    content = file.read()
+    try:
+        return _read_text(path, content.decode("utf-8-sig"), explicit)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
+        if explicit or _read_text(path, stand_in, explicit=False) is not None:
+            found = "UTF-16" if wide else "another encoding, such as Latin-1"
+            reason = f"the encoding must be UTF-8; this line is in {found}"
+            return iter([Rejected(Problem(path, line, reason))])
+        return None
 
 
 def _suffix(path: str) -> str:
@@ -18,10 +48,10 @@ def _suffix(path: str) -> str:
     return (dot + end).lower() if stem else ""
 
 
-def _read_text(path: str, text: str, explicit: bool) -> Reading:
+def _read_text(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     suffix = _suffix(path)
     if suffix in MARKDOWN:
-        return read_adr(path, text)
+        return _read_markdown(path, text)
     if suffix in JSON_LINES:
         return read_json_lines(path, text, explicit)
     if suffix == ".json":
@@ -30,23 +60,29 @@ def _read_text(path: str, text: str, explicit: bool) -> Reading:
         return read_yaml(path, text, explicit)
     if text.lstrip()[:1] in {"{", "["}:
         return read_json(path, text, explicit=False)
+    items = _read_markdown(path, text)
+    return read_yaml(path, text, explicit=False) if items is None else items
+
+
+def _read_markdown(path: str, text: str) -> Iterator[Item] | None:
     reading = read_adr(path, text)
-    return reading if reading.recognised else read_yaml(path, text, explicit=False)
+    if not reading.recognised:
+        return None
+    ids = [*reading.rejected_ids, *[None] * len(reading.rejected)]
+    rejected = [Rejected(problem, id) for problem, id in zip(reading.rejected, ids, strict=False)]
+    return chain(rejected, map(Noticed, reading.warnings), reading.drafts)
 
 
 def read_file(path: str, content: bytes, explicit: bool = False) -> Reading:
-    """Read one file: Markdown decision records, and decisions in YAML, JSON and JSONL, recognised by their content.
-
-    `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
-    this very file, so that one that is broken is refused rather than passed over. Never raises.
-    """
-    try:
-        return _read_text(path, content.decode("utf-8-sig"), explicit)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-        stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
-        if explicit or _read_text(path, stand_in, explicit=False) != UNRECOGNISED:
-            found = "UTF-16" if wide else "another encoding, such as Latin-1"
-            return Reading(rejected=(Problem(path, line, f"the encoding must be UTF-8; this line is in {found}"),))
-        return UNRECOGNISED
+    """The decisions in a file and what was refused and noticed; see `read`. Never raises."""
+    items = read(path, BytesIO(content), explicit)
+    if items is None:
+        return Reading(recognised=False)
+    found = list(items)
+    rejected = [item for item in found if isinstance(item, Rejected)]
+    return Reading(
+        tuple(item for item in found if isinstance(item, Draft)),
+        tuple(item.problem for item in rejected),
+        tuple(item.problem for item in found if isinstance(item, Noticed)),
+        rejected_ids=tuple(item.id for item in rejected if item.id is not None),
+    )

@@ -1,8 +1,10 @@
 """The plain values that the YAML and JSON parsers give, with what they refused left in place to be named later."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+LISTS: Final = ("records", "decisions")  # members of a root object that hold its records
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +21,13 @@ Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | 
 class Parsed:
     """One document: its value, its 1-based line, and the lines of what may be its records.
 
-    `items` are the lines of a root list's items, `decisions` those of the list under a root member `decisions`.
+    `items` are the lines of a root list's items, `listed` those of the lists under the root members `LISTS`, by name.
     """
 
     value: Value
     line: int
     items: tuple[int, ...] = ()
-    decisions: tuple[int, ...] = ()
+    listed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Unreadable(Exception):

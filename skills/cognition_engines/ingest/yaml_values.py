@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from cognition_engines.ingest.values import Parsed, Refused, Unreadable, Value, named
+from cognition_engines.ingest.values import LISTS, Parsed, Refused, Unreadable, Value, named
 
 _DEEPEST = 64
 _LONGEST_INT = 400
@@ -31,7 +31,7 @@ class _Open:
     has_key: bool = False
     refused: Refused | None = None
     lines: list[int] = field(default_factory=list)
-    decisions: tuple[int, ...] = ()
+    listed: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def result(self) -> Value:
         if self.refused is not None:
@@ -48,8 +48,8 @@ class _Open:
             self.has_key = False
             if self.members is not None and self.key is not None:
                 self.members[self.key] = value
-                if self.key == "decisions":
-                    self.decisions = lines
+                if self.key in LISTS and isinstance(value, list):
+                    self.listed[self.key] = lines
 
     def _take_key(self, value: Value) -> None:
         self.has_key = True
@@ -105,7 +105,7 @@ def _documents(text: str) -> Iterator[Parsed]:
     stack: list[_Open] = []
     for event in yaml.parse(text, Loader=_LOADER):
         lines: tuple[int, ...] = ()
-        decisions: tuple[int, ...] = ()
+        listed: dict[str, tuple[int, ...]] = {}
         if isinstance(event, yaml.CollectionStartEvent):
             stack.append(_open(event))
             if len(stack) > _DEEPEST:
@@ -119,13 +119,13 @@ def _documents(text: str) -> Iterator[Parsed]:
             value = Refused("anchors and aliases are not read: write the value out")
         elif isinstance(event, yaml.CollectionEndEvent):
             closed = stack.pop()
-            value, line, lines, decisions = closed.result(), closed.line, tuple(closed.lines), closed.decisions
+            value, line, lines, listed = closed.result(), closed.line, tuple(closed.lines), closed.listed
         else:
             continue
         if stack:
             stack[-1].add(value, line, lines)
         else:
-            yield Parsed(value, line, items=lines, decisions=decisions)
+            yield Parsed(value, line, items=lines, listed=listed)
 
 
 def parse_yaml(text: str) -> tuple[Parsed, ...]:

@@ -1,0 +1,144 @@
+"""Objects, one after the other, to what they are: decisions, records of other kinds, documents, refusals."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from cognition_engines.ingest.chunking import count_tokens, split
+from cognition_engines.ingest.dates import iso_date
+from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.others import Read, read_other
+from cognition_engines.ingest.recognise import KIND, KIND_NAMES, kind_of_members, named_kind
+from cognition_engines.ingest.records import Unacceptable, read_fields, readable_id
+from cognition_engines.ingest.statuses import normalise_status
+from cognition_engines.ingest.values import Refused, Value, named
+from cognition_engines.kinds.kind import NAMESAKES, Kind
+from cognition_engines.kinds.knowledge import Source
+from cognition_engines.kinds.memory import Artifact
+from cognition_engines.models import Draft, Problem
+from cognition_engines.records.values import FloatArray
+
+_LONG: Final = 1200  # tokens of an artifact above which its text is cut
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What may be a record, and its 1-based line. `broken` when it could not be parsed at all: then `text` is it."""
+
+    value: Value
+    line: int
+    broken: bool = False
+    text: str = ""
+    vectors: FloatArray | None = None
+
+
+class ObjectReader:
+    """Reads the objects of one file or collection. Those that are of no kind by their members are `otherwise`."""
+
+    def __init__(self, path: str, otherwise: Kind = Kind.DECISION) -> None:
+        self._path = path
+        self._otherwise = otherwise
+        self._seen: set[tuple[Kind, str]] = set()
+        # what went to metadata, and the vectors that were left out, by kind
+        self._kept: dict[Kind, dict[str, None]] = {}
+        self._vectors: dict[Kind, dict[str, None]] = {}
+
+    def read(self, candidates: Iterable[Candidate]) -> Iterator[Item]:
+        """What each one is, in order; in the end one warning for each kind whose members are not all known."""
+        for ordinal, candidate in enumerate(candidates):
+            try:
+                yield from self._items(candidate, ordinal)
+            except Unacceptable as error:
+                problem = Problem(self._path, candidate.line, str(error))
+                yield Rejected(problem, self._refused_id(candidate.value))
+        for kind, names in self._kept.items():
+            yield Noticed(Problem(self._path, None, f"members kept in the metadata of {_many(kind)}: {_list(names)}"))
+        for kind, names in self._vectors.items():
+            yield Noticed(Problem(self._path, None, f"members of {_many(kind)} that are not read: {_list(names)}"))
+
+    def _refused_id(self, value: Value) -> str | None:
+        id = readable_id(value)
+        return None if id is None or any(id == seen for _, seen in self._seen) else id
+
+    def _items(self, candidate: Candidate, ordinal: int) -> Iterator[Item]:
+        """Raises `Unacceptable`."""
+        value = candidate.value
+        if isinstance(value, Refused):
+            raise Unacceptable(value.reason)
+        if not isinstance(value, dict):
+            raise Unacceptable("a record must be an object with a title, or one that names its kind")
+        name = named_kind(value)
+        if name is not None and name not in KIND_NAMES:
+            raise Unacceptable(f"kind must be one of {', '.join(kind.label for kind in Kind)}")
+        kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or self._otherwise
+        members = {spelling: member for spelling, member in value.items() if spelling != KIND or name is None}
+        if kind is Kind.DECISION:
+            yield from self._decision(members, candidate.line, ordinal)
+        else:
+            read = read_other(kind, members, named_kind=name is not None)
+            self._first(kind, None if read.record.id is None else str(read.record.id))
+            self._note(kind, read)
+            yield _drafted(read, candidate, ordinal)
+
+    def _first(self, kind: Kind, id: str | None) -> None:
+        if id is None:
+            return
+        place = (NAMESAKES[0] if kind in NAMESAKES else kind, id)
+        if place in self._seen:
+            raise Unacceptable("id is the id of an earlier record of this file")
+        self._seen.add(place)
+
+    def _note(self, kind: Kind, read: Read) -> None:
+        if read.kept:
+            self._kept.setdefault(kind, {}).update(dict.fromkeys(read.kept))
+        if read.vectors:
+            self._vectors.setdefault(kind, {}).update(dict.fromkeys(read.vectors))
+
+    def _decision(self, members: dict[str, Value], line: int, ordinal: int) -> Iterator[Item]:
+        fields = read_fields(members)
+        if fields.title is None:
+            raise Unacceptable("title is required")
+        self._first(Kind.DECISION, fields.id)
+        date = iso_date(fields.date) if isinstance(fields.date, str) else None
+        yield Draft(
+            title=fields.title,
+            text=fields.text,
+            ordinal=ordinal,
+            line=line,
+            id=fields.id,
+            category=fields.category,
+            confidence=fields.confidence,
+            stakes=fields.stakes,
+            status_text=fields.status,
+            status=normalise_status(fields.status) if fields.status is not None else None,
+            outcome=fields.outcome,
+            date=date,
+            reasons=fields.reasons,
+            tags=fields.tags,
+            supersedes=fields.supersedes,
+            superseded_by=fields.superseded_by,
+            project=fields.project,
+            sensitivity=fields.sensitivity,
+        )
+        if date is None and fields.date is not None:
+            yield Noticed(Problem(self._path, line, "date is not an ISO 8601 date, so none is recorded"))
+
+
+def _drafted(read: Read, candidate: Candidate, ordinal: int) -> RecordDraft | DocumentDraft:
+    """A record; or a document, where its text is to be cut."""
+    record = read.record
+    if isinstance(record, Source) and read.text is not None:
+        return DocumentDraft(record, tuple(split(read.text.replace("\r\n", "\n"))), ordinal, candidate.line)
+    if isinstance(record, Artifact) and not record.chunked and count_tokens(record.content) > _LONG:
+        head = replace(record, chunked=True)
+        return DocumentDraft(head, tuple(split(record.content)), ordinal, candidate.line)
+    return RecordDraft(record, ordinal, candidate.line, candidate.vectors)
+
+
+def _many(kind: Kind) -> str:
+    words = kind.label.replace("_", " ")
+    return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(named(name, "an unknown member").replace("'", "") for name in names))
