@@ -62,6 +62,7 @@ def test_ingest_says_what_it_did_and_doing_it_again_changes_nothing(cstp: Cstp, 
         "deleted": 0,
         "rejected": [],
         "warnings": [],
+        "kinds": {"decision": 2},
     }
 
 

@@ -1,6 +1,7 @@
 """Records of every kind: stored and read back, told apart, counted, deleted, copied."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from cognition_engines.records.backup import opened_backup
 from cognition_engines.records.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, MEMORY, TIMELINE
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.transfer import Watcher
-from cognition_engines.records.values import Entry, IdTaken, Origin, Outcome, Removal, Replaces, Role
+from cognition_engines.records.values import PART, Entry, IdTaken, Origin, Outcome, Removal, Replaces, Role
 from tests import kinds
 from tests.kinds import entry
 
@@ -174,13 +175,21 @@ def test_pages_of_a_mixed_space_are_whole_and_in_order(records: Records) -> None
         assert after == records.last_seq()
 
 
+def part(id: str, source_id: str = "s", file: str = "/notes/memory.jsonl") -> Entry:
+    return replace(small(Kind.CHUNK, id, source_id=source_id), origin=Origin(file, PART, None, "1"))
+
+
 def test_a_document_that_is_read_again_drops_what_it_no_longer_yields(records: Records) -> None:
-    records.put([small(Kind.CHUNK, id) for id in "abc"] + [small(Kind.DECISION)], None)
-    kept = frozenset({(Kind.CHUNK, "b"), (Kind.CHUNK, "d"), (Kind.DECISION, "one")})
-    records.put([small(Kind.CHUNK, "d")], None, [Replaces("/notes/memory.jsonl", 0, kept)])
-    assert sorted(row.id for row in records.sources_under("/notes")) == ["b", "d", "one"]
-    records.put([], None, [Replaces("/notes/memory.jsonl", 1, frozenset()), Replaces("/notes", 0, frozenset())])
-    assert records.count() == 3
+    own = small(Kind.CHUNK, "own", source_id="s")
+    others = [part("other", "s-2"), part("elsewhere", file="/notes/other.jsonl"), own, small(Kind.SOURCE, "s")]
+    records.put([*map(part, "abc"), *others], None)
+    records.put(
+        [part("d")], None, [Replaces("/notes/memory.jsonl", "s", frozenset({(Kind.CHUNK, "b"), (Kind.CHUNK, "d")}))]
+    )
+    kept = ["b", "d", "elsewhere", "other", "own", "s"]
+    assert sorted(row.id for row in records.sources_under("/notes")) == kept
+    records.put([], None, [Replaces("/notes/memory.jsonl", "unknown", frozenset())])
+    assert records.count() == len(kept)
 
 
 def test_references_that_point_nowhere_are_told_by_file_and_role(records: Records) -> None:

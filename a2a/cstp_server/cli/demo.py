@@ -25,10 +25,10 @@ _QUERY: Final = "which database holds the records, and why"
 class _Quiet:
     """No progress bar: the samples are few."""
 
-    def start(self, files: int) -> None:
-        typer.echo(f"reading {files} decisions ...", err=True)
+    def start(self, total: int) -> None:
+        typer.echo("reading the records ...", err=True)
 
-    def advance(self, files: int) -> None:
+    def advance(self, done: int) -> None:
         """Nothing to draw."""
 
 

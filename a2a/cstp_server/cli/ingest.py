@@ -11,7 +11,15 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
@@ -26,7 +34,6 @@ from cstp_server.cli.options import (
     opened_records,
     settings_for,
 )
-from cstp_server.cli.progress import Rate
 from cstp_server.knowledge import open_model
 from cstp_server.settings import Settings
 
@@ -40,12 +47,12 @@ class _Bar:
         self._progress = progress
         self._task: TaskID | None = None
 
-    def start(self, files: int) -> None:
-        self._task = self._progress.add_task("reading", total=files)
+    def start(self, total: int) -> None:
+        self._task = self._progress.add_task("reading", total=total)
 
-    def advance(self, files: int) -> None:
+    def advance(self, done: int) -> None:
         if self._task is not None:
-            self._progress.advance(self._task, files)
+            self._progress.advance(self._task, done)
 
 
 @app.command("ingest")
@@ -67,7 +74,7 @@ def ingest_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Read decisions from files: ADR folders, YAML, JSON, JSONL. Reading twice changes nothing.
+    """Read records of all kinds from files: decision records in Markdown, YAML, JSON, JSONL. Twice changes nothing.
 
     Exit code 1 when a record was rejected; the others are kept.
     """
@@ -84,8 +91,8 @@ def ingest_command(
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        Rate("files"),
+        DownloadColumn(),
+        TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
     quiet = as_json or not console.is_terminal
@@ -124,6 +131,8 @@ def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
         f"{summary.read} read: {counts}, {len(summary.rejected)} rejected, "
         f"{warnings} {'warning' if warnings == 1 else 'warnings'}{note}"
     )
+    if summary.kinds.keys() - {"decision"}:
+        typer.echo("kept: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
 
 
 def _place(problem: Problem) -> str:

@@ -17,13 +17,15 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 
 # PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
 MAX_ID: Final = 512  # characters
+PART: Final = -1  # the ordinal of what a document was cut into
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a record came from.
 
-    `source` is an absolute file path, `ordinal` the position among the records of that file, from 0; `ingested_as` is
+    `source` is an absolute file path, or the address of a collection; `ordinal` is the position among its records, from
+    0, or PART for what a document was cut into; `ingested_as` is
     the project option in force when it was read; `digest` identifies the content that was read.
     """
 
@@ -44,10 +46,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """A document read again: what was stored of its `source` and `ordinal` and is not in `kept` goes."""
+    """A document read again: what it was cut into before, in the same `source`, and is not in `kept` goes.
+
+    `id` is that of the source or artifact.
+    """
 
     source: str
-    ordinal: int
+    id: str
     kept: frozenset[tuple[Kind, str]]
 
 

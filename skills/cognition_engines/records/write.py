@@ -11,9 +11,9 @@ from cognition_engines.records.codec import short_key
 from cognition_engines.records.inheritance import renumber
 from cognition_engines.records.open import Store
 from cognition_engines.records.placing import Placed, bury, insert_vectors, place, settle_dimension
-from cognition_engines.records.schema import dimension_name, meta, records, vectors
+from cognition_engines.records.schema import dimension_name, links, meta, records, vectors
 from cognition_engines.records.transactions import pages, writing
-from cognition_engines.records.values import Entry, FloatArray, IdTaken, Outcome, Replaces
+from cognition_engines.records.values import PART, Entry, FloatArray, IdTaken, Outcome, Replaces, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,16 @@ def drop_vectors(store: Store, keep: str) -> int:
 
 
 def _drop_others(connection: sa.Connection, document: Replaces) -> None:
-    statement = sa.select(records.c.kind, records.c.id, records.c.key).where(
-        records.c.source_key == short_key(document.source),
-        records.c.source == document.source,
-        records.c.ordinal == document.ordinal,
+    statement = (
+        sa.select(records.c.kind, records.c.id, records.c.key)
+        .join_from(links, records)
+        .where(
+            links.c.target == document.id,
+            links.c.role.in_((Role.SOURCE, Role.ARTIFACT)),
+            records.c.source_key == short_key(document.source),
+            records.c.source == document.source,
+            records.c.ordinal == PART,
+        )
     )
     found = [(Kind(kind), id, key) for kind, id, key in connection.execute(statement.order_by(records.c.key))]
     bury(connection, [each for each in found if each[:2] not in document.kept])

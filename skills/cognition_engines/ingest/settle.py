@@ -1,0 +1,207 @@
+"""Ids, projects, sensitivities and digests: from what was read to what is stored.
+
+An id that is given is kept; else it is made of what makes the record distinct, so that reading again finds it again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from cognition_engines.ingest.ids import (
+    decision_digest,
+    decision_id,
+    digest,
+    episode_id,
+    file_id,
+    hashed,
+    made_id,
+    said_by,
+)
+from cognition_engines.ingest.items import DocumentDraft, OtherRecord, RecordDraft
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.kind import Kind, Record, kind_of, prefixed
+from cognition_engines.kinds.knowledge import Chunk, Place, Source
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.models import Decision, Draft, Sensitivity
+from cognition_engines.records.values import PART, FloatArray, Origin
+
+R = TypeVar("R", bound=OtherRecord)
+_TITLE: Final = 500  # characters
+_AUTHOR: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record with its id settled, and where it stands. `by_path` says that its id was made of the file's path."""
+
+    record: Record
+    origin: Origin
+    line: int
+    id_given: bool
+    by_path: bool = False
+    vectors: FloatArray | None = None
+
+    @property
+    def name(self) -> tuple[Kind, str]:
+        return kind_of(self.record), str(self.record.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is stored in one transaction: a record, with the parts that it was cut into if it is a document."""
+
+    head: Candidate
+    parts: tuple[Candidate, ...] = ()
+
+
+class Settling:
+    """Settles the records of one file or collection, in order.
+
+    `path` is what made ids of it are made of, `project` and `sensitivity` hold for records that give none.
+    """
+
+    def __init__(self, source: str, path: str, project: str | None, sensitivity: Sensitivity) -> None:
+        self._source = source
+        self._path = path
+        self._project = project
+        self._sensitivity = sensitivity
+        self._turns: Counter[str] = Counter()  # by conversation
+        self._episodes: Counter[str] = Counter()  # equal ones
+        self._file_sources: set[str | None] = set()  # by project, those that were made
+
+    def units(self, draft: Draft | RecordDraft | DocumentDraft) -> Iterator[Unit]:
+        """The record; before it the source that stands for the file, for the first extraction that names none."""
+        if isinstance(draft, Draft):
+            yield Unit(self._decision(draft))
+        elif isinstance(draft, DocumentDraft):
+            yield self._document(draft)
+        else:
+            record = self._with_rights(draft.record)
+            if isinstance(record, Extraction) and record.source_id is None:
+                yield from self._file_source(record.project, draft.line)
+                record = replace(record, source_id=file_id(record.project, self._path))
+            elif isinstance(record, Turn):
+                record = self._turn(record)
+            id = self._episode_id(record) if isinstance(record, Episode) else record.id or made_id(record)
+            yield Unit(self._candidate(record, id, draft.ordinal, draft.line, draft.record.id, draft.vectors))
+
+    def _decision(self, draft: Draft) -> Candidate:
+        project = draft.project if draft.project is not None else self._project
+        decision = Decision(
+            id=draft.id if draft.id is not None else decision_id(project, self._path, draft.ordinal),
+            title=draft.title,
+            text=draft.text,
+            category=draft.category,
+            confidence=draft.confidence,
+            stakes=draft.stakes,
+            status=draft.status,
+            status_text=draft.status_text,
+            outcome=draft.outcome,
+            date=draft.date,
+            reasons=draft.reasons,
+            tags=draft.tags,
+            supersedes=draft.supersedes,
+            superseded_by=draft.superseded_by,
+            project=project,
+            sensitivity=draft.sensitivity if draft.sensitivity is not None else self._sensitivity,
+        )
+        origin = self._origin(draft.ordinal, decision_digest(decision))
+        return Candidate(decision, origin, draft.line, draft.id is not None, by_path=draft.id is None)
+
+    def _with_rights(self, record: R) -> R:
+        project = self._project if record.project is None else record.project
+        sensitivity = self._sensitivity if record.sensitivity is None else record.sensitivity
+        return replace(record, project=project, sensitivity=sensitivity)
+
+    def _turn(self, turn: Turn) -> Turn:
+        place = self._turns[turn.conversation_id]
+        self._turns[turn.conversation_id] += 1
+        return turn if turn.turn_index is not None else replace(turn, turn_index=place)
+
+    def _episode_id(self, episode: Episode) -> int:
+        if episode.id is not None:
+            return episode.id
+        said = said_by(episode)
+        equal = self._episodes[said]
+        self._episodes[said] += 1
+        return episode_id(said, equal)
+
+    def _document(self, draft: DocumentDraft) -> Unit:
+        head = self._with_rights(draft.head)
+        if draft.is_file and isinstance(head, Source) and head.path is None:
+            head = replace(head, path=self._path)
+        id = head.id or (file_id(head.project, self._path) if draft.is_file else made_id(head))
+        candidate = self._candidate(head, id, draft.ordinal, draft.line, draft.head.id)
+        head = replace(head, id=candidate.name[1])
+        # with the text, which a source does not hold: another text under its id is another document
+        of_all = hashed("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
+        origin = self._origin(draft.ordinal, of_all)
+        candidate = replace(candidate, origin=origin, by_path=draft.is_file and draft.head.id is None)
+        parts = (self._part(head, draft, place) for place in range(len(draft.pieces)))
+        return Unit(candidate, tuple(parts))
+
+    def _part(self, head: Source | Artifact, draft: DocumentDraft, place: int) -> Candidate:
+        piece, total = draft.pieces[place], len(draft.pieces)
+        if isinstance(head, Artifact):
+            artifact_chunk = ArtifactChunk(
+                artifact_id=str(head.id),
+                content=piece.text,
+                title=head.title,
+                chunk_index=place,
+                total_chunks=total,
+                start_char=piece.start,
+                end_char=piece.end,
+                project=head.project,
+                sensitivity=head.sensitivity,
+            )
+            return self._candidate(artifact_chunk, made_id(artifact_chunk), PART, draft.line)
+        chunk = Chunk(
+            content=piece.text,
+            source_id=head.id,
+            title=head.title,
+            author=", ".join(head.authors)[:_AUTHOR] or None,
+            category=head.category,
+            tags=head.tags,
+            chunk_index=place,
+            total_chunks=total,
+            start_char=piece.start,
+            end_char=piece.end,
+            place=None if piece.section is None else Place(section=piece.section),
+            source_url=head.url,
+            created_at=head.created_at,
+            project=head.project,
+            sensitivity=head.sensitivity,
+        )
+        return self._candidate(chunk, made_id(chunk), PART, draft.line)
+
+    def _file_source(self, project: str | None, line: int) -> Iterator[Unit]:
+        """The source that stands for the file itself, once."""
+        if project in self._file_sources:
+            return
+        self._file_sources.add(project)
+        title = self._path.rpartition("/")[2][:_TITLE]
+        source = Source(title=title, path=self._path, project=project, sensitivity=self._sensitivity)
+        yield Unit(replace(self._candidate(source, file_id(project, self._path), 0, line), by_path=True))
+
+    def _candidate(
+        self,
+        record: OtherRecord,
+        id: str | int,
+        ordinal: int,
+        line: int,
+        given: str | int | None = None,
+        vectors: FloatArray | None = None,
+    ) -> Candidate:
+        kind = kind_of(record)
+        settled: OtherRecord
+        if isinstance(record, Episode):
+            settled = replace(record, id=int(id))
+        else:
+            settled = replace(record, id=prefixed(kind, str(id)))
+        origin = self._origin(ordinal, digest(settled))
+        return Candidate(settled, origin, line, given is not None, vectors=vectors)
+
+    def _origin(self, ordinal: int, digest: str) -> Origin:
+        return Origin(self._source, ordinal, self._project, f"{digest}.{hashed(self._source)[:8]}")
