@@ -1,0 +1,198 @@
+"""A plain text in which people speak in turn (`Ana: text`, or `[10:15 AM] ana:` above it) to its turns."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from cognition_engines.ingest.dates import first_date, iso_date
+from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.others import read_other
+from cognition_engines.ingest.records import Unacceptable
+from cognition_engines.ingest.titles import file_name
+from cognition_engines.ingest.values import Value
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Problem
+
+_LEAST: Final = 4  # turns
+_LONGEST_NAME: Final = 60
+_LONGEST_PREAMBLE: Final = 5000
+_CLOCK: Final = r"(?:\d{4}-\d{2}-\d{2}[ T])?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,3})?)?(?:[ \t]?[AaPp]\.?[Mm]\.?)?"
+_NAME: Final = r"@?[^\W\d_][\w.'’&@/+-]{0,40}(?: [\w.'’&@/+-]{1,40}){0,3}(?: \([^()\n]{1,40}\))?"
+_HEADER: Final = re.compile(
+    rf"(?:[\[(]?(?P<before>{_CLOCK})[\])]?[ \t]{{0,3}}(?:[-–][ \t])?)?\*{{0,2}}(?P<name>{_NAME})\*{{0,2}}"
+    rf"(?:[ \t]?[\[(](?P<after>{_CLOCK})[\])])?:\*{{0,2}}(?:[ \t]+(?P<rest>\S.*)|[ \t]*)"
+)
+_FIELD: Final = re.compile(r"[ \t#*]{0,6}(?P<name>[^\W\d_][^:\n]{0,40}):(?:[ \t]+(?P<value>.*)|[ \t]*)")
+# What mails, minutes and decision records begin with.
+_FORMS: Final = frozenset({"from", "to", "cc", "bcc", "subject", "attendees", "status", "reply-to", "agenda"})
+_NO_NAMES: Final = _FORMS | frozenset(
+    {"date", "note", "notes", "nb", "todo", "warning", "caution", "important", "tip", "hint", "update", "edit"}
+    | {"example", "examples", "usage", "summary", "title", "version", "license", "copyright", "see", "also", "ps"}
+    | {"added", "changed", "deprecated", "removed", "fixed", "security", "error", "info", "debug", "http", "https"}
+)
+_ROLES: Final = frozenset({"user", "assistant", "system"})
+_PARTS: Final = re.compile(
+    r"(?:(?P<date>\d{4}-\d{2}-\d{2})[ T])?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?[\d.,]*"
+    r"[ \t]?(?P<half>[AaPp])?[.Mm]*"
+)
+_HALF_A_DAY: Final = timedelta(hours=12)
+_STARTS_WITHIN: Final = timedelta(minutes=5)  # of its recording, where times count from there
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Who speaks from a line on (0-based), when, and what stands on the line itself."""
+
+    line: int
+    name: str
+    time: str | None
+    rest: str
+    first: bool  # of its paragraph
+
+    @property
+    def speaker(self) -> str:
+        return self.name.casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A transcript: its lines, what stands above the first turn, the day where that tells one, and the headers."""
+
+    lines: Sequence[str]
+    preamble: str
+    day: datetime | None
+    headers: Sequence[_Header]
+
+
+def read(path: str, text: str) -> Iterator[Item] | None:
+    """The turns of a transcript, in order; None for a text that is none.
+
+    It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
+    and it does not begin as a mail or as minutes do. The conversation is called by the file's name.
+    """
+    spoken = _spoken(text.split("\n"))
+    return None if spoken is None else _turns(path, spoken)
+
+
+def _spoken(lines: Sequence[str]) -> _Spoken | None:
+    begin, day = _preamble(lines)
+    if begin is None:
+        return None
+    found = _chosen(list(_headers(lines, begin)))
+    counts = Counter(header.speaker for header in found)
+    paragraphs = sum(1 for at in range(begin, len(lines)) if _is_first(lines, at))
+    firsts = sum(header.first for header in found)
+    if len(found) < _LEAST or len(counts) < 2 or max(counts.values()) < 2 or firsts * 2 < paragraphs:
+        return None
+    preamble = "\n".join(lines[: found[0].line]).strip()
+    return None if len(preamble) > _LONGEST_PREAMBLE else _Spoken(lines, preamble, day, found)
+
+
+def _is_first(lines: Sequence[str], at: int) -> bool:
+    return bool(lines[at].strip()) and (at == 0 or not lines[at - 1].strip())
+
+
+def _preamble(lines: Sequence[str]) -> tuple[int | None, datetime | None]:
+    """The line after the fields that the text begins with, and the day they tell; None for those of another form."""
+    start = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    end = next((at for at in range(start, len(lines)) if not lines[at].strip()), len(lines))
+    fields = [match for line in lines[start:end] if (match := _FIELD.fullmatch(line.rstrip())) is not None]
+    names = {match["name"].strip().casefold() for match in fields}
+    if not names.isdisjoint(_FORMS):
+        return None, None
+    dated = next((match for match in fields if match["name"].strip().casefold() == "date"), None)
+    if dated is None:
+        return start, None
+    hit = first_date(dated["value"] or "")
+    return end, hit.date if hit is not None and not hit.short_year else None
+
+
+def _headers(lines: Sequence[str], begin: int) -> Iterator[_Header]:
+    for at in range(begin, len(lines)):
+        match = _HEADER.fullmatch(lines[at].strip())
+        if match is None or len(match["name"]) > _LONGEST_NAME or match["name"].casefold() in _NO_NAMES:
+            continue
+        time = match["before"] or match["after"]
+        yield _Header(at, match["name"].strip("*"), time, match["rest"] or "", _is_first(lines, at))
+
+
+def _chosen(found: Sequence[_Header]) -> Sequence[_Header]:
+    """Those that begin a turn: where most have a time, those; inside a paragraph only who speaks elsewhere too."""
+    timed = [header for header in found if header.time is not None]
+    if len(timed) >= _LEAST and len(timed) * 2 >= len(found):
+        return timed
+    if sum(header.first for header in found) * 2 < len(found):
+        return found  # turn by turn without blank lines between
+    counts = Counter(header.speaker for header in found)
+    firsts = {header.speaker for header in found if header.first}
+    return [header for header in found if header.speaker in firsts or counts[header.speaker] > 1]
+
+
+def _turns(path: str, spoken: _Spoken) -> Iterator[Item]:
+    bounds = [*(header.line for header in spoken.headers), len(spoken.lines)]
+    times = _times(spoken)
+    index = 0
+    for place, header in enumerate(spoken.headers):
+        below = spoken.lines[header.line + 1 : bounds[place + 1]]
+        content = "\n".join([header.rest, *below]).strip()
+        if not content:
+            yield Noticed(Problem(path, header.line + 1, "a turn without words is left out"))
+            continue
+        metadata: dict[str, Value] = {"preamble": spoken.preamble} if spoken.preamble and not index else {}
+        moment = times[place]
+        if header.time is not None and moment is None:
+            metadata["time"] = header.time
+        ts = spoken.day if moment is None else moment
+        members: dict[str, Value] = {
+            "conversation_id": file_name(path).stem,
+            "content": content,
+            "turn_index": index,
+            "speaker": header.name,
+            "role": header.speaker if header.speaker in _ROLES else None,
+            "ts": None if ts is None else ts.isoformat(),
+            "metadata": metadata,
+        }
+        yield _turn(path, members, index, header.line + 1)
+        index += 1
+
+
+def _times(spoken: _Spoken) -> list[datetime | None]:
+    """When each turn was spoken; None where that is not told, as where times count from the start of a recording."""
+    found: list[datetime | None] = []
+    day, before = spoken.day, None
+    for header in spoken.headers:
+        match = None if header.time is None else _PARTS.fullmatch(header.time)
+        moment = None if match is None else _moment(match, day)
+        if moment is not None and day is not None and match is not None and match["date"] is None:
+            if before is None and not match["half"] and moment - day < _STARTS_WITHIN:
+                return [None] * len(spoken.headers)
+            if before is not None and before - moment > _HALF_A_DAY:  # past midnight
+                day += timedelta(days=1)
+                moment += timedelta(days=1)
+        before = moment or before
+        found.append(moment)
+    return found
+
+
+def _moment(match: re.Match[str], day: datetime | None) -> datetime | None:
+    """The time of day in UTC, on the day that it names or on `day`; None without one, and for what is no time."""
+    if match["date"] is not None:
+        day = iso_date(match["date"])
+    hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)
+    if match["half"] is not None:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if match["half"] in "Pp" else 0)
+    if day is None or hour > 23 or minute > 59 or second > 59:
+        return None
+    return day.replace(hour=hour, minute=minute, second=second)
+
+
+def _turn(path: str, members: Mapping[str, Value], ordinal: int, line: int) -> Item:
+    try:
+        return RecordDraft(read_other(Kind.TURN, members, named_kind=True).record, ordinal, line)
+    except Unacceptable as error:
+        return Rejected(Problem(path, line, str(error)))

@@ -1,0 +1,145 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from cognition_engines.ingest import transcripts
+from cognition_engines.ingest.items import Noticed, RecordDraft, Rejected
+from cognition_engines.kinds.memory import Turn
+
+TALK = "Ana: Shall we use UDP?\nBen: It loses packets.\nAna: We can repeat them.\nBen: Fine.\n"
+THREAD = """Thread: #backend
+Date: 2024-03-21
+
+[10:15 AM] ana.silva:
+The cache is in.
+Update: and it is fast.
+
+[12:02 PM] ben:
+How fast?
+
+[12:05 PM] ana.silva: Three times
+as fast.
+
+[12:10 PM] ben:
+Good.
+"""
+
+
+def _turns(text: str, path: str = "talks/planning.txt") -> list[Turn]:
+    items = transcripts.read(path, text)
+    assert items is not None
+    drafts = list(items)
+    assert all(isinstance(draft, RecordDraft) for draft in drafts)
+    return [draft.record for draft in drafts if isinstance(draft, RecordDraft) and isinstance(draft.record, Turn)]
+
+
+def _is_transcript(text: str) -> bool:
+    return transcripts.read("a.txt", text) is not None
+
+
+def test_lines_of_speakers_are_turns_in_their_order() -> None:
+    turns = _turns(TALK)
+    assert [(turn.turn_index, turn.speaker, turn.content) for turn in turns] == [
+        (0, "Ana", "Shall we use UDP?"),
+        (1, "Ben", "It loses packets."),
+        (2, "Ana", "We can repeat them."),
+        (3, "Ben", "Fine."),
+    ]
+    assert {turn.conversation_id for turn in turns} == {"planning"}
+
+
+def test_times_in_brackets_are_read() -> None:
+    turns = _turns(THREAD)
+    assert [turn.speaker for turn in turns] == ["ana.silva", "ben", "ana.silva", "ben"]
+    assert [turn.ts for turn in turns] == [
+        datetime(2024, 3, 21, hour, minute, tzinfo=UTC) for hour, minute in [(10, 15), (12, 2), (12, 5), (12, 10)]
+    ]
+    assert turns[0].content == "The cache is in.\nUpdate: and it is fast."
+    assert turns[2].content == "Three times\nas fast."
+
+
+def test_what_stands_above_the_first_turn_is_kept_with_it() -> None:
+    turns = _turns(THREAD)
+    assert turns[0].metadata == {"preamble": "Thread: #backend\nDate: 2024-03-21"}
+    assert turns[1].metadata == {}
+
+
+def test_a_turn_after_midnight_is_of_the_next_day() -> None:
+    text = "Date: 2024-03-21\n\n[11:58 PM] Ana: a\n[11:59 PM] Ben: b\n[12:01 AM] Ana: c\n[12:02 AM] Ben: d\n"
+    assert [turn.ts and turn.ts.isoformat() for turn in _turns(text)][1:3] == [
+        "2024-03-21T23:59:00+00:00",
+        "2024-03-22T00:01:00+00:00",
+    ]
+
+
+@pytest.mark.parametrize("clock", ["[{}]", "({})", "{}", "[{}] -"])
+def test_times_without_a_day_are_kept_as_they_stand(clock: str) -> None:
+    times = ["09:15", "09:16", "09:20", "10:01"]
+    text = "\n".join(f"{clock.format(time)} {name}: yes" for time, name in zip(times, "ABAB", strict=True))
+    turns = _turns(text)
+    assert [(turn.ts, turn.metadata) for turn in turns] == [(None, {"time": time}) for time in times]
+
+
+def test_times_that_count_from_the_start_of_a_recording_are_no_times_of_day() -> None:
+    text = "Date: 2024-03-21\n\n[00:00:05] A: a\n\n[00:01:10] B: b\n\n[00:02:00] A: c\n\n[01:00:00] B: d\n"
+    turns = _turns(text)
+    assert {turn.ts for turn in turns} == {datetime(2024, 3, 21, tzinfo=UTC)}
+    assert turns[3].metadata == {"time": "01:00:00"}
+
+
+def test_whole_times_are_read_as_they_are() -> None:
+    text = "\n".join(f"[2024-03-2{day} 10:00] {name}: yes" for day, name in enumerate("ABAB"))
+    assert [turn.ts and turn.ts.day for turn in _turns(text)] == [20, 21, 22, 23]
+
+
+def test_a_speaker_that_is_a_role_has_it() -> None:
+    turns = _turns("User: Hi\n\nAssistant: Hello\n\nUser: Help\n\nAssistant: With\n\nwhat?\n")
+    assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant"]
+    assert turns[3].content == "With\n\nwhat?"
+
+
+def test_a_word_with_a_colon_inside_a_turn_is_no_speaker() -> None:
+    text = "Ana: One.\n\nBen: Two\nlines, and\nReason: none at all.\n\nAna: Three.\n\nBen: Four\nlines,\nfull.\n"
+    assert [turn.speaker for turn in _turns(text)] == ["Ana", "Ben", "Ana", "Ben"]
+
+
+def test_a_note_is_no_speaker() -> None:
+    assert [turn.speaker for turn in _turns(TALK + "Note: recorded.\n")] == ["Ana", "Ben", "Ana", "Ben"]
+
+
+def test_names_of_several_words_with_a_role_are_read() -> None:
+    text = "Ana Silva (PM): a\n**Dr. van Dyk:** b\nAna Silva (PM): c\nSPEAKER_01: d\n"
+    assert [turn.speaker for turn in _turns(text)] == ["Ana Silva (PM)", "Dr. van Dyk", "Ana Silva (PM)", "SPEAKER_01"]
+
+
+@pytest.mark.parametrize("form", ["From: ana@x.org\nTo: ben@x.org", "Subject: Planning\nAttendees: Ana, Ben"])
+def test_a_mail_is_no_transcript(form: str) -> None:
+    assert not _is_transcript(f"{form}\nDate: 2024-03-21\n\n{TALK}")
+
+
+def test_a_text_of_one_speaker_is_a_document() -> None:
+    assert not _is_transcript("Ana: a\n\nAna: b\n\nAna: c\n\nAna: d\n")
+
+
+def test_a_text_with_a_few_words_before_colons_is_a_document() -> None:
+    assert not _is_transcript("A long story.\n\nIt goes on.\n\nAnd on.\n\n" + TALK)
+    assert not _is_transcript("Name: x\nPlace: y\nSize: z\nColour: red\n")
+    assert not _is_transcript("Ana: a\nBen: b\nAna: c\n")
+    assert not _is_transcript("")
+
+
+def test_a_turn_without_words_is_named() -> None:
+    items = list(transcripts.read("a.txt", TALK + "Ana:\n") or ())
+    assert [item.problem.line for item in items if isinstance(item, Noticed)] == [5]
+
+
+def test_a_turn_that_cannot_be_stored_is_refused_by_name() -> None:
+    refused = [item for item in transcripts.read("a.txt", TALK + "Ana: \0\n") or () if isinstance(item, Rejected)]
+    assert [(item.problem.line, item.problem.reason) for item in refused] == [
+        (5, "content: there must be no NUL and no lone surrogate")
+    ]
+
+
+def test_a_long_file_of_colons_takes_no_time() -> None:
+    for line in ("a " * 50 + ":", "[10:15] " * 20, "a: " * 20, "A (b): x"):
+        _is_transcript(f"{line}\n" * 20_000)
