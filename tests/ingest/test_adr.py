@@ -372,8 +372,9 @@ def test_utf_16_is_named() -> None:
     assert "UTF-16" in problem.reason
 
 
-def test_bytes_in_another_encoding_without_the_marks_of_a_decision_are_not_recognised() -> None:
-    assert not read_file("x.md", "# Café\n".encode("latin-1")).recognised
+def test_a_document_in_another_encoding_is_refused_too() -> None:
+    (problem,) = read_file("x.md", "# Café\n".encode("latin-1")).rejected
+    assert (problem.line, "UTF-8" in problem.reason) == (1, True)
 
 
 def test_a_title_or_status_whose_quote_is_not_closed_gives_way_to_the_headings() -> None:

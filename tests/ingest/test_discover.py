@@ -9,11 +9,12 @@ def _touch(path: Path) -> None:
 
 
 def test_files_are_found_by_extension_below_a_folder_in_a_fixed_order(tmp_path: Path) -> None:
-    names = ["b.md", "a/z.yaml", "a/b/c.jsonl", "a.MD", "c.ndjson", "d.markdown", "e.yml", "f.json", "g.mdx"]
-    for name in [*names, "x.txt", "y", "z.template", "a/LICENSE"]:
+    names = ["a/b/c.jsonl", "a/z.yaml", "a.MD", "b.md", "c.ndjson", "d.markdown", "e.yml", "f.json", "g.mdx", "h.txt"]
+    names += ["i.text"]
+    for name in [*reversed(names), "y", "z.template", "a/LICENSE"]:
         _touch(tmp_path / name)
     found = [path.relative_to(tmp_path).as_posix() for path in files_under(tmp_path)]
-    assert found == ["a/b/c.jsonl", "a/z.yaml", "a.MD", "b.md", "c.ndjson", "d.markdown", "e.yml", "f.json", "g.mdx"]
+    assert found == names
 
 
 def test_hidden_and_installed_folders_are_left_out(tmp_path: Path) -> None:

@@ -224,12 +224,23 @@ def _noticed_title(title: _Title) -> Iterator[Notice]:
         yield Notice(title.line, f"the title is that of an empty form: {excerpt(title.text)}")
 
 
-def read_adr(path: str, text: str) -> Reading:
-    """The record in a Markdown file, or `recognised=False` when the file has not the marks of one."""
+def _file(path: str, text: str) -> _File:
     document = split_markdown(text)
     heading = title_heading(document)
     front = read_front_matter(document.front)
-    file = _File(path, document, front, heading, read_header(document, heading), file_name(path))
+    return _File(path, document, front, heading, read_header(document, heading), file_name(path))
+
+
+def is_form(path: str, text: str) -> bool:
+    """Whether a Markdown file is an empty form for decision records."""
+    file = _file(path, text)
+    title = _title(file)
+    return file.name.template or (title is not None and title.from_form)
+
+
+def read_adr(path: str, text: str) -> Reading:
+    """The record in a Markdown file, or `recognised=False` when the file has not the marks of one."""
+    file = _file(path, text)
     title = _title(file)
     if title is None or not _is_decision(file, title):
         return Reading(recognised=False)
@@ -237,7 +248,7 @@ def read_adr(path: str, text: str) -> Reading:
         draft, warnings = _draft(file, title)
     except Unacceptable as error:
         line = _line_of(file, str(error)) or title.line
-        ids = (front.text("id"),) if _usable_id(front) else ()
+        ids = (file.front.text("id"),) if _usable_id(file.front) else ()
         return Reading(rejected=(Problem(path, line, str(error)),), rejected_ids=ids)
     return Reading((draft,), warnings=warnings)
 

@@ -5,15 +5,17 @@ from io import BytesIO
 from itertools import chain
 from typing import BinaryIO, Final
 
+from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr import read_adr
-from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.structured import read_json, read_json_lines, read_lines, read_yaml, starts_lines
 from cognition_engines.models import Draft, Problem, Reading
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
 YAML: Final = frozenset({".yaml", ".yml"})
 JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
-SUFFIXES: Final = MARKDOWN | YAML | JSON_LINES | {".json"}
+PLAIN: Final = frozenset({".txt", ".text"})
+SUFFIXES: Final = MARKDOWN | YAML | JSON_LINES | PLAIN | {".json"}
 
 
 def read(path: str, file: BinaryIO, explicit: bool = False) -> Iterator[Item] | None:
@@ -51,20 +53,20 @@ def _suffix(path: str) -> str:
 def _read_text(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     suffix = _suffix(path)
     if suffix in MARKDOWN:
-        return _read_markdown(path, text)
+        return _read_adr(path, text) or documents.read(path, text, explicit)
     if suffix in JSON_LINES:
         return read_json_lines(path, text, explicit)
     if suffix == ".json":
         return read_json(path, text, explicit)
     if suffix in YAML:
         return read_yaml(path, text, explicit)
-    if text.lstrip()[:1] in {"{", "["}:
-        return read_json(path, text, explicit=False)
-    items = _read_markdown(path, text)
-    return read_yaml(path, text, explicit=False) if items is None else items
+    items = read_json(path, text, explicit=False) if text.lstrip()[:1] in {"{", "["} else None
+    if suffix not in PLAIN:
+        items = items or _read_adr(path, text) or read_yaml(path, text, explicit=False)
+    return items or transcripts.read(path, text) or documents.read(path, text, explicit, markdown=False)
 
 
-def _read_markdown(path: str, text: str) -> Iterator[Item] | None:
+def _read_adr(path: str, text: str) -> Iterator[Item] | None:
     reading = read_adr(path, text)
     if not reading.recognised:
         return None
@@ -76,9 +78,10 @@ def _read_markdown(path: str, text: str) -> Iterator[Item] | None:
 def read_file(path: str, content: bytes, explicit: bool = False) -> Reading:
     """The decisions in a file and what was refused and noticed; see `read`. Never raises."""
     items = read(path, BytesIO(content), explicit)
-    if items is None:
+    found = [] if items is None else list(items)
+    none = found and all(isinstance(item, Noticed | RecordDraft | DocumentDraft) for item in found)
+    if items is None or none:
         return Reading(recognised=False)
-    found = list(items)
     rejected = [item for item in found if isinstance(item, Rejected)]
     return Reading(
         tuple(item for item in found if isinstance(item, Draft)),

@@ -1,0 +1,189 @@
+"""A Markdown or plain text file that records no decision to a source and the chunks of its text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
+
+from cognition_engines.ingest.adr import is_form
+from cognition_engines.ingest.chunking import split
+from cognition_engines.ingest.dates import first_date
+from cognition_engines.ingest.front_matter import FrontMatter, read_front_matter
+from cognition_engines.ingest.inline import one_line, plain_text, without_links
+from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, Rejected
+from cognition_engines.ingest.markdown import Document, split_markdown
+from cognition_engines.ingest.others import read_other
+from cognition_engines.ingest.records import Unacceptable
+from cognition_engines.ingest.stated import bare
+from cognition_engines.ingest.titles import file_name
+from cognition_engines.ingest.values import Refused, Value
+from cognition_engines.kinds.fields import sound
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import Source
+from cognition_engines.models import Problem
+
+_LONGEST_TITLE: Final = 500
+_LONGEST_CHUNK: Final = 1_000_000
+_LICENCE: Final = re.compile(
+    r"(?:.*[-_. +])?(?:licen[cs]es?|copying|notice)|licen[cs]e[-_. ](?:apache|mit|bsd|isc|mpl|epl|cc|[al]?gpl)\b.*",
+    re.IGNORECASE,
+)
+_OF_LICENCES: Final = re.compile(r"\b(?:licen[cs]e|copyright)", re.IGNORECASE)
+_LEAST_LINKS: Final = 2
+_HEADER_LINES: Final = 8
+_SAYS: Final = {"created_at": "date", "authors": "list of authors", "tags": "list of tags"}
+_LOOKED_AT: Final = 4000  # characters of what may be a licence
+_LINKED: Final = re.compile(r"[\s>|]*(?:[-*+]|\d{1,6}[.)])?[\s*_|\d]*\[[^\[\]\n]{1,1000}\][(\[]")
+_TITLED: Final = re.compile(r"(?:subject|title|betreff):[ \t]+(\S.*)", re.IGNORECASE)
+# The members of front matter that are fields of a source, by their name without blanks and marks.
+_RIGHTS: Final = {"id": "id", "docid": "id", "project": "project", "sensitivity": "sensitivity"}
+_FIELDS: Final = {
+    "title": "title",
+    "author": "authors",
+    "authors": "authors",
+    "type": "type",
+    "url": "url",
+    "sourceurl": "url",
+    "year": "year",
+    "category": "category",
+    "tags": "tags",
+    "date": "created_at",
+    "created": "created_at",
+    "createdat": "created_at",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the front matter gives: the members of a source, and what was noticed."""
+
+    members: dict[str, Value]
+    notices: tuple[Problem, ...]
+
+
+def read(path: str, text: str, explicit: bool = False, markdown: bool = True) -> Iterator[Item] | None:
+    """The document in a file as one item, with warnings before it; None when there is none.
+
+    Empty forms are none. Neither are pages that are mostly a list of links and, with a warning, the texts of licences;
+    but they are when a person named the file (`explicit`). The positions of its chunks count characters from the start
+    of the file, line ends as one. In plain text (`markdown` False) what is indented is no code.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip() or (markdown and is_form(path, text)):
+        return None
+    stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
+    if not explicit and _LICENCE.fullmatch(stem) and _OF_LICENCES.search(text[:_LOOKED_AT]):
+        return iter(
+            [Noticed(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))]
+        )
+    document = split_markdown(text)
+    if not explicit and markdown and _lists_links(document):
+        return None
+    start = sum(len(line) + 1 for line in document.lines[: document.body])
+    pieces = split(text[start:], indented_code=markdown)
+    if not pieces:
+        return None
+    try:
+        _check(text, start, pieces)
+        head = _head(path, read_front_matter(document.front), _title(path, document, markdown))
+        source = read_other(Kind.SOURCE, head.members, named_kind=True).record
+    except Unacceptable as error:
+        return iter([Rejected(Problem(path, _line(document, str(error)), str(error)))])
+    assert isinstance(source, Source)
+    moved = tuple(replace(piece, start=piece.start + start, end=piece.end + start) for piece in pieces)
+    return chain(map(Noticed, head.notices), [DocumentDraft(source, moved, 0, 1, is_file=True)])
+
+
+def _check(text: str, start: int, pieces: Sequence[Piece]) -> None:
+    """Raises `Unacceptable` for what no chunk can hold."""
+    if not sound(text):
+        raise Unacceptable("the text must have no NUL")
+    long = next((piece for piece in pieces if len(piece.text) > _LONGEST_CHUNK), None)
+    if long is not None:
+        line = text.count("\n", 0, start + long.start) + 1
+        raise Unacceptable(f"the code block or table in line {line} must have at most {_LONGEST_CHUNK:,} characters")
+
+
+def _title(path: str, document: Document, markdown: bool) -> str:
+    """The heading that the text begins with, else its first of level 1, else the words of the file's name."""
+    first = document.headings[0] if document.headings else None
+    above = document.plain[document.body : first.start] if first is not None else ()
+    if first is not None and any(line.strip() for line in above):
+        first = next((heading for heading in document.headings if heading.level == 1), None)
+    title = one_line(plain_text(first.text)) if first is not None else ""
+    if not title and not markdown:
+        beginning = document.lines[document.body : document.body + _HEADER_LINES]
+        title = next((match[1].strip() for line in beginning if (match := _TITLED.fullmatch(line))), "")
+    if title and len(title) <= _LONGEST_TITLE and title.isprintable():
+        return title
+    name = file_name(path)
+    return name.words() or name.stem
+
+
+def _lists_links(document: Document) -> bool:
+    """Whether a page is mostly lines that begin with a link, such as the index of a folder."""
+    linked = others = lines = 0
+    headed = {at for heading in document.headings for at in range(heading.start, heading.end)}
+    for at in range(document.body, len(document.lines)):
+        line = document.lines[at].strip()
+        if at in headed or not line.strip("|:- "):
+            continue
+        if _LINKED.match(line):
+            lines += 1
+            linked += len(without_links(line))
+        else:
+            others += len(line)
+    return lines >= _LEAST_LINKS and linked > others
+
+
+def _head(path: str, front: FrontMatter, title: str) -> _Head:
+    """The members of a source; what cannot be one of a source's fields goes to its metadata, with a warning."""
+    members: dict[str, Value] = {"title": title}
+    metadata: dict[str, Value] = {}
+    notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]
+    for name, member in front.members.items():
+        value = front.value(name)
+        shown: Value = front.text(name) if isinstance(value, Refused) else value
+        if shown is None or shown in ("", [], {}):
+            continue
+        if name in _RIGHTS:
+            members[_RIGHTS[name]] = value
+            continue
+        field = _FIELDS.get(name)
+        read = None if field is None else _read_field(front, name, field)
+        if field is None or read is None or field in members.keys() - {"title"}:
+            metadata[member.name] = shown
+        else:
+            members[field] = read
+        if field is not None and read is None:
+            reason = f"{member.name} is no {_SAYS.get(field, field)} of a document: it is kept in the metadata"
+            notices.append(Problem(path, member.line, reason))
+    return _Head(members | {"metadata": metadata}, tuple(notices))
+
+
+def _read_field(front: FrontMatter, name: str, field: str) -> Value:
+    """The member as a field of a source; None when it cannot be that."""
+    value: Value = front.value(name)
+    if field == "created_at":
+        hit = first_date(bare(front.text(name)))
+        return None if hit is None or hit.date is None or hit.short_year else hit.date.isoformat()
+    if field == "title":
+        value = one_line(plain_text(front.text(name)))
+    elif field == "tags":
+        value = list(front.tags())
+    try:
+        read_other(Kind.SOURCE, {"title": "title", field: value}, named_kind=True)
+    except Unacceptable:
+        return None
+    return value
+
+
+def _line(document: Document, reason: str) -> int:
+    """The line of the front matter member that a refusal begins by naming; else the first."""
+    name = reason.partition(" ")[0].rstrip(":").replace("_", "")
+    return next((member.line for member in document.front if _plain_name(member.name) == name), 1)
+
+
+def _plain_name(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
