@@ -209,7 +209,7 @@ def test_the_schema_is_json_schema_and_real_records_meet_it(cstp: Cstp) -> None:
     schema = json.loads(done.out)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    assert set(schema["properties"]) == set(NAMES)
+    assert set(schema["properties"]) == {"kind", *NAMES}
     for record in (FULL, {"title": "t"}, {"title": "t", "superseded_by": None, "confidence": None}):
         validator.validate(record)
     for record in ({}, {"title": ""}, {"title": "t", "confidence": 1.5}, {"title": "t", "colour": "red"}):

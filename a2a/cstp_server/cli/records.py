@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.ingest.schema import decision_schema
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.ingest.recognise import KIND_NAMES
+from cognition_engines.ingest.schemas import record_schema
+from cognition_engines.kinds.kind import ADAPTERS, KINDS, Kind
 from cognition_engines.models import Decision
+from cognition_engines.records.store import Records
 from cognition_engines.records.values import Stored
 from cstp.fields import format_instant
 from cstp_server.cli.options import (
@@ -22,31 +24,32 @@ from cstp_server.cli.options import (
 
 app = command_family()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
+KindOption = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="Of which kind, where several kinds have the id.")
+]
+_LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, as they are
 
 
 @app.command()
 def show(
     ctx: typer.Context,
     id: IdArgument,
+    kind: KindOption = None,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
     """Print one record, whole."""
+    kinds = _kinds(kind)
     with existing_records(settings_for(ctx, data_dir, config).settings) as records:
-        found = records.find([(Kind.DECISION, id)], None)
-    if not found:
+        found = _found(records, id, kinds)
+    if found is None:
         typer.echo(f"no record has the id {id}", err=True)
         return 1
     if as_json:
-        typer.echo(json.dumps(_members(found[0])))
-        return 0
-    members = _members(found[0])
-    text = members.pop("text")
-    for name, value in members.items():
-        if value not in (None, []):
-            typer.echo(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
-    typer.echo(f"\n{text}")
+        typer.echo(json.dumps(_members(found)))
+    else:
+        _print(_members(found))
     return 0
 
 
@@ -54,28 +57,73 @@ def show(
 def delete(
     ctx: typer.Context,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="One id or several.")],
+    kind: KindOption = None,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second."""
+    kinds, gone = _kinds(kind), 0
+    wanted = list(dict.fromkeys(ids))
     with existing_records(settings_for(ctx, data_dir, config).settings) as records:
-        gone = records.delete(Kind.DECISION, ids)
-    for id in dict.fromkeys(ids):
-        typer.echo(f"deleted {id}" if id in gone else f"no record has the id {id}", err=id not in gone)
-    return 0 if len(gone) == len(set(ids)) else 1
+        # looked up first, so that an id of several kinds is told before anything is gone
+        found = {id: _found(records, id, kinds) for id in wanted}
+        for id, stored in found.items():
+            deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)]))
+            gone += deleted
+            typer.echo(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
+    return 0 if gone == len(wanted) else 1
 
 
 @app.command()
-def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help="decision.")]) -> None:
+def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.")]) -> None:
     """Print the JSON Schema of a record in YAML, JSON or JSONL files."""
-    if kind != "decision":
-        raise ConfigurationError(f"there is no schema of {kind!r}; there is: decision")
-    typer.echo(json.dumps(decision_schema(), indent=2))
+    if kind not in KIND_NAMES:
+        raise ConfigurationError(f"there is no schema of {kind!r}; there are: {', '.join(KINDS)}")
+    typer.echo(json.dumps(record_schema(KIND_NAMES[kind]), indent=2))
+
+
+def _kinds(kind: str | None) -> list[Kind]:
+    if kind is None:
+        return list(Kind)
+    if kind not in KIND_NAMES:
+        raise typer.BadParameter(f"must be one of {', '.join(KINDS)}", param_hint="--kind")
+    return [KIND_NAMES[kind]]
+
+
+def _found(records: Records, id: str, kinds: list[Kind]) -> Stored | None:
+    """The one record of the id. Raises ConfigurationError where several kinds have it."""
+    found = {stored.key: stored for stored in records.find([(kind, id) for kind in kinds], None)}
+    if len(found) > 1:
+        several = ", ".join(stored.kind.label for stored in found.values())
+        raise ConfigurationError(f"several records have the id {id}: name one with --kind ({several})")
+    return next(iter(found.values()), None)
+
+
+def _print(members: dict[str, object]) -> None:
+    long = [members.pop(name) for name in _LONG if isinstance(members.get(name), str)]
+    for name, value in members.items():
+        if value not in (None, [], {}):
+            typer.echo(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+    for text in long:
+        typer.echo(f"\n{text}")
 
 
 def _members(stored: Stored) -> dict[str, object]:
-    decision = stored.record
-    assert isinstance(decision, Decision)
+    """What a record says, in camelCase, and where it comes from."""
+    if isinstance(stored.record, Decision):
+        return _of_decision(stored, stored.record)
+    given: dict[str, object] = ADAPTERS[stored.kind].dump_python(stored.record, mode="json", by_alias=True)
+    return {
+        "kind": stored.kind.label,
+        **given,
+        "sensitivity": stored.facets.sensitivity.name.lower(),
+        "project": stored.facets.project,
+        "origin": stored.origin.source,
+        "updatedAt": format_instant(stored.updated_at),
+    }
+
+
+def _of_decision(stored: Stored, decision: Decision) -> dict[str, object]:
     return {
         "id": decision.id,
         "title": decision.title,
