@@ -132,7 +132,7 @@ def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
         f"{warnings} {'warning' if warnings == 1 else 'warnings'}{note}"
     )
     if summary.kinds.keys() - {"decision"}:
-        typer.echo("kept: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
+        typer.echo("by kind: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
 
 
 def _place(problem: Problem) -> str:

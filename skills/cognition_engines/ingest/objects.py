@@ -10,6 +10,7 @@ from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordD
 from cognition_engines.ingest.others import Read, read_other
 from cognition_engines.ingest.recognise import KIND, KIND_NAMES, kind_of_members, named_kind
 from cognition_engines.ingest.records import Unacceptable, read_fields, readable_id
+from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.values import Refused, Value, named
 from cognition_engines.kinds.kind import NAMESAKES, Kind
@@ -52,9 +53,9 @@ class ObjectReader:
                 problem = Problem(self._path, candidate.line, str(error))
                 yield Rejected(problem, self._refused_id(candidate.value))
         for kind, names in self._kept.items():
-            yield Noticed(Problem(self._path, None, f"members kept in the metadata of {_many(kind)}: {_list(names)}"))
+            yield Noticed(Problem(self._path, None, f"members kept in the metadata of {kinds(kind)}: {_list(names)}"))
         for kind, names in self._vectors.items():
-            yield Noticed(Problem(self._path, None, f"members of {_many(kind)} that are not read: {_list(names)}"))
+            yield Noticed(Problem(self._path, None, f"members of {kinds(kind)} that are not read: {_list(names)}"))
 
     def _refused_id(self, value: Value) -> str | None:
         id = readable_id(value)
@@ -133,11 +134,6 @@ def _drafted(read: Read, candidate: Candidate, ordinal: int) -> RecordDraft | Do
         head = replace(record, chunked=True)
         return DocumentDraft(head, tuple(split(record.content)), ordinal, candidate.line)
     return RecordDraft(record, ordinal, candidate.line, candidate.vectors)
-
-
-def _many(kind: Kind) -> str:
-    words = kind.label.replace("_", " ")
-    return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
 
 
 def _list(names: Iterable[str]) -> str:

@@ -60,6 +60,14 @@ def a(kind: Kind) -> str:
     return f"an {words}" if words[0] in "aeiou" else f"a {words}"
 
 
+def kinds(kind: Kind, count: int = 2) -> str:
+    """So many of a kind in a sentence: `artifact chunks`."""
+    words = kind.label.replace("_", " ")
+    if count == 1:
+        return words
+    return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
+
+
 def _path(details: ErrorDetails, members: Mapping[str, Value]) -> str:
     """Where it is, as the file spells it; the steps by which pydantic tells a union's parts apart are left out."""
     path = ""

@@ -15,7 +15,7 @@ from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.ingest.discover import files_under
 from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
 from cognition_engines.ingest.reading import read
-from cognition_engines.ingest.refusals import a
+from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.settle import Candidate, Settling, Unit
 from cognition_engines.ingest.tally import Batch, Tally, compare
 from cognition_engines.kinds.kind import Kind
@@ -108,6 +108,7 @@ def ingest(
         for ready in _ahead(_begun(units, options, tally, records, embed)):
             _write(ready, options, tally, records, embed.model)
             progress.advance(ready.read)
+    tally.warnings += tally.notices()
     deleted = 0
     nothing_written = options.dry_run or (options.strict and bool(tally.rejected))
     if options.prune and not (options.strict and tally.rejected):
@@ -293,7 +294,5 @@ def _prune(paths: Sequence[Path], options: Options, tally: Tally, records: Recor
 
 def _pointing_nowhere(found: Dangling) -> Problem:
     """`12 chunks name a source that is not here, for example 'src-9'`."""
-    one = a(found.kind).partition(" ")[2]
-    many = f"{found.count} {one}s name" if found.count > 1 else f"1 {one} names"
-    many = many.replace("entitys", "entities")
+    many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     return Problem(found.source, None, f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}")

@@ -6,6 +6,7 @@ An id that is given is kept; else it is made of what makes the record distinct, 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final, TypeVar
 
 from cognition_engines.ingest.ids import (
@@ -32,15 +33,23 @@ _TITLE: Final = 500  # characters
 _AUTHOR: Final = 200
 
 
+class Identity(StrEnum):
+    """What an id is made of: given, or out of the file's path, a document's title, or what the record says."""
+
+    GIVEN = "given"
+    PATH = "path"
+    TITLE = "title"
+    CONTENT = "content"
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A record with its id settled, and where it stands. `by_path` says that its id was made of the file's path."""
+    """A record with its id settled, and where it stands."""
 
     record: Record
     origin: Origin
     line: int
-    id_given: bool
-    by_path: bool = False
+    identity: Identity
     vectors: FloatArray | None = None
 
     @property
@@ -108,7 +117,7 @@ class Settling:
             sensitivity=draft.sensitivity if draft.sensitivity is not None else self._sensitivity,
         )
         origin = self._origin(draft.ordinal, decision_digest(decision))
-        return Candidate(decision, origin, draft.line, draft.id is not None, by_path=draft.id is None)
+        return Candidate(decision, origin, draft.line, Identity.PATH if draft.id is None else Identity.GIVEN)
 
     def _with_rights(self, record: R) -> R:
         project = self._project if record.project is None else record.project
@@ -138,7 +147,9 @@ class Settling:
         # with the text, which a source does not hold: another text under its id is another document
         of_all = hashed("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
         origin = self._origin(draft.ordinal, of_all)
-        candidate = replace(candidate, origin=origin, by_path=draft.is_file and draft.head.id is None)
+        made = Identity.PATH if draft.is_file else Identity.TITLE
+        identity = made if draft.head.id is None else Identity.GIVEN
+        candidate = replace(candidate, origin=origin, identity=identity)
         parts = (self._part(head, draft, place) for place in range(len(draft.pieces)))
         return Unit(candidate, tuple(parts))
 
@@ -183,7 +194,7 @@ class Settling:
         self._file_sources.add(project)
         title = self._path.rpartition("/")[2][:_TITLE]
         source = Source(title=title, path=self._path, project=project, sensitivity=self._sensitivity)
-        yield Unit(replace(self._candidate(source, file_id(project, self._path), 0, line), by_path=True))
+        yield Unit(replace(self._candidate(source, file_id(project, self._path), 0, line), identity=Identity.PATH))
 
     def _candidate(
         self,
@@ -201,7 +212,7 @@ class Settling:
         else:
             settled = replace(record, id=prefixed(kind, str(id)))
         origin = self._origin(ordinal, digest(settled))
-        return Candidate(settled, origin, line, given is not None, vectors=vectors)
+        return Candidate(settled, origin, line, Identity.CONTENT if given is None else Identity.GIVEN, vectors)
 
     def _origin(self, ordinal: int, digest: str) -> Origin:
         return Origin(self._source, ordinal, self._project, f"{digest}.{hashed(self._source)[:8]}")

@@ -1,13 +1,13 @@
 """What a run has seen so far, and what the store holds already under the ids that it meets."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from cognition_engines.ingest.refusals import a
-from cognition_engines.ingest.settle import Candidate, Unit
+from cognition_engines.ingest.refusals import a, kinds
+from cognition_engines.ingest.settle import Candidate, Identity, Unit
 from cognition_engines.kinds.kind import NAMESAKES, Kind
 from cognition_engines.models import Problem
 from cognition_engines.records.store import Records
@@ -44,6 +44,7 @@ class Tally:
     warnings: list[Problem] = field(default_factory=list)
     files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
     sources: set[str] = field(default_factory=set)  # those of the records that the store has now
+    _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
     _places: dict[tuple[Kind, str], _Place] = field(default_factory=dict)
 
     def count(self, candidate: Candidate, outcome: Outcome) -> None:
@@ -70,16 +71,30 @@ class Tally:
 
         Parts that a record of their own was met for are left out.
         """
-        first = self._first(unit.head)
+        head = unit.head
+        first = self._first(head)
         if first is None:
             return replace(unit, parts=tuple(part for part in unit.parts if self._first(part) is None))
-        copied = first.source != unit.head.origin.source or not unit.head.id_given
-        if copied and first.content == _content(unit.head.origin):
-            for candidate in (unit.head, *unit.parts):
+        copied = first.source != head.origin.source or head.identity is not Identity.GIVEN
+        if copied and first.content == _content(head.origin):
+            for candidate in (head, *unit.parts):
                 self.count(candidate, Outcome.UNCHANGED)
+        elif head.identity is Identity.CONTENT:
+            self.keep_other(head, first.source)
         else:
-            self.refuse(unit.head, _taken(unit.head, f"{first.source}:{first.line}"))
+            self.refuse(head, _taken(head, f"{first.source}:{first.line}"))
         return None
+
+    def keep_other(self, candidate: Candidate, source: str) -> None:
+        """A record that says the same as one of another place, which stays as it is."""
+        self.count(candidate, Outcome.UNCHANGED)
+        self._alike[candidate.origin.source, source, candidate.name[0]] += 1
+
+    def notices(self) -> Iterator[Problem]:
+        """What is known only in the end."""
+        for (source, other, kind), count in self._alike.items():
+            said = f"{count} {kinds(kind, count)} {'say' if count > 1 else 'says'} the same as those of {other}"
+            yield Problem(source, None, f"{said}, which are kept as they are there")
 
     def _first(self, candidate: Candidate) -> _Place | None:
         """Where the id was met before; None when this is the first time."""
@@ -104,11 +119,15 @@ def compare(units: Sequence[Unit], tally: Tally, records: Records) -> Batch:
             continue
         before = len(fresh)
         for candidate in (unit.head, *unit.parts):
-            outcome = _outcome(candidate, existing.get(candidate.name))
-            if outcome is Outcome.UNCHANGED:
-                tally.count(candidate, outcome)
+            stored = existing.get(candidate.name)
+            if stored is None:
+                fresh.append((candidate, Outcome.NEW))
+            elif stored.origin.digest == candidate.origin.digest or _same_elsewhere(candidate, stored):
+                tally.count(candidate, Outcome.UNCHANGED)
+            elif _elsewhere(candidate, stored):
+                tally.keep_other(candidate, stored.origin.source)
             else:
-                fresh.append((candidate, outcome))
+                fresh.append((candidate, Outcome.CHANGED))
         kind, id = unit.head.name
         if kind in (Kind.SOURCE, Kind.ARTIFACT) and len(fresh) > before and unit.head.name in existing:
             kept = frozenset(part.name for part in unit.parts)
@@ -125,13 +144,6 @@ def _existing(candidates: Sequence[Candidate], records: Records) -> dict[tuple[K
     return {(kind, id): stored for kind, of in ids.items() for id, stored in records.by_ids(kind, list(of)).items()}
 
 
-def _outcome(candidate: Candidate, stored: Stored | None) -> Outcome:
-    if stored is None:
-        return Outcome.NEW
-    same = stored.origin.digest == candidate.origin.digest or _same_elsewhere(candidate, stored)
-    return Outcome.UNCHANGED if same else Outcome.CHANGED
-
-
 def _conflict(candidate: Candidate, existing: Mapping[tuple[Kind, str], Stored]) -> str | None:
     """Why a record must not be written: another file that is still there, or another kind, holds its id."""
     kind, id = candidate.name
@@ -139,7 +151,7 @@ def _conflict(candidate: Candidate, existing: Mapping[tuple[Kind, str], Stored])
         if other is not kind and (sibling := existing.get((other, id))) is not None:
             return f"id {id} is that of {a(other)} already, from {sibling.origin.source}; give one of them another id"
     stored = existing.get(candidate.name)
-    if stored is None or stored.origin.source == candidate.origin.source or not _there(stored.origin.source):
+    if stored is None or not _elsewhere(candidate, stored) or candidate.identity is Identity.CONTENT:
         return None
     return None if _same_elsewhere(candidate, stored) else _taken(candidate, stored.origin.source)
 
@@ -149,12 +161,21 @@ def _same_elsewhere(candidate: Candidate, stored: Stored) -> bool:
     return _content(stored.origin) == _content(candidate.origin) and _there(stored.origin.source)
 
 
+def _elsewhere(candidate: Candidate, stored: Stored) -> bool:
+    """Whether the record is that of another file, which is still there."""
+    return stored.origin.source != candidate.origin.source and _there(stored.origin.source)
+
+
 def _there(source: str) -> bool:
     return source.startswith(COLLECTION) or Path(source).exists()
 
 
 def _taken(candidate: Candidate, place: str) -> str:
-    remedy = "name a --project for one of the two checkouts" if candidate.by_path else "give one of them another id"
+    remedy = (
+        "name a --project for one of the two checkouts"
+        if candidate.identity is Identity.PATH
+        else "give one of them another id"
+    )
     return f"id {candidate.record.id} is already taken by {place}; {remedy}"
 
 
