@@ -30,6 +30,7 @@ IMPORTS_CHROMADB = {
     "cognition_engines/embedding/registry.py",
     "cognition_engines/indexes/chroma.py",
     "cognition_engines/indexes/chroma_server.py",
+    "cognition_engines/ingest/chroma_source.py",
 }
 BANNED_WORDS = re.compile(r"(?:^|_|(?<=[a-z]))(services?|managers?|utils?|helpers?)(?:$|_|(?=[A-Z]))", re.IGNORECASE)
 

@@ -33,6 +33,9 @@ class CountingEmbedder:
     def embed_text(self, text: str) -> FloatArray:
         raise AssertionError("a query cache embeds queries")
 
+    def windows(self, text: str) -> int:
+        raise AssertionError("a query cache embeds queries")
+
 
 def test_equal_texts_are_embedded_once() -> None:
     embedder = CountingEmbedder()

@@ -39,6 +39,9 @@ class SeededEmbedder:
             raise ComponentFailed("embedder", "cannot")
         return self.embed_query(text)[None]
 
+    def windows(self, text: str) -> int:
+        return 1
+
 
 @pytest.fixture
 def seeded() -> Callable[..., SeededEmbedder]:

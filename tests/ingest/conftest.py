@@ -35,6 +35,9 @@ class CountingEmbedder:
         self.texts.append(text)
         return self.embed_query(text)[None]
 
+    def windows(self, text: str) -> int:
+        return 1
+
 
 @dataclass
 class Silent:

@@ -69,6 +69,9 @@ class SeededEmbedder:
     def embed_text(self, text: str) -> FloatArray:
         return self.embed_query(text)[None]
 
+    def windows(self, text: str) -> int:
+        return 1
+
 
 @dataclass(frozen=True)
 class Known:

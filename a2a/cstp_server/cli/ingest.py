@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from cognition_engines.ingest.chroma_source import checked_address, is_address, opened
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
 from cognition_engines.models import SENSITIVITIES, Problem
@@ -58,7 +59,13 @@ class _Bar:
 @app.command("ingest")
 def ingest_command(
     ctx: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files or folders.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH",
+            help="Files, folders, and Chroma collections: chroma:http://host:8000/NAME or chroma:FOLDER/NAME.",
+        ),
+    ],
     project: Annotated[
         str | None, typer.Option(metavar="NAME", help="The project of records that do not name their own.")
     ] = None,
@@ -74,7 +81,9 @@ def ingest_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Read records of all kinds from files: decision records in Markdown, YAML, JSON, JSONL. Twice changes nothing.
+    """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, Chroma collections.
+
+    Reading twice changes nothing.
 
     Exit code 1 when a record was rejected; the others are kept.
     """
@@ -82,8 +91,10 @@ def ingest_command(
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     if project is not None and not RULES["project"].allows(project):
         raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint="--project")
-    if missing := [path for path in paths if not path.exists()]:
+    files = [Path(path) for path in paths if not is_address(path)]
+    if missing := [path for path in files if not path.exists()]:
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
+    addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
     settings = settings_for(ctx, data_dir, config).settings
     options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict)
     console = Console(stderr=True)
@@ -96,11 +107,12 @@ def ingest_command(
         TimeRemainingColumn(),
     )
     quiet = as_json or not console.is_terminal
-    with (
-        _records(settings, dry_run=dry_run) as records,
-        Progress(*columns, console=console, disable=quiet, transient=True) as progress,
-    ):
-        summary = ingest(paths, options, records, embedder, _Bar(progress), settings.embedding.threads)
+    with ExitStack() as stack:
+        collections = [stack.enter_context(opened(address, embedder)) for address in addresses]
+        records = stack.enter_context(_records(settings, dry_run=dry_run))
+        progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
+        bar, threads = _Bar(progress), settings.embedding.threads
+        summary = ingest(files, options, records, embedder, bar, threads, collections)
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:

@@ -34,6 +34,9 @@ class Embedder(Protocol):
     def embed_text(self, text: str) -> FloatArray:
         """One float32 unit vector per window, shape (windows, dim), windows >= 1. Raises as `embed_query`."""
 
+    def windows(self, text: str) -> int:
+        """How many windows `embed_text` makes of a text. Raises as `embed_query`."""
+
 
 def checked_identity(model: str) -> str:
     """`model` if it can name vectors and collections; else ConfigurationError."""

@@ -151,10 +151,17 @@ class OnnxEmbedder:
     def embed_text(self, text: str) -> FloatArray:
         return self._embed(text, self._text_prefix)
 
+    def windows(self, text: str) -> int:
+        with ForeignCalls("embedder"):
+            return len(self._parts(text, self._text_prefix))
+
+    def _parts(self, text: str, prefix: list[int]) -> list[Sequence[int]]:
+        size = WINDOW - len(prefix)
+        return windows(self._ids(text), size, size - _OVERLAP)
+
     def _embed(self, text: str, prefix: list[int]) -> FloatArray:
         with ForeignCalls("embedder"):
-            size = WINDOW - len(prefix)
-            parts = windows(self._ids(text), size, size - _OVERLAP)
+            parts = self._parts(text, prefix)
             answers = [self._run([*prefix, *part]) for part in parts]
         return unit_vectors(answers, len(parts), self._dim)
 

@@ -59,6 +59,9 @@ class RegistryEmbedder:
             answer = self._function([text])
         return self._checked(answer)
 
+    def windows(self, text: str) -> int:
+        return 1
+
     def _checked(self, answer: Any) -> FloatArray:
         vectors = unit_vectors(answer, 1, self._dim)
         with self._settling:

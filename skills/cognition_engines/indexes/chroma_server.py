@@ -97,6 +97,19 @@ class ChromaServer:
                     self._api.delete_collection(aside)
             return self._opened(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
 
+    def existing(self, name: str) -> Collection | None:
+        """The collection of this name, whoever filled it."""
+        with ForeignCalls(COMPONENT):
+            try:
+                return Collection(self._api, self._api.get_collection(name), embedding_function=None)
+            except NotFoundError:
+                return None
+
+    def names(self) -> list[str]:
+        """Those of all collections."""
+        with ForeignCalls(COMPONENT):
+            return [model.name for model in self._api.list_collections()]
+
     def close(self) -> None:
         with ForeignCalls(COMPONENT):
             self._api._session.close()

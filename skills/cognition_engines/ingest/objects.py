@@ -17,7 +17,6 @@ from cognition_engines.kinds.kind import NAMESAKES, Kind
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.memory import Artifact
 from cognition_engines.models import Draft, Problem
-from cognition_engines.records.values import FloatArray
 
 _LONG: Final = 1200  # tokens of an artifact above which its text is cut
 
@@ -30,7 +29,6 @@ class Candidate:
     line: int
     broken: bool = False
     text: str = ""
-    vectors: FloatArray | None = None
 
 
 class ObjectReader:
@@ -79,7 +77,7 @@ class ObjectReader:
             read = read_other(kind, members, named_kind=name is not None)
             self._first(kind, None if read.record.id is None else str(read.record.id))
             self._note(kind, read)
-            yield _drafted(read, candidate, ordinal)
+            yield drafted(read, ordinal, candidate.line)
 
     def _first(self, kind: Kind, id: str | None) -> None:
         if id is None:
@@ -125,15 +123,15 @@ class ObjectReader:
             yield Noticed(Problem(self._path, line, "date is not an ISO 8601 date, so none is recorded"))
 
 
-def _drafted(read: Read, candidate: Candidate, ordinal: int) -> RecordDraft | DocumentDraft:
+def drafted(read: Read, ordinal: int, line: int) -> RecordDraft | DocumentDraft:
     """A record; or a document, where its text is to be cut."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
-        return DocumentDraft(record, tuple(split(read.text.replace("\r\n", "\n"))), ordinal, candidate.line)
+        return DocumentDraft(record, tuple(split(read.text.replace("\r\n", "\n"))), ordinal, line)
     if isinstance(record, Artifact) and not record.chunked and count_tokens(record.content) > _LONG:
         head = replace(record, chunked=True)
-        return DocumentDraft(head, tuple(split(record.content)), ordinal, candidate.line)
-    return RecordDraft(record, ordinal, candidate.line, candidate.vectors)
+        return DocumentDraft(head, tuple(split(record.content)), ordinal, line)
+    return RecordDraft(record, ordinal, line)
 
 
 def _list(names: Iterable[str]) -> str:

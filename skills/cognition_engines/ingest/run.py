@@ -112,7 +112,7 @@ def ingest(
     deleted = 0
     nothing_written = options.dry_run or (options.strict and bool(tally.rejected))
     if options.prune and not (options.strict and tally.rejected):
-        deleted = _prune(paths, options, tally, records)
+        deleted = _prune(paths, collections, options, tally, records)
     if not nothing_written:
         tally.warnings += map(_pointing_nowhere, records.dangling(sorted(tally.sources)))
     return Summary(
@@ -277,16 +277,23 @@ def _write(ready: _Ready, options: Options, tally: Tally, records: Records, mode
         tally.count(candidate, outcome)
 
 
-def _prune(paths: Sequence[Path], options: Options, tally: Tally, records: Records) -> int:
-    """Deletes what the folders among `paths` no longer hold. A file with refused records keeps all it had."""
+def _prune(
+    paths: Sequence[Path], collections: Sequence[Collection], options: Options, tally: Tally, records: Records
+) -> int:
+    """Deletes what the folders among `paths` and the collections no longer hold.
+
+    A file or collection with refused records keeps all it had.
+    """
     gone: dict[Kind, dict[str, None]] = {}
-    for folder in (Path(os.path.abspath(path)) for path in paths if path.is_dir()):
-        for row in records.sources_under(str(folder)):
-            held = row.source in tally.files
-            refused = tally.files.get(row.source, False)
-            still = tally.has(row.kind, row.id) or row.ingested_as != options.project
-            if not refused and not (held and still):
-                gone.setdefault(row.kind, {})[row.id] = None
+    folders = (Path(os.path.abspath(path)) for path in paths if path.is_dir())
+    rows = [row for folder in folders for row in records.sources_under(str(folder))]
+    rows += [row for collection in collections for row in records.of_source(collection.address)]
+    for row in rows:
+        held = row.source in tally.files
+        refused = tally.files.get(row.source, False)
+        still = tally.has(row.kind, row.id) or row.ingested_as != options.project
+        if not refused and not (held and still):
+            gone.setdefault(row.kind, {})[row.id] = None
     if options.dry_run:
         return sum(map(len, gone.values()))
     return sum(len(records.delete(kind, list(ids))) for kind, ids in gone.items())

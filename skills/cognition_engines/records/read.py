@@ -12,6 +12,7 @@ from cognition_engines.kinds.kind import Kind, prefixed
 from cognition_engines.kinds.memory import Turn
 from cognition_engines.kinds.texts import worded
 from cognition_engines.models import Viewer
+from cognition_engines.records.codec import short_key
 from cognition_engines.records.inheritance import neighbours
 from cognition_engines.records.linked import dangling_links
 from cognition_engines.records.open import Store
@@ -198,6 +199,14 @@ def sources_under(store: Store, folder: str) -> list[SourceRow]:
     columns = records.c.kind, records.c.id, records.c.source, records.c.ordinal, records.c.ingested_as
     with scanning(store) as connection:
         rows = connection.execute(sa.select(*columns).where(under).order_by(records.c.key)).all()
+    return [SourceRow(Kind(kind), *rest) for kind, *rest in rows]
+
+
+def of_source(store: Store, source: str) -> list[SourceRow]:
+    columns = records.c.kind, records.c.id, records.c.source, records.c.ordinal, records.c.ingested_as
+    of_it = sa.and_(records.c.source_key == short_key(source), records.c.source == source)
+    with scanning(store) as connection:
+        rows = connection.execute(sa.select(*columns).where(of_it).order_by(records.c.key)).all()
     return [SourceRow(Kind(kind), *rest) for kind, *rest in rows]
 
 

@@ -152,6 +152,10 @@ class Records:
         """The records whose source lies in `folder` or below it; `folder` is absolute, else `ValueError`."""
         return read.sources_under(self._store, folder)
 
+    def of_source(self, source: str) -> list[SourceRow]:
+        """The records of one file or collection."""
+        return read.of_source(self._store, source)
+
     def dangling(self, sources: Sequence[str]) -> list[Dangling]:
         """The references in records of these files that name nothing stored, by file, kind and role."""
         return read.dangling(self._store, sources)
