@@ -186,6 +186,11 @@ class ChromaProgram:
         made = self._send("POST", "", {"name": name, "metadata": metadata})
         self._send("POST", f"/{made['id']}/add", {"ids": ["1:1:0"], "embeddings": [vector]})
 
+    def upsert(self, name: str, rows: Mapping[str, object]) -> None:
+        """Puts `ids`, `embeddings`, `documents` and `metadatas` into a collection, which is made if it is not there."""
+        made = self._send("POST", "", {"name": name, "get_or_create": True})
+        self._send("POST", f"/{made['id']}/upsert", rows)
+
     def delete_vectors(self, id: str, ids: list[str]) -> None:
         self._send("POST", f"/{id}/delete", {"ids": ids})
 

@@ -22,6 +22,7 @@ class CountingEmbedder:
     model: str = "counting-4"
     dim: int = 4
     fails_at: str | None = None
+    longest: int = 1_000_000  # characters of one window
     texts: list[str] = field(default_factory=list)
 
     def embed_query(self, text: str) -> Any:
@@ -36,7 +37,7 @@ class CountingEmbedder:
         return self.embed_query(text)[None]
 
     def windows(self, text: str) -> int:
-        return 1
+        return 1 + len(text) // (self.longest + 1)
 
 
 @dataclass

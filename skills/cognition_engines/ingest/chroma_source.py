@@ -224,9 +224,10 @@ def checked_address(text: str) -> str:
     Raises ConfigurationError for one that cannot be an address, and for a folder that Chroma never wrote.
     """
     place, _, name = text.removeprefix(PREFIX).rpartition("/")
-    if not place or not name or not name.isprintable():
+    remote = text.startswith((f"{PREFIX}http:", f"{PREFIX}https:"))
+    if not place or not name.isprintable() or not name or (remote and "//" not in place):
         raise ConfigurationError(f"{text}: must read like chroma:http://host:8000/collection or chroma:PATH/collection")
-    if place.startswith(("http://", "https://")):
+    if remote:
         _server(text, place)
         return f"{PREFIX}{place}/{name}"
     folder = Path(os.path.abspath(place))

@@ -1,0 +1,93 @@
+"""`cstp ingest` of documents, transcripts and collections."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import pytest
+from chromadb.config import Settings
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.store import Records, open_records
+from tests.stores import Stores, free_port
+
+Cstp = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("wordless")
+TALK = "Ana: Shall we?\nBen: We shall.\nAna: Then let us.\nBen: Yes.\n"
+
+
+@pytest.fixture
+def opened(stores: Stores, tmp_path: Path) -> Callable[[], Records]:
+    return lambda: open_records(stores.records(tmp_path / "data"))
+
+
+def _kept(cstp: Cstp, *words: str) -> dict[str, Any]:
+    done = cstp("ingest", *words, "--json")
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_a_folder_of_all_kinds_of_texts_is_read(cstp: Cstp, adr: Callable[..., Path]) -> None:
+    adr("docs/0001-use-udp.md", "Use UDP")
+    Path("docs/guide.md").write_text(f"# Guide\n\n{'Some words. ' * 600}\n")
+    Path("docs/talk.txt").write_text(TALK)
+    Path("docs/notes.txt").write_text("Remember the queues.\n")
+    assert _kept(cstp, "docs")["kinds"] == {"decision": 1, "source": 2, "chunk": 4, "turn": 4}
+    again = _kept(cstp, "docs")
+    assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, 11)
+
+
+def test_an_edited_document_leaves_no_stale_chunk(cstp: Cstp, opened: Callable[[], Records]) -> None:
+    guide = Path("docs/guide.md")
+    guide.parent.mkdir()
+    guide.write_text("# Guide\n\n" + "\n\n".join(f"## Part {n}\n\n{f'Words of {n}. ' * 200}" for n in range(5)))
+    _kept(cstp, "docs")
+    guide.write_text(f"# Guide\n\n## Part 1\n\n{'Words of 1. ' * 200}")
+    assert _kept(cstp, "docs")["rejected"] == []
+    records = opened()
+    stored = [
+        records.by_ids(row.kind, [row.id])[row.id].record for row in records.sources_under(str(guide.parent.absolute()))
+    ]
+    records.close()
+    chunks: list[Any] = [record for record in stored if not hasattr(record, "authors")]
+    assert [(chunk.chunk_index, chunk.total_chunks) for chunk in chunks] == [(0, 1)]
+    assert "Words of 1." in chunks[0].content
+
+
+def test_prune_follows_documents_that_are_gone(cstp: Cstp) -> None:
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("# A\n\nText\n")
+    Path("docs/talk.txt").write_text(TALK)
+    _kept(cstp, "docs")
+    Path("docs/a.md").unlink()
+    Path("docs/talk.txt").unlink()
+    assert _kept(cstp, "docs", "--prune")["deleted"] == 6
+
+
+def test_a_collection_is_read(cstp: Cstp, opened: Callable[[], Records]) -> None:
+    client: Any = chromadb.PersistentClient(path="chroma", settings=Settings(anonymized_telemetry=False))
+    client.create_collection("notes", embedding_function=None).add(
+        ids=["n-1"], documents=["Queues hold what waits."], embeddings=[[1.0, 0.0]]
+    )
+    client.close()
+    assert _kept(cstp, "chroma:chroma/notes")["kinds"] == {"chunk": 1}
+    records = opened()
+    assert list(records.by_ids(Kind.CHUNK, ["n-1"])) == ["n-1"]
+    records.close()
+    done = cstp("ingest", "chroma:chroma/others")
+    assert (done.code, "there are notes" in done.err) == (2, True)
+
+
+def test_a_collection_that_cannot_be_reached_is_named(cstp: Cstp) -> None:
+    address = f"chroma:http://127.0.0.1:{free_port()}/notes"
+    done = cstp("ingest", address)
+    assert (done.code, address in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("address", ["chroma:nowhere/notes", "chroma:http://host:8000", "chroma:"])
+def test_what_is_no_collection_is_a_wrong_use(cstp: Cstp, address: str) -> None:
+    done = cstp("ingest", address)
+    assert (done.code, address in done.err) == (2, True)

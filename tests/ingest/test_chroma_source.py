@@ -1,0 +1,260 @@
+"""Collections that Chroma filled without us, in a folder and on a server."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import chromadb
+import numpy as np
+import pytest
+from chromadb.config import Settings
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.ingest.chroma_source import checked_address, opened
+from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.spaces import KNOWLEDGE
+from cognition_engines.records.store import Records
+from tests.ingest.conftest import CountingEmbedder, Silent
+from tests.stores import ChromaProgram, free_port
+
+TEXTS = {f"c{n}": f"Queue number {n} holds what waits." for n in range(40)}
+
+
+class _Reversed(CountingEmbedder):
+    def embed_query(self, text: str) -> Any:
+        return -super().embed_query(text)
+
+
+@dataclass
+class Place:
+    """Where collections are, and how they are filled without us."""
+
+    base: str
+    server: ChromaProgram | None = None
+
+    def address(self, name: str) -> str:
+        return checked_address(f"chroma:{self.base}/{name}")
+
+    def fill(
+        self,
+        name: str,
+        documents: Mapping[str, str | None],
+        embedder: CountingEmbedder,
+        metadatas: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> str:
+        """A collection of these documents, its vectors those of the embedder, twice as long; its address."""
+        vectors = [embedder.embed_query(document or id) * 2 for id, document in documents.items()]
+        given = list(metadatas) if metadatas is not None else None
+        texts = list(documents.values()) if any(documents.values()) else None
+        rows = {"ids": list(documents), "documents": texts, "metadatas": given}
+        if self.server is not None:
+            self.server.upsert(name, {**rows, "embeddings": [vector.tolist() for vector in vectors]})
+        else:
+            with _client(self.base) as client:
+                client.get_or_create_collection(name, embedding_function=None).upsert(**rows, embeddings=vectors)
+        return self.address(name)
+
+    def delete(self, name: str, *ids: str) -> None:
+        if self.server is not None:
+            (found,) = self.server.collections(name)
+            self.server.delete_vectors(found["id"], list(ids))
+        else:
+            with _client(self.base) as client:
+                client.get_collection(name, embedding_function=None).delete(ids=list(ids))
+
+
+@pytest.fixture(params=["folder", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "server":
+        server: ChromaProgram = request.getfixturevalue("chroma_server")
+        return Place(server.url, server)
+    with _client(str(tmp_path / "chroma")):
+        return Place(str(tmp_path / "chroma"))
+
+
+@contextmanager
+def _client(folder: str) -> Iterator[Any]:
+    client: Any = chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def name() -> str:
+    return uuid4().hex
+
+
+@pytest.fixture
+def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
+    """`take(address, prune=True)`: reads a collection."""
+
+    def once(address: str, model: CountingEmbedder | None = embedder, **options: Any) -> Summary:
+        with opened(address, model) as collection:
+            return ingest([], Options(**options), records, model, Silent(), collections=[collection])
+
+    return once
+
+
+def _chunk(records: Records, id: str) -> Any:
+    return records.by_ids(Kind.CHUNK, [id])[id].record
+
+
+def test_documents_and_metadata_arrive(
+    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    metadata = {"title": "Queues", "author": "Ana", "source": "kindle", "page_number": 3, "tags": "queues"}
+    address = place.fill(name, {"a": "First text.", "b": "Second text."}, embedder, [metadata, None])
+    summary = take(address)
+    assert (summary.new, summary.rejected, summary.kinds) == (2, (), {"chunk": 2})
+    chunk = _chunk(records, "a")
+    assert (chunk.content, chunk.title, chunk.author, chunk.source) == ("First text.", "Queues", "Ana", "kindle")
+    assert (chunk.tags, chunk.metadata) == (("queues",), {"page_number": 3})
+    assert _chunk(records, "b").content == "Second text."
+    assert "members kept in the metadata: page_number" in [warning.reason for warning in summary.warnings]
+    assert take(address).unchanged == 2
+
+
+def test_all_pages_are_read(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
+    address = place.fill(name, {f"i{n}": f"Text {n}" for n in range(1203)}, embedder)
+    assert take(address).new == 1203
+
+
+def test_vectors_of_the_same_model_are_reused(
+    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    summary = take(place.fill(name, TEXTS, embedder))
+    assert len(embedder.texts) == 16
+    assert [warning.reason for warning in summary.warnings] == ["the vectors are those of counting-4: they are reused"]
+    page = records.page(KNOWLEDGE, 0, 100, embedder.model)
+    assert len(page.vectors) == len(TEXTS)
+    expected = [embedder.embed_query(text) for text in TEXTS.values()]
+    assert np.allclose(page.vectors, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [4, 6])
+def test_vectors_of_another_are_not(
+    place: Place, name: str, dim: int, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    summary = take(place.fill(name, {"a": "One.", "b": "Two."}, _Reversed(dim=dim)))
+    told = "the vectors are not those of the model in use: they are computed anew"
+    assert [warning.reason for warning in summary.warnings] == [told]
+    assert {"One.", "Two."} <= set(embedder.texts)
+    page = records.page(KNOWLEDGE, 0, 100, embedder.model)
+    assert np.allclose(page.vectors, [embedder.embed_query("One."), embedder.embed_query("Two.")])
+
+
+def test_a_long_document_is_embedded_anew(
+    place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder
+) -> None:
+    embedder.longest = 100
+    take(place.fill(name, {**TEXTS, "long": "x" * 101}, embedder))
+    assert "x" * 101 in embedder.texts
+
+
+def test_without_a_model_nothing_is_said_of_vectors(
+    place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder
+) -> None:
+    summary = take(place.fill(name, TEXTS, embedder), model=None)
+    assert (summary.new, summary.warnings) == (len(TEXTS), ())
+
+
+def test_items_are_of_the_kind_that_they_name_or_look_like(
+    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    metadatas = [
+        {"kind": "artifact", "context": "meeting", "importance": 0.7},
+        {"conversation_id": "talk", "role": "user", "turn_index": 0},
+        {"kind": "decision", "title": "Use UDP", "category": "network"},
+        {"type": "checklist", "kind": "pdf", "title": "To do"},
+        {"title": "A text", "category": "network", "tags": "udp"},
+    ]
+    texts = {id: f"Text of {id}." for id in ("art", "turn", "decision", "list", "text")}
+    summary = take(place.fill(name, texts, embedder, metadatas))
+    assert summary.rejected == ()
+    assert summary.kinds == {"artifact": 1, "turn": 1, "decision": 1, "chunk": 2}
+    (decision,) = records.by_ids(Kind.DECISION, ["decision"]).values()
+    assert (decision.record.title, decision.record.text) == ("Use UDP", "Text of decision.")  # type: ignore[union-attr]
+    assert _chunk(records, "list").metadata == {"type": "checklist", "kind": "pdf"}
+
+
+def test_metadata_that_cannot_be_a_field_stays_metadata(
+    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    metadata = {"chunk_index": 7, "created_at": "yesterday", "id": "other", "author": "Ana"}
+    assert take(place.fill(name, {"a": "Text."}, embedder, [metadata])).rejected == ()
+    chunk = _chunk(records, "a")
+    assert chunk.metadata == {"chunk_index": 7, "created_at": "yesterday", "id": "other"}
+    assert (chunk.author, chunk.chunk_index) == ("Ana", 0)
+
+
+def test_what_cannot_be_a_record_is_refused_by_name(
+    place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder
+) -> None:
+    address = place.fill(name, {"a": "Text.", "b": "Text."}, embedder, [{"sensitivity": "secret"}, None])
+    place.fill(name, {"c": None}, embedder)
+    summary = take(address)
+    assert [(problem.file, problem.reason) for problem in summary.rejected] == [
+        (address, "'a': sensitivity must be one of normal, sensitive, highly_sensitive"),
+        (address, "'c': content is required"),
+    ]
+    assert summary.new == 1
+
+
+def test_prune_follows_the_collection(
+    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    address = place.fill(name, {"a": "One.", "b": "Two.", "c": "Three."}, embedder)
+    take(address)
+    place.delete(name, "b")
+    place.fill(name, {"c": "Changed."}, embedder)
+    assert take(address, prune=True, dry_run=True).deleted == 1
+    summary = take(address, prune=True)
+    assert (summary.changed, summary.unchanged, summary.deleted) == (1, 1, 1)
+    assert set(records.by_ids(Kind.CHUNK, ["a", "b", "c"])) == {"a", "c"}
+
+
+def test_an_unknown_collection_is_refused_with_the_names_there_are(
+    place: Place, name: str, embedder: CountingEmbedder
+) -> None:
+    place.fill(name, {"a": "One."}, embedder)
+    told = pytest.raises(ConfigurationError, match=f"no collection of this name; there are.*{name}")
+    with told, opened(place.address("nothing"), embedder):
+        pass
+
+
+def test_a_server_that_does_not_answer_is_named(embedder: CountingEmbedder) -> None:
+    address = checked_address(f"chroma:http://127.0.0.1:{free_port()}/docs")
+    with pytest.raises(ComponentFailed, match=address), opened(address, embedder):
+        pass
+
+
+def test_a_folder_that_fails_is_named(tmp_path: Path, embedder: CountingEmbedder) -> None:
+    (tmp_path / "chroma.sqlite3").write_bytes(b"no database " * 1000)
+    address = checked_address(f"chroma:{tmp_path}/docs")
+    with pytest.raises(ComponentFailed, match=address), opened(address, embedder):
+        pass
+
+
+@pytest.mark.parametrize(
+    "text", ["chroma:docs", "chroma:/", "chroma:http://host:8000", "chroma:http://a:b@host/docs", "chroma:http://h:x/d"]
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="must read like"):
+        checked_address(text)
+
+
+def test_a_folder_is_neither_made_nor_taken_for_one_of_chroma(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no folder of Chroma's"):
+        checked_address(f"chroma:{tmp_path}/here/docs")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_address_of_a_folder_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "chroma.sqlite3").touch()
+    monkeypatch.chdir(tmp_path)
+    assert checked_address("chroma:c/docs") == f"chroma:{tmp_path}/c/docs"
