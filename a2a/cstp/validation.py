@@ -37,7 +37,8 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
-_OURS: Final = {"instant", "blank", "order", "mode", "type"}  # raised in cstp itself, with texts that repeat nothing
+# raised in cstp itself, with texts that repeat nothing
+_OURS: Final = {"instant", "blank", "order", "mode", "type", "selector", "text"}
 
 
 @cache

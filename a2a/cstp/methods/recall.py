@@ -1,0 +1,268 @@
+"""`cstp.recall`: what was said, written, decided and read, with what is related to it."""
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, Wire, WireResult
+from cstp.errors import NotFound, QueryFailed
+from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank
+
+Selector: TypeAlias = Literal["id", "conversationId", "query", "context"]
+Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
+ResultType: TypeAlias = Literal["artifact", "event", "decision", "chunk"]
+Sensitivity: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]
+
+
+def _findable(value: str) -> str:
+    """No record has a NUL, and not every store takes one."""
+    if "\0" in value:
+        raise PydanticCustomError("text", "must not have a NUL")
+    return not_blank(value)
+
+
+Named: TypeAlias = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_findable)]
+Categories: TypeAlias = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
+
+EVERY_CATEGORY: Final = "*"
+DEFAULT_CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk")
+
+
+class RecallParams(Wire):
+    """What to recall. Of `id`, `conversationId`, `query` and `context` the first that is given decides.
+
+    Every filter (`context`, `source`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) holds for everything that
+    comes back; bounds are inclusive, and a given one leaves out records without the field. `limit` bounds results and
+    attached events together, or the turns of a conversation.
+    """
+
+    id: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_findable)] | None = Field(
+        default=None, description="Of an artifact, turn, event, decision or chunk; `art_` and `evt_` may be left out."
+    )
+    conversation_id: Named | None = Field(default=None, description="Its latest turns, in ascending order.")
+    context: Named | None = Field(
+        default=None, description="A filter like `meeting` or `email`; alone it lists, newest first."
+    )
+    # after the other selectors: its check reads them
+    query: Annotated[str, Field(min_length=2, max_length=5000), AfterValidator(not_blank)] | None = Field(
+        default=None, validate_default=True, description="In plain words."
+    )
+    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
+    expand: bool = Field(default=True, description="Whether to look for related events and artifacts.")
+    include_events: bool = Field(default=True, description="Whether events are among the results and attached to them.")
+    date_from: LowerInstant = None
+    date_to: UpperInstant = None
+    graph_budget: Annotated[int, Field(ge=0, le=50), WHOLE] = Field(
+        default=10, description="How many related items come back at most."
+    )
+    graph_filters: Categories | None = Field(
+        default=None,
+        description='Categories of related events, in any case; ["*"] is every one. '
+        "Absent: Decision, Commitment, QualityRisk.",
+    )
+    include_entities: bool = True
+    expand_neighbors: bool = Field(
+        default=False, description="Whether chunks come with the ones before and after them in their content."
+    )
+    min_importance: Annotated[float, Field(ge=0.0, le=1.0)] = Field(default=0.0, description="0 is no condition.")
+    source: Named | None = Field(default=None, description="The system that a record came from, such as `slack`.")
+    sensitivity: Sensitivity | None = Field(default=None, description="Records of this level alone.")
+
+    @field_validator("query")
+    @classmethod
+    def _something_selects(cls, value: str | None, info: ValidationInfo) -> str | None:
+        others = ("id", "conversation_id", "context")
+        # one that was refused is absent from `data`, and has its own violation
+        if value is None and all(name in info.data and info.data[name] is None for name in others):
+            raise PydanticCustomError("selector", "one of id, conversationId, query and context must be given")
+        return value
+
+    @field_validator("date_to")
+    @classmethod
+    def _dates_in_order(cls, value: object, info: ValidationInfo) -> object:
+        early = info.data.get("date_from")
+        if value is not None and early is not None and early > value:
+            raise PydanticCustomError("order", "dateFrom must not be later than dateTo", {"also": "dateFrom"})
+        return value
+
+
+class ActorRef(WireResult):
+    """Who took part in an event, by name or id."""
+
+    ref: str
+    role: str
+
+
+class SubjectRef(WireResult):
+    """What an event is about, by name or id."""
+
+    ref: str
+    type: str
+
+
+class Quote(WireResult):
+    """The words that an event was read from, and their place in its artifact."""
+
+    quote: str
+    start_char: int | None
+    end_char: int | None
+    chunk_id: str | None
+
+
+class ArtifactMetadata(WireResult):
+    """Of an artifact or a turn. The four members of a conversation are null for an artifact.
+
+    `given` is what the record's own source kept beside its fields.
+    """
+
+    title: str | None
+    author: str | None
+    source: str
+    source_id: str | None
+    source_url: str | None
+    sensitivity: Sensitivity
+    importance: float
+    ts: InstantOut | None
+    participants: list[str]
+    conversation_id: str | None
+    turn_index: int | None
+    role: str | None
+    speaker: str | None
+    given: dict[str, JsonValue]
+
+
+class EventMetadata(WireResult):
+    """Of an event."""
+
+    category: str
+    event_time: InstantOut | None
+    actors: list[ActorRef]
+    subject: SubjectRef | None
+    confidence: float | None
+    evidence: list[Quote]
+    artifact_id: str | None
+
+
+class DecisionMetadata(WireResult):
+    """Of a decision."""
+
+    title: str
+    category: str | None
+    confidence: float | None
+    stakes: str | None
+    status: str | None
+    outcome: str | None
+    date: InstantOut | None
+    tags: list[str]
+
+
+class ChunkMetadata(WireResult):
+    """Of a passage: `sourceId` names its source, `artifactId` its artifact; `chunkInfo` "1/5" counts from 1."""
+
+    title: str | None
+    author: str | None
+    source: str | None
+    source_id: str | None
+    artifact_id: str | None
+    chunk_info: str
+    tags: list[str]
+
+
+RecordMetadata: TypeAlias = ArtifactMetadata | EventMetadata | DecisionMetadata | ChunkMetadata
+
+
+class AttachedEvent(WireResult):
+    """An event of an artifact that is among the results."""
+
+    id: str
+    category: str
+    narrative: str
+    event_time: InstantOut | None
+    confidence: float | None
+    actors: list[ActorRef]
+    subject: SubjectRef | None
+
+
+class RecallItem(WireResult):
+    """One record that was found. A turn is of the type artifact; `score` is null where nothing was searched.
+
+    `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
+    last.
+    """
+
+    id: str
+    type: ResultType
+    content: str
+    context: str | None
+    metadata: RecordMetadata
+    score: float | None
+    events: list[AttachedEvent]
+
+
+class RelatedItem(WireResult):
+    """One event or artifact that shares someone or something with the results.
+
+    `reason` tells how: it names an actor of the results, or a subject of theirs, or what an edge leads to from either;
+    `via` is the name of that one. `score`, 0 to 1, is null where there was nothing to compare with.
+    """
+
+    id: str
+    type: Literal["event", "artifact"]
+    content: str
+    context: str | None
+    metadata: ArtifactMetadata | EventMetadata
+    score: float | None
+    reason: Reason
+    via: str
+
+
+class EntityItem(WireResult):
+    """Who or what the answer names; `mentionCount` is how many events, artifacts and turns under the filters do."""
+
+    id: str
+    name: str
+    type: str
+    role: str | None
+    organization: str | None
+    aliases: list[str]
+    mention_count: int
+
+
+class TurnItem(WireResult):
+    """One turn of a conversation."""
+
+    id: str
+    role: str | None
+    speaker: str | None
+    turn_index: int
+    ts: InstantOut | None
+    content: str
+
+
+class RecallResult(WireResult):
+    """What was recalled; `selector` names the parameter that decided.
+
+    `totalCount` is the number of records that match: under the filters for a query, as any of them is more or less
+    like it, or those with a word of the query where the server has no embedding model. `turns`, `totalTurns` and
+    `conversationId` are present exactly when a conversation was asked for.
+    """
+
+    results: list[RecallItem]
+    related: list[RelatedItem]
+    entities: list[EntityItem]
+    total_count: int
+    selector: Selector
+    turns: list[TurnItem] | None = Field(None, exclude_if=lambda turns: turns is None)
+    total_turns: int | None = Field(None, exclude_if=lambda total: total is None)
+    conversation_id: str | None = Field(None, exclude_if=lambda id: id is None)
+
+
+RECALL = Method(
+    name="cstp.recall",
+    summary="Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.",
+    params=RecallParams,
+    result=RecallResult,
+    errors=(NotFound, QueryFailed),
+    cost=2,
+)
