@@ -19,6 +19,7 @@ from cstp_server.adapters.decisions import Decisions
 from cstp_server.adapters.knowledge import Chunks, KnowledgeSearch
 from cstp_server.adapters.lists import Lists
 from cstp_server.adapters.pools import Pool, Pools
+from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
 from cstp_server.dispatch import Bounds, Dispatcher
@@ -27,6 +28,7 @@ from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.extractions import extraction_methods
 from cstp_server.handlers.knowledge import knowledge_methods
+from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint
 from cstp_server.knowledge import Knowledge, open_knowledge
@@ -94,12 +96,14 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         lists = Lists(opened.records, opened.listings, pools)
         chunks = Chunks(opened.records, opened.indexes, pools)
         knowledge_search = KnowledgeSearch(opened.records, searching, pools)
+        recall = Recall(opened.records, opened.listings.timeline, opened.indexes, searching, pools)
         methods = (
             *system_methods(limiter, settings.agent.id),
             *decision_methods(decisions, settings.agent.id),
             *extraction_methods(lists),
             *episode_methods(lists),
             *knowledge_methods(chunks, knowledge_search),
+            *recall_methods(recall),
         )
         parts = Parts(
             dispatcher=Dispatcher(methods, limiter, bounds, calls),

@@ -7,6 +7,7 @@ from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
+from cstp.methods.recall import RECALL
 from cstp.methods.system import WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
@@ -17,5 +18,6 @@ METHODS: tuple[Method[Any, Any], ...] = (
     GET_CHUNK,
     LIST_EPISODES,
     SEARCH_KNOWLEDGE,
+    RECALL,
     WHOAMI,
 )

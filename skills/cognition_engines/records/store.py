@@ -1,14 +1,17 @@
 """`Records`: the store of truth as its users see it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.records import backup, changes, knowledge, read, transfer, write
+from cognition_engines.records import around, backup, changes, knowledge, memory, read, transfer, write
+from cognition_engines.records.around import Around, Named
 from cognition_engines.records.backup import Backup, Notes
 from cognition_engines.records.knowledge import ChunkFound, SourceName, WithSources
+from cognition_engines.records.memory import Attached, Place, TurnPage
 from cognition_engines.records.open import Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.spaces import Space
@@ -229,3 +232,36 @@ class Records:
     def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:
         """As `by_keys`, with the sources that the records name and that `viewer` sees."""
         return knowledge.with_sources(self._store, keys, viewer, kinds)
+
+    def turns(self, conversation_id: str, conditions: Conditions, viewer: Viewer | None, limit: int) -> TurnPage:
+        """The latest `limit` turns of a conversation that meet the conditions, ascending, and how many do."""
+        return memory.turns(self._store, conversation_id, conditions, viewer, limit)
+
+    def attached(
+        self,
+        parents: Sequence[int],
+        seeds: Sequence[int],
+        conditions: Conditions,
+        viewer: Viewer | None,
+        most: int,
+    ) -> Attached:
+        """Of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
+
+        And whom the events of the artifacts `seeds` name, all of them. Both are keys of artifacts or turns; the events
+        meet the conditions.
+        """
+        return memory.attached(self._store, parents, seeds, conditions, viewer, most)
+
+    def beside(self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None) -> dict[Place, Stored]:
+        """The passages at these places that are there and meet the conditions; the oldest where there are several."""
+        return memory.beside(self._store, places, conditions, viewer)
+
+    def around(self, nodes: Sequence[str], viewer: Viewer | None) -> Around:
+        """What names stand for, and what is one edge away, both ways; names as `kinds.fields.normal` has them."""
+        return around.around(self._store, nodes, viewer)
+
+    def with_entities(
+        self, keys: Sequence[int], names: Iterable[str], viewer: Viewer | None, resolve: bool
+    ) -> tuple[dict[int, Stored], Sequence[Named]]:
+        """As `by_keys`; with `resolve` also the entities that the names stand for, or that these records name."""
+        return around.with_entities(self._store, keys, names, viewer, resolve)

@@ -1,0 +1,223 @@
+"""Recall for an event loop: one search or read, then what belongs to it, each part in its own pool.
+
+Five store calls at most, six to list a context, whatever the limit and the budget.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Final
+
+from cognition_engines.fusion import CANDIDATES, fuse
+from cognition_engines.indexes.accepting import accepts
+from cognition_engines.indexes.following import Indexes
+from cognition_engines.indexes.listing import Listing
+from cognition_engines.indexes.snapshot import Floats
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Mode
+from cognition_engines.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
+from cognition_engines.recall.joining import places_beside, with_neighbours
+from cognition_engines.recall.ranking import Compared, Reached, mean_vector, reach
+from cognition_engines.recall.selectors import content_of, matching, named_by, owner_of, sought_by_query
+from cognition_engines.recall.values import Asked, Mentioned, Recalled, Related, Result
+from cognition_engines.records.memory import Attached, TurnPage
+from cognition_engines.records.spaces import MEMORY, SEARCHED
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Stored
+from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.searching import Found, Query, Searching, Sought
+
+_PASSAGES: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call: what is asked, until when, and what related records are compared with (nothing for a plain list)."""
+
+    asked: Asked
+    until: float
+    text: str | None = None
+    vector: Floats | None = None
+
+
+class Recall:
+    """Recalls by each selector. Methods raise ComponentFailed naming the part that did not answer."""
+
+    def __init__(
+        self, records: Records, timeline: Listing, indexes: Indexes, searching: Searching, pools: Pools
+    ) -> None:
+        self._records = records
+        self._timeline = timeline
+        self._indexes = indexes
+        self._searching = searching
+        self._pools = pools
+
+    async def by_id(self, id: str, asked: Asked) -> Recalled | None:
+        """The record of that id, if it meets the filters; None when the viewer sees none of that id."""
+        call = self._call(asked)
+        found = await self._pools.records.run(call.until, self._records.find, named_by(id), asked.viewer)
+        if not found:
+            return None
+        conditions = asked.filters.conditions()
+        kept = [stored for stored in found if accepts(conditions, stored)][:1]
+        return await self._complete(call, [_result(stored, None) for stored in kept], len(kept))
+
+    async def conversation(self, id: str, asked: Asked) -> TurnPage:
+        """The latest turns of a conversation; none of one that there is not."""
+        call, conditions = self._call(asked), asked.filters.conditions()
+        return await self._pools.records.run(call.until, self._records.turns, id, conditions, asked.viewer, asked.limit)
+
+    async def by_context(self, asked: Asked) -> Recalled:
+        """Artifacts, turns and decisions that meet the filters, newest first."""
+        call, conditions = self._call(asked), asked.filters.conditions()
+        page = await self._pools.records.run(call.until, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
+        return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
+
+    async def by_query(self, text: str, asked: Asked) -> Recalled:
+        """What is most like `text`, an artifact and its chunks being one result."""
+        call = self._call(asked)
+        sought = [Sought(*each) for each in sought_by_query(asked.filters, asked.include_events)]
+        mode = self._searching.modes[0]
+        by_word = mode is Mode.KEYWORD
+        # without vectors the legs hold all that match, for they are counted
+        most = max(len(self._indexes[space].snapshot.keys) for space in SEARCHED) if by_word else CANDIDATES
+        query = Query(text, asked.viewer, mode, sought)
+        parts, vector = await self._searching.parts(call.until, query, max(most, 1))
+        hits = await self._pools.vectors.run(call.until, fuse, parts, text, vector, asked.limit, True)
+        found = Found(parts, hits, vector)
+        results = await self._read(call, found)
+        total = max(matching(parts, by_word), len(results))
+        return await self._complete(replace(call, text=text, vector=vector), results, total)
+
+    def _call(self, asked: Asked) -> _Call:
+        return _Call(asked, monotonic() + self._pools.call_seconds)
+
+    async def _read(self, call: _Call, found: Found) -> list[Result]:
+        keys = found.keys()
+        if not keys:
+            return []
+        read = await self._pools.records.run(call.until, self._records.by_keys, keys, call.asked.viewer)
+        filters = call.asked.filters.conditions()
+        results = []
+        for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
+            stored = read.get(key)
+            # a record may have changed since the snapshot: then the filters are asked again
+            if stored is not None and (stored.seq == seq or accepts(filters, stored)):
+                results.append(_result(stored, hit.score))
+        return results
+
+    async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> Recalled:
+        """The results with their events and neighbours, what is related to them, and who is named."""
+        attached, results = await asyncio.gather(self._attached(call, found), self._joined(call, found))
+        results = _with_events(results, attached, call.asked.limit)
+        reached = await self._reached(call, results, attached)
+        related, entities = await self._named(call, results, reached)
+        return Recalled(results, related, entities, total)
+
+    async def _attached(self, call: _Call, results: Sequence[Result]) -> Attached:
+        """The events that may be attached to the results, and whom those of the first results name."""
+        asked = call.asked
+        owners = [owner for result in results if (owner := owner_of(result.stored)) is not None]
+        first = [owner for result in results[:SEEDS] if (owner := owner_of(result.stored)) is not None]
+        parents = owners if asked.include_events and len(results) < asked.limit else []
+        seeded = first if asked.expand and asked.budget else []
+        if not parents and not seeded:
+            return Attached({}, {})
+        conditions = asked.filters.conditions()
+        return await self._pools.records.run(
+            call.until, self._records.attached, parents, seeded, conditions, asked.viewer, asked.limit
+        )
+
+    async def _joined(self, call: _Call, results: Sequence[Result]) -> list[Result]:
+        """The results; with neighbours asked for, passages with theirs."""
+        asked = call.asked
+        places = places_beside([result.stored for result in results]) if asked.expand_neighbors else []
+        if not places:
+            return list(results)
+        conditions = asked.filters.conditions()
+        beside = await self._pools.records.run(call.until, self._records.beside, places, conditions, asked.viewer)
+        return [
+            replace(result, content=with_neighbours(result.stored, beside))
+            if result.stored.kind in _PASSAGES
+            else result
+            for result in results
+        ]
+
+    async def _reached(self, call: _Call, results: Sequence[Result], attached: Attached) -> list[Reached]:
+        """The best related records: what names a node of the results, or one an edge away."""
+        asked = call.asked
+        refs = seeds((result.stored for result in results), attached.named) if asked.expand and asked.budget else {}
+        if not refs:
+            return []
+        around = await self._pools.records.run(call.until, self._records.around, list(refs), asked.viewer)
+        index, without = self._indexes[MEMORY], _shown(results)
+        snapshot, nodes = index.snapshot, nodes_of(refs, around)
+        compared = Compared(call.vector, call.text)
+        if call.text is not None and call.vector is None:
+            compared = replace(compared, words=index.words(asked.viewer, snapshot))
+        elif call.text is None:
+            compared = Compared(self._direction(results[0].stored))
+        pool = self._pools.records if compared.words is None else self._pools.keywords
+        return await pool.run(call.until, reach, snapshot, asked, nodes, without, compared)
+
+    def _direction(self, stored: Stored) -> Floats | None:
+        """What a record is about, as a vector; None without one."""
+        space = next(space for space in SEARCHED if stored.kind in space.kinds)
+        return mean_vector(self._indexes[space].snapshot, stored.key)
+
+    async def _named(
+        self, call: _Call, results: Sequence[Result], reached: Sequence[Reached]
+    ) -> tuple[list[Related], list[Mentioned]]:
+        """The related records as they are now, and the entities that anything in the answer names."""
+        asked, conditions = call.asked, call.asked.filters.conditions()
+        shown = [each for result in results for each in (result.stored, *result.events)]
+        names = {ref for stored in shown for ref in refs_of(stored.record)} if asked.include_entities else set()
+        if not reached and not names:
+            return [], []
+        keys = [each.key for each in reached]
+        read, entities = await self._pools.records.run(
+            call.until, self._records.with_entities, keys, names, asked.viewer, asked.include_entities
+        )
+        related = [
+            Related(stored, each.score, each.node.reason, via(each.node, stored.record))
+            for each in reached
+            if (stored := read.get(each.key)) is not None
+            and (
+                stored.seq == each.seq
+                or (accepts(conditions, stored) and still_reached(stored.record, asked.categories))
+            )
+        ]
+        if not entities:
+            return related, []
+        snapshot = self._indexes[MEMORY].snapshot
+        counted = await self._pools.records.run(call.until, mentions, snapshot, conditions, asked.viewer, entities)
+        return related, counted
+
+
+def _result(stored: Stored, score: float | None) -> Result:
+    return Result(stored, content_of(stored), score)
+
+
+def _shown(results: Sequence[Result]) -> set[int]:
+    """The keys of all that is in the answer already: results, the artifacts of chunks, attached events."""
+    shown: set[int] = set()
+    for result in results:
+        owner = owner_of(result.stored)
+        shown.update([result.stored.key, *(event.key for event in result.events)])
+        shown.update([] if owner is None else [owner])
+    return shown
+
+
+def _with_events(results: Sequence[Result], attached: Attached, limit: int) -> list[Result]:
+    """The results with events, which fill what they leave of the limit, each event once."""
+    left = limit - len(results)
+    shown = {result.stored.key for result in results}
+    found = []
+    for result in results:
+        owner = owner_of(result.stored)
+        events = [event for event in attached.events.get(owner or 0, ()) if event.key not in shown][:left]
+        left -= len(events)
+        shown.update(event.key for event in events)
+        found.append(replace(result, events=events))
+    return found

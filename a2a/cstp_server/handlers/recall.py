@@ -1,0 +1,293 @@
+"""Answers recall: one selector decides, all else is the same for each."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from cognition_engines.indexes.conditions import MemoryFilters
+from cognition_engines.kinds.graph import Entity, Event
+from cognition_engines.kinds.kind import Kind, prefixed
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
+from cognition_engines.recall.selectors import content_of
+from cognition_engines.recall.values import Asked, Mentioned, Recalled, Related, Result
+from cognition_engines.records.memory import TurnPage
+from cognition_engines.records.values import Stored
+from cstp.errors import NotFound
+from cstp.methods import recall as wire
+from cstp_server.adapters.recall import Recall
+from cstp_server.call import AnyBound, Bound, Call
+
+_TYPES: Final[Mapping[Kind, wire.ResultType]] = {
+    Kind.ARTIFACT: "artifact",
+    Kind.TURN: "artifact",
+    Kind.ARTIFACT_CHUNK: "chunk",
+    Kind.CHUNK: "chunk",
+    Kind.EVENT: "event",
+    Kind.DECISION: "decision",
+}
+_LEVELS: Final[Mapping[Sensitivity, wire.Sensitivity]] = {
+    Sensitivity.NORMAL: "normal",
+    Sensitivity.SENSITIVE: "sensitive",
+    Sensitivity.HIGHLY_SENSITIVE: "highly_sensitive",
+}
+
+
+def recall_methods(recall: Recall) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the skills that answer them."""
+
+    async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
+        asked = _asked(params, call.viewer)
+        if params.id is not None:
+            found = await recall.by_id(params.id, asked)
+            if found is None:
+                raise NotFound(params.id)
+            return _recalled(found, "id")
+        if params.conversation_id is not None:
+            turns = await recall.conversation(params.conversation_id, asked)
+            return _conversation(turns, params.conversation_id)
+        if params.query is not None:
+            return _recalled(await recall.by_query(params.query, asked), "query")
+        return _recalled(await recall.by_context(asked), "context")
+
+    return (Bound(wire.RECALL, answer),)
+
+
+def _asked(params: wire.RecallParams, viewer: Viewer) -> Asked:
+    categories = wire.DEFAULT_CATEGORIES if params.graph_filters is None else tuple(params.graph_filters)
+    return Asked(
+        viewer=viewer,
+        filters=MemoryFilters(
+            context=params.context,
+            source=params.source,
+            sensitivity=None if params.sensitivity is None else int(SENSITIVITIES[params.sensitivity]),
+            min_importance=params.min_importance,
+            date_from=params.date_from,
+            date_to=params.date_to,
+        ),
+        limit=params.limit,
+        expand=params.expand,
+        include_events=params.include_events,
+        include_entities=params.include_entities,
+        expand_neighbors=params.expand_neighbors,
+        budget=params.graph_budget,
+        categories=None if wire.EVERY_CATEGORY in categories else categories,
+    )
+
+
+def _recalled(found: Recalled, selector: wire.Selector) -> wire.RecallResult:
+    return wire.RecallResult(
+        results=[_item(result) for result in found.results],
+        related=[_related(related) for related in found.related],
+        entities=[_entity(mentioned) for mentioned in found.entities],
+        total_count=found.total,
+        selector=selector,
+    )
+
+
+def _conversation(page: TurnPage, id: str) -> wire.RecallResult:
+    return wire.RecallResult(
+        results=[],
+        related=[],
+        entities=[],
+        total_count=page.total,
+        selector="conversationId",
+        turns=[_turn(stored) for stored in page.stored],
+        total_turns=page.total,
+        conversation_id=id,
+    )
+
+
+def _turn(stored: Stored) -> wire.TurnItem:
+    turn = stored.record
+    assert isinstance(turn, Turn)
+    assert turn.turn_index is not None  # settled before it is stored
+    return wire.TurnItem(
+        id=_id(stored),
+        role=turn.role,
+        speaker=turn.speaker,
+        turn_index=turn.turn_index,
+        ts=turn.ts,
+        content=turn.content,
+    )
+
+
+def _item(result: Result) -> wire.RecallItem:
+    stored = result.stored
+    return wire.RecallItem(
+        id=_id(stored),
+        type=_TYPES[stored.kind],
+        content=result.content,
+        context=_context(stored),
+        metadata=_metadata(stored),
+        score=result.score,
+        events=[_attached(event) for event in result.events],
+    )
+
+
+def _related(related: Related) -> wire.RelatedItem:
+    stored = related.stored
+    metadata = _metadata(stored)
+    assert isinstance(metadata, wire.ArtifactMetadata | wire.EventMetadata)  # nothing else is a node's neighbour
+    return wire.RelatedItem(
+        id=_id(stored),
+        type="event" if stored.kind is Kind.EVENT else "artifact",
+        content=content_of(stored),
+        context=_context(stored),
+        metadata=metadata,
+        score=related.score,
+        reason=related.reason.value,
+        via=related.via,
+    )
+
+
+def _entity(mentioned: Mentioned) -> wire.EntityItem:
+    entity = mentioned.stored.record
+    assert isinstance(entity, Entity)
+    return wire.EntityItem(
+        id=_id(mentioned.stored),
+        name=entity.name,
+        type=entity.type,
+        role=entity.role,
+        organization=entity.organization,
+        aliases=list(entity.aliases),
+        mention_count=mentioned.count,
+    )
+
+
+def _id(stored: Stored) -> str:
+    return str(stored.record.id)
+
+
+def _context(stored: Stored) -> str | None:
+    return stored.facets.context
+
+
+def _attached(stored: Stored) -> wire.AttachedEvent:
+    event = stored.record
+    assert isinstance(event, Event)
+    return wire.AttachedEvent(
+        id=_id(stored),
+        category=event.category,
+        narrative=event.narrative,
+        event_time=event.event_time,
+        confidence=event.confidence,
+        actors=_actors(event),
+        subject=_subject(event),
+    )
+
+
+def _actors(event: Event) -> list[wire.ActorRef]:
+    return [wire.ActorRef(ref=actor.ref, role=actor.role) for actor in event.actors]
+
+
+def _subject(event: Event) -> wire.SubjectRef | None:
+    return None if event.subject is None else wire.SubjectRef(ref=event.subject.ref, type=event.subject.type)
+
+
+def _metadata(stored: Stored) -> wire.RecordMetadata:
+    match stored.record:
+        case Artifact() as artifact:
+            return _artifact_metadata(stored, artifact)
+        case Turn() as turn:
+            return _turn_metadata(stored, turn)
+        case Event() as event:
+            return _event_metadata(event)
+        case Decision() as decision:
+            return _decision_metadata(decision)
+        case ArtifactChunk() as chunk:
+            return _passage_metadata(chunk, stored)
+        case Chunk() as chunk:
+            return _chunk_metadata(chunk)
+        case other:
+            raise ValueError(f"{type(other).__name__}: recall shows no such record")
+
+
+def _artifact_metadata(stored: Stored, artifact: Artifact) -> wire.ArtifactMetadata:
+    return wire.ArtifactMetadata(
+        title=artifact.title,
+        author=artifact.author,
+        source=artifact.source_system,
+        source_id=artifact.source_id,
+        source_url=artifact.source_url,
+        sensitivity=_LEVELS[stored.facets.sensitivity],
+        importance=artifact.importance,
+        ts=artifact.ts,
+        participants=list(artifact.participants),
+        conversation_id=None,
+        turn_index=None,
+        role=None,
+        speaker=None,
+        given=artifact.metadata,
+    )
+
+
+def _turn_metadata(stored: Stored, turn: Turn) -> wire.ArtifactMetadata:
+    return wire.ArtifactMetadata(
+        title=None,
+        author=None,
+        source=turn.source_system,
+        source_id=None,
+        source_url=None,
+        sensitivity=_LEVELS[stored.facets.sensitivity],
+        importance=turn.importance,
+        ts=turn.ts,
+        participants=[],
+        conversation_id=turn.conversation_id,
+        turn_index=turn.turn_index,
+        role=turn.role,
+        speaker=turn.speaker,
+        given=turn.metadata,
+    )
+
+
+def _event_metadata(event: Event) -> wire.EventMetadata:
+    return wire.EventMetadata(
+        category=event.category,
+        event_time=event.event_time,
+        actors=_actors(event),
+        subject=_subject(event),
+        confidence=event.confidence,
+        evidence=[
+            wire.Quote(quote=each.quote, start_char=each.start_char, end_char=each.end_char, chunk_id=each.chunk_id)
+            for each in event.evidence
+        ],
+        artifact_id=None if event.artifact_id is None else prefixed(Kind.ARTIFACT, event.artifact_id),
+    )
+
+
+def _decision_metadata(decision: Decision) -> wire.DecisionMetadata:
+    return wire.DecisionMetadata(
+        title=decision.title,
+        category=decision.category,
+        confidence=decision.confidence,
+        stakes=decision.stakes,
+        status=decision.status,
+        outcome=decision.outcome,
+        date=decision.date,
+        tags=list(decision.tags),
+    )
+
+
+def _passage_metadata(chunk: ArtifactChunk, stored: Stored) -> wire.ChunkMetadata:
+    return wire.ChunkMetadata(
+        title=chunk.title,
+        author=None,
+        source=stored.facets.system,
+        source_id=None,
+        artifact_id=prefixed(Kind.ARTIFACT, chunk.artifact_id),
+        chunk_info=f"{chunk.chunk_index + 1}/{chunk.total_chunks}",
+        tags=[],
+    )
+
+
+def _chunk_metadata(chunk: Chunk) -> wire.ChunkMetadata:
+    return wire.ChunkMetadata(
+        title=chunk.title,
+        author=chunk.author,
+        source=chunk.source,
+        source_id=chunk.source_id,
+        artifact_id=None,
+        chunk_info=f"{chunk.chunk_index + 1}/{chunk.total_chunks}",
+        tags=list(chunk.tags),
+    )

@@ -1,0 +1,81 @@
+"""What each selector of recall looks at: which kinds an id may be of, which records a query may find."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.fusion import Part
+from cognition_engines.indexes.conditions import Conditions, MemoryFilters, OneOf
+from cognition_engines.indexes.snapshot import Bools, Ints, Snapshot
+from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.kind import PREFIXES, Kind
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.models import Decision
+from cognition_engines.records.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
+from cognition_engines.records.values import Stored
+
+_PLAIN: Final = (Kind.DECISION, Kind.CHUNK, Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.ARTIFACT, Kind.TURN)
+_SAID: Final = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN)
+
+
+def named_by(id: str) -> list[tuple[Kind, str]]:
+    """The records that an id may name, the likeliest first: those whose prefix it has, then by kind."""
+    first = [kind for kind, prefix in PREFIXES.items() if id.startswith(prefix)]
+    return [(kind, id) for kind in dict.fromkeys([*first, *_PLAIN])]
+
+
+def sought_by_query(filters: MemoryFilters, include_events: bool) -> list[tuple[Space, Conditions]]:
+    """The spaces that a query searches, and what their records must meet."""
+    conditions = filters.conditions()
+    kinds = () if include_events else (OneOf(("kind",), tuple(kind.label for kind in _SAID)),)
+    return [
+        (MEMORY, (*conditions, *kinds)),
+        (DECISIONS, conditions),
+        (KNOWLEDGE, (*conditions, OneOf(("type",), (Kind.CHUNK.label,)))),
+    ]
+
+
+def matching(parts: Sequence[Part], by_words: bool) -> int:
+    """How many records match, an artifact and its chunks being one.
+
+    With `by_words` those that the keyword legs hold, which then were asked for all; else all under the masks.
+    """
+    rows = (part.keyword.rows if by_words else np.flatnonzero(part.mask) for part in parts)
+    return sum(len(np.unique(groups(part.snapshot, of))) for part, of in zip(parts, rows, strict=True))
+
+
+def groups(snapshot: Snapshot, rows: Ints) -> Ints:
+    """The key of each row's artifact if it is a chunk of one, else its own."""
+    parents = snapshot.numbers["parent"][rows]
+    return np.where(is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK) & (parents >= 0), parents, snapshot.keys[rows])
+
+
+def is_kind(snapshot: Snapshot, rows: Ints, kind: Kind) -> Bools:
+    """Which of the rows are of a kind."""
+    code = snapshot.codes["kind"].get(kind.label)
+    if code is None:
+        return np.zeros(len(rows), np.bool_)
+    same: Bools = snapshot.labels["kind"][rows] == code
+    return same
+
+
+def content_of(stored: Stored) -> str:
+    """The text of a record as recall shows it."""
+    match stored.record:
+        case Artifact() | ArtifactChunk() | Turn() | Chunk() as said:
+            return said.content
+        case Event() as event:
+            return event.narrative
+        case Decision() as decision:
+            return f"{decision.title}\n\n{decision.text}" if decision.text else decision.title
+        case other:
+            raise ValueError(f"{type(other).__name__}: recall shows no such record")
+
+
+def owner_of(stored: Stored) -> int | None:
+    """The key of what events are attached to: a turn, an artifact, or that of a chunk."""
+    if stored.kind in (Kind.ARTIFACT, Kind.TURN):
+        return stored.key
+    return stored.facets.parent if stored.kind is Kind.ARTIFACT_CHUNK else None
