@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
@@ -63,6 +64,7 @@ class Remembering:
     embedder: Embedder | None
     client: httpx.Client
     wait_until: Callable[..., None]
+    transactions: list[object]  # those that calls began; the indexes follow the store in threads of their own
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Stores records with their vectors, and waits until they are found."""
@@ -117,7 +119,7 @@ def remembering(
     """`remembering(entries)`: a server over these records; `embedder=None` for one without a model."""
     stops: list[Callable[[], None]] = []
 
-    def start(entries: Sequence[Entry] = (), embedder: Embedder | None = WordEmbedder()) -> Remembering:  # noqa: B008
+    def start(entries: Sequence[Entry] = (), embedder: Embedder | None = WordEmbedder()) -> Remembering:
         running, stop = _start(tmp_path_factory.mktemp("memory"), lasting_stores, embedder, entries, wait_until)
         stops.append(stop)
         return running
@@ -137,6 +139,13 @@ def _start(
     records = open_records(settings.store_url)
     put(records, embedder, entries)
     indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
+    transactions: list[object] = []
+
+    def note(connection: object) -> None:
+        if current_thread().name == "records-pool":
+            transactions.append(connection)
+
+    sa.event.listen(records._store.reader, "begin", note)
     indexes.start()
     cache = None if embedder is None else QueryCache(embedder, 64)
     server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
@@ -154,6 +163,6 @@ def _start(
         assert not thread.is_alive()
 
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/cstp"
-    running = Remembering(url, settings, records, indexes, embedder, client, wait_until)
+    running = Remembering(url, settings, records, indexes, embedder, client, wait_until, transactions)
     running.caught_up()
     return running, stop

@@ -1,0 +1,149 @@
+"""cstp.recall over a socket: what counts toward the limit, attached events, passages with their neighbours."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from tests.kinds import entry
+
+TEXT = "Alpha begins here. " + "Then comes a long middle part about queues. " * 3 + "And omega ends it."
+
+
+def event(id: str, artifact: str, **members: Any) -> Any:
+    given = {"category": "Decision", "narrative": f"narrative of {id}"} | members
+    return entry(Kind.EVENT, id, artifact_id=artifact, **given)
+
+
+def passage(id: str, index: int, start: int, end: int, **members: Any) -> Any:
+    given = {"artifact_id": "long", "content": TEXT[start:end], "start_char": start, "end_char": end} | members
+    return entry(Kind.ARTIFACT_CHUNK, id, chunk_index=index, total_chunks=3, **given)
+
+
+@pytest.fixture(scope="module")
+def memory(remembering: Callable[..., Any]) -> Any:
+    entries = [
+        entry(Kind.ARTIFACT, f"doc{number}", content=f"launch report {number}", context="meeting")
+        for number in range(12)
+    ]
+    for number in range(12):
+        days = (f"2024-03-0{day}" for day in range(1, 4))
+        entries += [event(f"e{number}-{day[-1]}", f"doc{number}", event_time=day) for day in days]
+    entries.append(event("e0-none", "doc0"))
+    entries.append(entry(Kind.ARTIFACT, "long", content=TEXT, chunked=True, context="document"))
+    entries += [
+        passage("long::chunk::000", 0, 0, 60),
+        passage("long::chunk::001", 1, 40, 120, start_char=40),
+        passage("long::chunk::002", 2, 110, len(TEXT), artifact_id="art_long"),
+        event("of-long", "art_long"),
+    ]
+    return remembering(entries)
+
+
+@pytest.fixture(scope="module")
+def token(memory: Any) -> str:
+    text: str = memory.token()
+    return text
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10, 11, 50])
+@pytest.mark.parametrize("selector", [{"query": "launch report"}, {"context": "meeting"}, {"id": "doc0"}])
+def test_the_limit_bounds_results_and_attached_events_together(
+    memory: Any, token: str, selector: dict[str, Any], limit: int
+) -> None:
+    answer = memory.recall(token, **selector, limit=limit)
+    attached = [event["id"] for result in answer["results"] for event in result["events"]]
+    shown = [*(result["id"] for result in answer["results"]), *attached]
+    assert len(shown) <= limit
+    assert len(set(shown)) == len(shown)
+    # results come first, and what they leave is used
+    assert len(answer["results"]) == min(limit, answer["totalCount"])
+
+
+def test_attached_events_come_newest_first_and_those_without_a_time_last(memory: Any, token: str) -> None:
+    (result,) = memory.recall(token, id="doc0")["results"]
+    assert [event["id"] for event in result["events"]] == ["evt_e0-3", "evt_e0-2", "evt_e0-1", "evt_e0-none"]
+    (result,) = memory.recall(token, id="doc0", limit=3)["results"]
+    assert [event["id"] for event in result["events"]] == ["evt_e0-3", "evt_e0-2"]
+
+
+def test_a_long_artifact_is_one_result_and_whole_by_id(memory: Any, token: str) -> None:
+    answer = memory.recall(token, query="a long middle part about queues", limit=50)
+    of_long = [result for result in answer["results"] if result["type"] == "chunk" or result["id"] == "art_long"]
+    assert [result["metadata"]["artifactId"] for result in of_long] == ["art_long"]
+    assert answer["totalCount"] == 12 + 37 + 1 + 1
+    (whole,) = memory.recall(token, id="long")["results"]
+    assert whole["content"] == TEXT
+    (part,) = memory.recall(token, id="long::chunk::001")["results"]
+    assert (part["content"], part["metadata"]["chunkInfo"]) == (TEXT[40:120], "2/3")
+    assert [event["id"] for event in part["events"]] == ["evt_of-long"]
+
+
+def test_neighbours_do_not_repeat_what_overlaps(memory: Any, token: str) -> None:
+    (middle,) = memory.recall(token, id="long::chunk::001", expandNeighbors=True)["results"]
+    assert middle["content"] == TEXT
+    (first,) = memory.recall(token, id="long::chunk::000", expandNeighbors=True)["results"]
+    assert first["content"] == TEXT[:120]
+    (last,) = memory.recall(token, id="long::chunk::002", expandNeighbors=True)["results"]
+    assert last["content"] == TEXT[40:]
+
+
+def chunk(id: str, index: int, content: str, **members: Any) -> Any:
+    return entry(Kind.CHUNK, id, source_id="src", chunk_index=index, total_chunks=9, content=content, **members)
+
+
+SHARED = "these words stand in both of them"
+
+
+@pytest.mark.parametrize(
+    ("before", "here", "joined"),
+    [
+        (f"one {SHARED}", f"{SHARED} two", f"one {SHARED} two"),
+        ("one", "two", "one\ntwo"),
+        ("ends with few", "few words", "ends with few\nfew words"),
+        (SHARED, SHARED, SHARED),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaab!", "aaaaaaaaaaaaaaaaaaaaaaaaab!"),
+    ],
+)
+def test_passages_without_positions_are_joined_by_what_they_share(
+    remembering: Callable[..., Any], before: str, here: str, joined: str
+) -> None:
+    memory = remembering([chunk("c0", 0, before), chunk("c1", 1, here), chunk("c5", 5, "not beside them")], None)
+    answer = memory.recall(memory.token(), id="c1", expandNeighbors=True)
+    assert answer["results"][0]["content"] == joined
+    assert memory.recall(memory.token(), id="c1")["results"][0]["content"] == here
+
+
+def test_positions_that_are_not_true_are_not_believed(remembering: Callable[..., Any]) -> None:
+    memory = remembering(
+        [
+            chunk("c0", 0, "one thing", start_char=0, end_char=9),
+            chunk("c1", 1, "another thing", start_char=3, end_char=16),
+            chunk("c2", 2, "far away", start_char=100, end_char=108),
+        ],
+        None,
+    )
+    (result,) = memory.recall(memory.token(), id="c1", expandNeighbors=True)["results"]
+    assert result["content"] == "one thing\nanother thing\nfar away"
+
+
+def test_a_hidden_or_filtered_neighbour_is_none(remembering: Callable[..., Any]) -> None:
+    memory = remembering(
+        [
+            chunk("c0", 0, "secret", sensitivity="sensitive", source="kindle"),
+            chunk("c1", 1, "open", source="kindle"),
+            chunk("c2", 2, "elsewhere", source="web"),
+        ],
+        None,
+    )
+    (result,) = memory.recall(memory.token(), id="c1", expandNeighbors=True, source="KINDLE")["results"]
+    assert result["content"] == "open"
+    cleared = memory.token(clearance="sensitive")
+    (result,) = memory.recall(cleared, id="c1", expandNeighbors=True, source="KINDLE")["results"]
+    assert result["content"] == "secret\nopen"
+
+
+def test_a_filter_that_a_record_by_id_fails_gives_no_result(memory: Any, token: str) -> None:
+    answer = memory.recall(token, id="doc0", context="email")
+    assert (answer["results"], answer["related"], answer["entities"], answer["totalCount"]) == ([], [], [], 0)
