@@ -1,0 +1,112 @@
+"""Graph expansion on the memory corpus: which links are reached, and recall and precision by budget."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any, Final, TypeAlias
+
+from benchmarks.quality.memory_corpus import document_id
+
+BUDGETS: Final = (0, 5, 10, 20)  # 0 is the control: search alone
+LIMIT: Final = 5  # results that expansion starts from
+WIDEST: Final = 50
+
+Recall: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # params of cstp.recall to its result
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of the ground truth: asked by the name of `start`, the answer is to name the entity `end`."""
+
+    start: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """At one budget, over all queries: shares, 0.0 to 1.0, of documents and of entities."""
+
+    budget: int
+    document_recall: float
+    document_precision: float
+    entity_recall: float
+    entity_precision: float
+
+
+def links(folder: Path) -> list[Link]:
+    """Every link of graph_connections.json, people's and projects'."""
+    return list(_links(_truth(folder)))
+
+
+def unreached(folder: Path, recall: Recall) -> list[Link]:
+    """The links whose other end is not among the entities, when the start's name is the query."""
+    known = _truth(folder)["entity_connections"] | _truth(folder)["project_connections"]
+    found: dict[str, set[str]] = {}
+    for start, told in known.items():
+        params = {"query": told["name"], "limit": LIMIT, "graphBudget": WIDEST, "graphFilters": ["*"]}
+        found[start] = {entity["id"] for entity in recall(params)["entities"]}
+    return [link for link in links(folder) if link.end not in found[link.start]]
+
+
+def shares(folder: Path, recall: Recall, budget: int) -> Shares:
+    """Recall and precision of the documents and entities that the graph queries expect."""
+    documents, entities = [], []
+    for query in _truth(folder)["benchmark_queries"]:
+        params = {"query": query["query"], "limit": LIMIT, "graphBudget": budget, "graphFilters": ["*"]}
+        answer = recall(params)
+        documents.append(_shares({document_id(name) for name in query["expected_docs"]}, _documents(answer)))
+        expected = {*query.get("expected_connections", ()), *query.get("expected_projects", ())}
+        starts = {query.get(name) for name in ("seed", "seed_from", "seed_to")}
+        entities.append(_shares(expected, {entity["id"] for entity in answer["entities"]} - starts))
+    return Shares(budget, *_means(documents), *_means(entities))
+
+
+def report(folder: Path, recall: Recall) -> str:
+    """What was reached and the table of shares, as Markdown."""
+    total, missed = links(folder), unreached(folder, recall)
+    lines = [f"{len(total) - len(missed)} of {len(total)} links reached.", ""]
+    lines += [f"Not reached: {link.start} to {link.end}." for link in missed]
+    lines += ["| budget | documents: recall | precision | entities: recall | precision |", "|---|---|---|---|---|"]
+    for budget in BUDGETS:
+        each = shares(folder, recall, budget)
+        figures = (each.document_recall, each.document_precision, each.entity_recall, each.entity_precision)
+        lines.append(f"| {budget} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |")
+    return "\n".join(lines)
+
+
+def _truth(folder: Path) -> dict[str, Any]:
+    text = (folder / "ground_truth" / "graph_connections.json").read_text(encoding="utf-8")
+    truth: dict[str, Any] = json.loads(text)
+    return truth
+
+
+def _links(truth: Mapping[str, Any]) -> Iterator[Link]:
+    for start, told in truth["entity_connections"].items():
+        for group in ("connected_entities", "connected_projects", "connected_orgs"):
+            yield from (Link(start, end["id"]) for end in told.get(group, ()))
+    for start, told in truth["project_connections"].items():
+        yield from (Link(start, end) for end in told["actors"])
+
+
+def _documents(answer: Mapping[str, Any]) -> set[str]:
+    """The documents that results and related items are, or come from."""
+    found = set()
+    for item in [*answer["results"], *answer["related"]]:
+        metadata = item["metadata"]
+        if metadata.get("conversationId"):
+            found.add(document_id(f"conversations/{metadata['conversationId']}.txt"))
+        else:
+            found.add(metadata.get("artifactId") or item["id"])
+    return found
+
+
+def _shares(expected: set[str], found: set[str]) -> tuple[float, float]:
+    """Recall and precision; both 0 where nothing is found."""
+    right = len(expected & found)
+    return right / len(expected), right / len(found) if found else 0.0
+
+
+def _means(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return mean(first for first, _ in pairs), mean(second for _, second in pairs)
