@@ -1,6 +1,6 @@
 """Recall for an event loop: one search or read, then what belongs to it, each part in its own pool.
 
-Five store calls at most, six to list a context, whatever the limit and the budget.
+Five store calls at most, whatever the limit and the budget.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from cognition_engines.indexes.following import Indexes
 from cognition_engines.indexes.listing import Listing
 from cognition_engines.indexes.snapshot import Floats
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Mode
+from cognition_engines.models import Mode, Viewer
 from cognition_engines.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
 from cognition_engines.recall.joining import places_beside, with_neighbours
 from cognition_engines.recall.ranking import Compared, Reached, mean_vector, reach
@@ -157,14 +157,15 @@ class Recall:
         if call.text is not None and call.vector is None:
             compared = replace(compared, words=index.words(asked.viewer, snapshot))
         elif call.text is None:
-            compared = Compared(self._direction(results[0].stored))
+            first = results[0].stored
+            compared = Compared(await self._pools.records.run(call.until, self._direction, first, asked.viewer))
         pool = self._pools.records if compared.words is None else self._pools.keywords
         return await pool.run(call.until, reach, snapshot, asked, nodes, without, compared)
 
-    def _direction(self, stored: Stored) -> Floats | None:
+    def _direction(self, stored: Stored, viewer: Viewer) -> Floats | None:
         """What a record is about, as a vector; None without one."""
         space = next(space for space in SEARCHED if stored.kind in space.kinds)
-        return mean_vector(self._indexes[space].snapshot, stored.key)
+        return mean_vector(self._indexes[space].snapshot, stored.key, viewer)
 
     async def _named(
         self, call: _Call, results: Sequence[Result], reached: Sequence[Reached]

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, window_indices
+from cognition_engines.models import Viewer
 from cognition_engines.recall.graph import Node, candidates, passages
 from cognition_engines.recall.selectors import groups
 from cognition_engines.recall.values import Asked, Reason
@@ -96,10 +97,10 @@ def by_time(snapshot: Snapshot, near: Ints, far: Ints, budget: int) -> list[Scor
     return [Scored(row, None) for row in _newest(snapshot, np.concatenate((near, far)), budget)]
 
 
-def mean_vector(snapshot: Snapshot, key: int) -> Floats | None:
-    """The direction of a record's windows, or those of an artifact's chunks; None where there are none."""
+def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
+    """The direction of a record's windows and those of its chunks that the viewer sees; None where there are none."""
     row = snapshot.rows_of(np.array([key], np.int64))
-    rows = np.concatenate((row, passages(snapshot, snapshot.alive, row)))
+    rows = np.concatenate((row, passages(snapshot, snapshot.mask((), viewer), row)))
     windows = snapshot.vectors[window_indices(snapshot.starts[rows], snapshot.counts[rows])]
     if not len(windows):
         return None

@@ -42,8 +42,23 @@ def matching(parts: Sequence[Part], by_words: bool) -> int:
 
     With `by_words` those that the keyword legs hold, which then were asked for all; else all under the masks.
     """
-    rows = (part.keyword.rows if by_words else np.flatnonzero(part.mask) for part in parts)
-    return sum(len(np.unique(groups(part.snapshot, of))) for part, of in zip(parts, rows, strict=True))
+    return sum(_matching(part.snapshot, _found(part) if by_words else part.mask) for part in parts)
+
+
+def _found(part: Part) -> Bools:
+    found = np.zeros(len(part.mask), np.bool_)
+    found[part.keyword.rows] = True
+    return found
+
+
+def _matching(snapshot: Snapshot, chosen: Bools) -> int:
+    parents = snapshot.numbers["parent"]
+    rows = np.flatnonzero(chosen & (parents >= 0))
+    rows = rows[is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK)]
+    owners = np.unique(parents[rows])
+    # chunks count as their artifact, which may be among the chosen itself
+    counted = int(np.count_nonzero(chosen[snapshot.rows_of(owners)]))
+    return int(np.count_nonzero(chosen)) - len(rows) + len(owners) - counted
 
 
 def groups(snapshot: Snapshot, rows: Ints) -> Ints:
