@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel, to_snake
 from cognition_engines.ingest.values import Value
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, AnyExtraction
 from cognition_engines.kinds.kind import CLASSES, Kind
+from cognition_engines.kinds.memory import CONVERSATION
 
 _IDS: Final = ("_id", "doc_id")
 # In the order in which they count.
@@ -161,6 +162,8 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
             known[name] = others.pop(spelled.pop(other))
     if kind is Kind.EXTRACTION:
         known, others = _with_content(known, others)
+    if kind is Kind.TURN and others.get("context") == CONVERSATION:
+        del others["context"]  # that of every turn
     others = {name: value for name, value in others.items() if value is not None}
     return Members(known, others, frozenset(name for name in others if _snake(name) in _tolerated(kind)))
 

@@ -38,7 +38,8 @@ _OURS: Final = {"line", "text", "id", "instant", "sensitivity", "metadata"}
 def worded(error: ValidationError, kind: Kind, members: Mapping[str, Value]) -> str:
     """The first thing that is wrong with a record, `members` being what was given under our names or others."""
     details = error.errors(include_url=False, include_input=False)[0]
-    type, context = details["type"], details.get("ctx", {})
+    type = details["type"]
+    context = {name: f"{of:g}" if isinstance(of, float) else of for name, of in details.get("ctx", {}).items()}
     path = _path(details, members)
     if type == "unexpected_keyword_argument":
         *above, last = details["loc"]

@@ -1,0 +1,368 @@
+"""Files of records of all kinds: the documented examples, both spellings, other systems' names, and every bound."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic.alias_generators import to_camel
+
+from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.names import content_names, own_names
+from cognition_engines.ingest.reading import read
+from cognition_engines.ingest.run import Summary
+from cognition_engines.ingest.schemas import record_schema
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES
+from cognition_engines.kinds.graph import Evidence
+from cognition_engines.kinds.kind import KINDS, Kind, kind_of
+from cognition_engines.kinds.knowledge import KnowledgeCard, Place
+from cognition_engines.records.store import Records
+
+Run = Callable[..., Summary]
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record-files.md").read_text(encoding="utf-8")
+LINES = [line for block in re.findall(r"```jsonl\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
+EXAMPLES: list[dict[str, Any]] = list(map(json.loads, LINES))
+SMALL: dict[str, dict[str, Any]] = {
+    "source": {"title": "t"},
+    "chunk": {"content": "c"},
+    "cluster": {"name": "n"},
+    "extraction": {"type": "pattern", "content": {"name": "n", "solution": "s"}, "source_id": "s"},
+    "episode": {"query": "q", "reward": 1},
+    "artifact": {"content": "c"},
+    "artifact_chunk": {"artifact_id": "a", "content": "c"},
+    "turn": {"conversation_id": "v", "content": "c"},
+    "event": {"category": "c", "narrative": "n"},
+    "entity": {"name": "n"},
+    "edge": {"source_id": "a", "target_id": "b", "type": "t"},
+}
+
+
+def items(*members: dict[str, Any], path: str = "r.jsonl") -> list[Item]:
+    content = "".join(json.dumps(one) + "\n" for one in members)
+    found = read(path, BytesIO(content.encode()), explicit=True)
+    return [] if found is None else list(found)
+
+
+def one(**members: Any) -> Any:
+    """The one record that these members are."""
+    (draft,) = (item for item in items(members) if not isinstance(item, Noticed))
+    assert isinstance(draft, RecordDraft), draft
+    return draft.record
+
+
+def refusal(**members: Any) -> str:
+    """Why these members are refused."""
+    (item,) = items(members)
+    assert isinstance(item, Rejected), item
+    return item.problem.reason
+
+
+def in_camel_case(members: dict[str, Any]) -> dict[str, Any]:
+    return {
+        to_camel(name): in_camel_case(value)
+        if isinstance(value, dict) and name != "metadata"
+        else [in_camel_case(each) if isinstance(each, dict) else each for each in value]
+        if isinstance(value, list)
+        else value
+        for name, value in members.items()
+    }
+
+
+def test_every_kind_and_field_is_documented_with_an_example() -> None:
+    assert {example["kind"] for example in EXAMPLES} == set(KINDS)
+    assert {example["type"] for example in EXAMPLES if example["kind"] == "extraction"} == set(EXTRACTION_TYPES)
+    for kind in set(Kind) - {Kind.DECISION}:
+        given = {name for example in EXAMPLES if example["kind"] == kind.label for name in in_camel_case(example)}
+        assert {to_camel(name) for name in own_names(kind)} - given - {
+            "id",
+            "project",
+            "sensitivity",
+            "metadata",
+        } == set()
+        for name in own_names(kind):
+            assert f"`{name}`" in PAGE, (kind, name)
+    for name in (field.name for model in (Place, KnowledgeCard, Evidence) for field in fields(model)):
+        assert f"`{name}`" in PAGE
+    for type in EXTRACTION_TYPES:
+        assert content_names(type)
+
+
+@pytest.mark.parametrize("respelled", [lambda one: one, in_camel_case], ids=["as written", "in camelCase"])
+def test_every_documented_example_is_read_and_meets_its_schema(
+    run: Run, records: Records, tmp_path: Path, respelled: Callable[..., dict[str, Any]]
+) -> None:
+    examples = [respelled(example) for example in EXAMPLES]
+    for example in examples:
+        schema = record_schema(KINDS[example["kind"]])
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(example, schema, jsonschema.Draft202012Validator)
+    file = tmp_path / "examples.jsonl"
+    file.write_text("".join(json.dumps(example) + "\n" for example in examples))
+    summary = run(file)
+    assert (summary.rejected, summary.warnings) == ((), ())
+    # the source's text is one chunk
+    assert summary.new == len(examples) + 1 == sum(summary.kinds.values())
+    assert set(summary.kinds) == set(KINDS)
+    assert records.count() == summary.new
+
+
+def test_both_spellings_are_the_same_record() -> None:
+    for example in EXAMPLES:
+        if example["kind"] != "decision":
+            same = [items(spelled)[0] for spelled in (example, in_camel_case(example))]
+            assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_a_name_in_both_spellings_is_refused(kind: str) -> None:
+    name = next(name for name in sorted(own_names(KINDS[kind])) if to_camel(name) != name) if kind != "entity" else None
+    if name is not None:
+        reason = refusal(kind=kind, **SMALL[kind] | {name: None, to_camel(name): None})
+        assert reason == f"{name} is given in both spellings"
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_an_unknown_member_of_a_record_that_names_its_kind_is_refused(kind: str) -> None:
+    assert refusal(kind=kind, **SMALL[kind], colour="red").startswith("'colour' is not a field of a")
+
+
+def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
+    reasons = [
+        item.problem.reason
+        for item in items({"kind": "poem"}, {"kind": "entity", "name": "n"})
+        if isinstance(item, Rejected)
+    ]
+    assert reasons == ["kind must be one of " + ", ".join(KINDS)]
+
+
+def test_a_file_of_other_kinds_is_no_file_of_records() -> None:
+    assert read("d.yaml", BytesIO(b"kind: Deployment\nmetadata: {name: x}\n")) is None
+    assert read("e.yaml", BytesIO(b"kind: Event\nmetadata: {name: x}\n")) is None
+
+
+def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]:
+    """Values that break one bound each of a member's schema."""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    options = [option for option in schema.get("anyOf", []) if option.get("type") != "null" and "format" not in option]
+    yield "yes" if "boolean" in [option.get("type") for option in options] else True
+    for option in options:
+        yield from (value for value in broken(option, definitions) if not fits(value, options, definitions))
+    if schema.get("type") == "string":
+        yield 1.5
+        if "maxLength" in schema:
+            yield "a" * (schema["maxLength"] + 1)
+        if schema.get("minLength"):
+            yield ""
+        if "pattern" in schema:
+            yield "a\nb"
+        if "enum" in schema:
+            yield "another"
+        if "anyOf" in schema:
+            yield "yesterday"
+    if schema.get("type") in {"integer", "number"}:
+        yield "1"
+        if "minimum" in schema:
+            yield schema["minimum"] - 1
+        if "maximum" in schema:
+            yield schema["maximum"] + 1
+    if schema.get("type") == "array" and "items" in schema:
+        if "maxItems" in schema:
+            yield ["a"] * (schema["maxItems"] + 1)
+        yield [True]
+
+
+def fits(value: Any, options: list[dict[str, Any]], definitions: dict[str, Any]) -> bool:
+    whole = {"anyOf": options, "$defs": definitions}
+    return not any(jsonschema.Draft202012Validator(whole).iter_errors(value))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SMALL if kind != "extraction"])
+def test_every_bound_of_every_field_is_named_when_broken(kind: str) -> None:
+    schema = record_schema(KINDS[kind])
+    tried = 0
+    for name in sorted(own_names(KINDS[kind])):
+        for value in broken(schema["properties"][name], schema.get("$defs", {})):
+            lenient = name in {"actors", "subject", "evidence", "participants"} and isinstance(value, str)
+            if not lenient and not (name == "type" and kind == "edge" and value == "a\nb"):
+                reason = refusal(kind=kind, **SMALL[kind] | {name: value})
+                assert reason.startswith(name), (name, value, reason)
+                tried += 1
+    assert tried > len(own_names(KINDS[kind]))
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_a_required_field_that_is_missing_is_named(kind: str) -> None:
+    for name in SMALL[kind]:
+        if kind == "extraction" and name != "type":
+            continue  # its content may stand beside its type, and its file be its source
+        members = {other: value for other, value in SMALL[kind].items() if other != name}
+        assert refusal(kind=kind, **members).startswith(f"{name} is required")
+
+
+@pytest.mark.parametrize(
+    ("card", "reason"),
+    [
+        ({"summary": "s" * 401}, "knowledge_card.summary must have at most 400 characters"),
+        ({"takeaways": ["a", "b"]}, "knowledge_card.takeaways must have at least 3 item(s)"),
+        ({"takeaways": list("abcdef")}, "knowledge_card.takeaways must have at most 5 items"),
+        ({"tags": []}, "knowledge_card.tags must have at least 1 item(s)"),
+    ],
+)
+def test_a_card_with_a_long_summary_two_takeaways_or_no_tags_is_refused(card: dict[str, Any], reason: str) -> None:
+    whole = {"summary": "s", "takeaways": ["a", "b", "c"], "tags": ["t"]}
+    assert one(kind="chunk", content="c", knowledge_card=whole).knowledge_card.takeaways == ("a", "b", "c")
+    assert refusal(kind="chunk", content="c", knowledge_card=whole | card) == reason
+
+
+def test_an_edge_to_itself_or_with_a_confidence_above_one_is_refused() -> None:
+    assert refusal(kind="edge", source_id="Ana", target_id="ana", type="KNOWS").startswith("targetId must be another")
+    assert (
+        refusal(kind="edge", source_id="a", target_id="b", type="t", confidence=1.1) == "confidence must be at most 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"name": "n"}, "content.solution is required"),
+        ({"name": "n", "solution": "s", "code_example": {"a": 1}}, "content.code_example must be text"),
+        ({"name": "n", "solution": "s", "colour": "red"}, "'colour' is not a member of content"),
+        (["a"], "content must be an object"),
+    ],
+)
+def test_content_that_is_not_its_type_s_is_refused(content: Any, reason: str) -> None:
+    assert refusal(kind="extraction", type="pattern", content=content) == reason
+
+
+def test_a_prevention_that_is_a_list_is_refused() -> None:
+    content = {"title": "t", "description": "d", "prevention": ["a"]}
+    assert refusal(kind="extraction", type="warning", content=content) == "content.prevention must be text"
+
+
+@pytest.mark.parametrize("name", ["reward", "id"])
+def test_numbers_that_cannot_be_kept_are_refused(name: str) -> None:
+    line = f'{{"kind": "episode", "query": "q", "reward": 1, "{name}": %s}}\n'.replace(
+        '"reward": 1, ', "", name == "reward"
+    )
+    for number in ("1e999", "NaN", "9" * 30, "true"):
+        (item,) = list(read("e.jsonl", BytesIO((line % number).encode()), explicit=True) or ())
+        assert isinstance(item, Rejected)
+        assert name in item.problem.reason
+
+
+def test_deep_nesting_large_numbers_and_broken_text_in_metadata_are_refused() -> None:
+    for value in ("[" * 70 + "]" * 70, str(2**64), '"\\ud800"', "1e999", '"\\u0000"', '{"\\u0000": 1}'):
+        line = f'{{"kind": "entity", "name": "n", "metadata": {{"x": {value}}}}}\n'
+        (item,) = list(read("e.jsonl", BytesIO(line.encode() * 1), explicit=True) or ())
+        assert isinstance(item, Rejected), value
+        assert item.problem.reason.startswith("metadata")
+
+
+def test_null_counts_as_absent() -> None:
+    assert one(kind="entity", name="n", aliases=None, type=None, role=None) == one(kind="entity", name="n")
+
+
+@pytest.mark.parametrize(
+    ("members", "kind"),
+    [
+        ({"_id": "1", "title": "t", "text": "x"}, Kind.CHUNK),
+        ({"conversation_id": "v", "content": "c", "speaker": "s"}, Kind.TURN),
+        ({"conversationId": "v", "content": "c", "turnIndex": 3}, Kind.TURN),
+        ({"context": "conversation", "conversation_id": "v", "content": "c"}, Kind.TURN),
+        ({"query": "q", "reward": 1}, Kind.EPISODE),
+        ({"type": "warning", "content": {"title": "t", "description": "d"}}, Kind.EXTRACTION),
+        ({"type": "pattern", "name": "n", "solution": "s"}, Kind.EXTRACTION),
+        ({"title": "t", "markdown": "# x"}, Kind.SOURCE),
+        ({"category": "c", "narrative": "n"}, Kind.EVENT),
+        ({"chunk_id": "k", "content": "c"}, Kind.CHUNK),
+        ({"artifact_id": "a", "content": "c"}, Kind.ARTIFACT_CHUNK),
+        ({"context": "email", "content": "c"}, Kind.ARTIFACT),
+        ({"canonical_name": "n", "entity_type": "PERSON"}, Kind.ENTITY),
+        ({"name": "n", "type": "ORGANIZATION", "id": "o"}, Kind.ENTITY),
+        ({"source_entity_id": "a", "target_entity_id": "b", "relationship_type": "OWNS"}, Kind.EDGE),
+    ],
+)
+def test_records_without_a_kind_are_recognised_by_their_members(members: dict[str, Any], kind: Kind) -> None:
+    found = [item for item in items(members) if not isinstance(item, Noticed)]
+    (draft,) = found
+    assert isinstance(draft, RecordDraft | DocumentDraft), draft
+    record = draft.record if isinstance(draft, RecordDraft) else draft.head
+    assert kind_of(record) is kind
+    colour = [item for item in items(members | {"colour": "red"}) if not isinstance(item, Rejected)]
+    (warning,) = (item.problem.reason for item in colour if isinstance(item, Noticed))
+    assert warning.endswith(": colour")
+
+
+def test_things_that_are_no_records_are_passed_over() -> None:
+    for text in ('{"name": "x", "type": "object"}', '{"_id": "1", "text": "a question"}', '{"type": "pattern"}'):
+        assert read("x.json", BytesIO(text.encode())) is None
+
+
+def test_names_of_other_systems_are_read_as_ours() -> None:
+    chunk = one(
+        chunk_id="k", content="c", parent_doc_id="s", cluster_id=["cluster-28"], position={"page": 3},
+        embedding=[0.1, 0.2], embedding_model="m", content_hash="sha256:0",
+    )  # fmt: skip
+    assert (chunk.id, chunk.source_id, chunk.cluster_ids, chunk.place.page) == ("k", "s", ("cluster-28",), 3)
+    assert chunk.metadata == {"embedding_model": "m", "content_hash": "sha256:0"}
+    event = one(event_id="e", category="c", narrative="n", actor="Ana", subject="Ship", evidence_quote="said so")
+    assert (event.id, event.actors[0].ref, event.subject.ref) == ("e", "Ana", "Ship")
+    assert event.evidence[0].quote == "said so"
+    entity = one(entity_id="x", canonical_name="Ana", entity_type="PERSON", needs_review=False)
+    assert (entity.id, entity.name, entity.type, entity.metadata) == ("x", "Ana", "person", {"needs_review": False})
+    edge = one(source_entity_id="a", target_entity_id="b", relationship_type="reports to", evidence_quote="q")
+    assert (edge.source_id, edge.target_id, edge.type, edge.evidence) == ("a", "b", "REPORTS_TO", "q")
+    mongo = one(_id="65", type="decision", content={"question": "q", "context_level": "chapter", "chunk_ids": ["k"]})
+    assert (mongo.id, mongo.context_level, mongo.chunk_ids, mongo.content.question) == ("65", "chapter", ("k",), "q")
+
+
+def test_our_own_name_wins_and_the_other_is_kept() -> None:
+    chunk = one(kind="chunk", id="a", chunk_id="b", content="c", source_id="s", parent_doc_id="p")
+    assert (chunk.id, chunk.source_id) == ("a", "s")
+    assert chunk.metadata == {"chunk_id": "b", "parent_doc_id": "p"}
+
+
+def test_vectors_are_left_out_with_a_warning() -> None:
+    found = items({"kind": "chunk", "content": "c", "embedding": [1, 2]}, {"kind": "chunk", "content": "d"})
+    assert [item.problem.reason for item in found if isinstance(item, Noticed)] == [
+        "members of chunks that are not read: embedding"
+    ]
+
+
+def test_a_member_beside_metadata_and_in_it_is_refused() -> None:
+    assert "'colour' is given in metadata" in refusal(query="q", reward=1, colour="red", metadata={"colour": "blue"})
+
+
+def test_lists_are_read_leniently_where_documented() -> None:
+    assert one(kind="entity", name="n", aliases="x").aliases == ("x",)
+    assert one(kind="artifact", content="c", participants="Ana, Bo ,").participants == ("Ana", "Bo")
+    flat = one(type="pattern", name="n", solution="s", tradeoffs="Benefits:\n\n* fast\n- small\n1. old\n")
+    assert flat.content.trade_offs == ("Benefits:", "fast", "small", "old")
+
+
+@pytest.mark.parametrize(
+    ("type", "names"),
+    [
+        ("decision", {"question": "words"}),
+        ("pattern", {"name": "Pattern", "solution": "words"}),
+        ("warning", {"title": "Warning", "description": "words"}),
+    ],
+)
+def test_content_that_is_a_text_stands_for_its_main_member(type: str, names: dict[str, str]) -> None:
+    content = one(kind="extraction", type=type, content="words").content
+    assert {name: getattr(content, name) for name in names} == names
+    assert refusal(kind="extraction", type="persona", content="words") == "content must be an object"
+
+
+def test_a_list_under_records_and_yaml_are_read(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "r.json").write_text('{"records": [\n{"kind": "entity", "name": "a"},\n{"kind": "entity"}]}')
+    (tmp_path / "r.yaml").write_text("kind: turn\nconversation_id: v\ncontent: c\n---\n- {kind: cluster, name: n}\n")
+    summary = run(tmp_path / "r.json", tmp_path / "r.yaml")
+    assert summary.kinds == {"cluster": 1, "turn": 1, "entity": 1}
+    assert [(one.line, one.reason) for one in summary.rejected] == [(3, "name is required")]
