@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.store import open_records
 from tests.stores import Stores
 
@@ -102,6 +103,33 @@ def decisions(live: Any, token: str, query: str, mode: str) -> list[Any]:
     reply = live.call("cstp.queryDecisions", token, {"query": query, "mode": mode}).json
     found: list[Any] = reply["result"]["decisions"]
     return found
+
+
+def test_a_killed_run_over_records_of_all_kinds_leaves_no_document_in_halves_and_the_next_finishes(
+    tmp_path: Path, start: Start, stores: Stores, wait_until: Callable[..., None]
+) -> None:
+    text = "The pilot waits for high water before he takes a ship over the bar. " * 40
+    lines = [json.dumps({"kind": "entity", "name": f"n{number}"}) for number in range(100)]
+    for number in range(8):
+        content = "\n\n".join(f"## Part {part}\n\n{text}" for part in range(4))
+        lines.insert(12 * number, json.dumps({"kind": "source", "title": f"t{number}", "content": content}))
+    file = tmp_path / "all.jsonl"
+    file.write_text("\n".join(lines))
+    (tmp_path / "wordless.yaml").write_text("embedding: {model: none}\n")
+    words = ("ingest", str(file), "--json", "--config", "wordless.yaml")
+    data = tmp_path / "data"
+    records = open_records(stores.records(data))
+    for _ in range(3):
+        before = records.count()
+        process = start(data, *words)
+        wait_until(lambda process=process, before=before: records.count() > before or process.poll() is not None)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert records.count(Kind.CHUNK) == 4 * records.count(Kind.SOURCE)
+    summary = finish(start(data, *words))
+    assert (summary["new"] + summary["unchanged"], summary["rejected"]) == (140, [])
+    assert records.counts() == {Kind.SOURCE: 8, Kind.CHUNK: 32, Kind.ENTITY: 100}
+    records.close()
 
 
 def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside_it(
