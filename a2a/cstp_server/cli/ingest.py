@@ -75,7 +75,7 @@ def ingest_command(
     prune: Annotated[bool, typer.Option("--prune", help="Delete what a folder no longer holds.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change no record.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="All or nothing: one refusal, and no record changes.")
+        bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")
     ] = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,

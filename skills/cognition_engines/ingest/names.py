@@ -6,7 +6,7 @@ that system's storage. Nothing is left out but vectors.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic.alias_generators import to_camel, to_snake
@@ -109,6 +109,13 @@ class Members:
     storage: frozenset[str]
 
 
+@lru_cache(maxsize=1024)
+def snake(spelling: str) -> str:
+    """The name in snake_case of one in camelCase; any other stays as it is."""
+    name = to_snake(spelling)
+    return name if to_camel(name) == spelling else spelling
+
+
 @cache
 def own_names(kind: Kind) -> frozenset[str]:
     """The names of a kind's members in files, in snake_case."""
@@ -142,7 +149,7 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
     known: dict[str, Value] = {}
     others: dict[str, Value] = {}
     for spelling, value in members.items():
-        name = to_snake(spelling) if to_camel(to_snake(spelling)) == spelling else spelling
+        name = snake(spelling)
         if name not in names:
             others[spelling] = value
         elif name in known:
@@ -156,7 +163,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     """The members of a record of a kind by our names. Raises `Twice`."""
     known, others = own(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
-    spelled = {_snake(spelling): spelling for spelling in others}
+    spelled = {snake(spelling): spelling for spelling in others}
     for other, name in _OTHER_NAMES[kind].items():
         if other in spelled and known.get(name) is None and others[spelled[other]] is not None:
             known[name] = others.pop(spelled.pop(other))
@@ -165,18 +172,13 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     if kind is Kind.TURN and others.get("context") == CONVERSATION:
         del others["context"]  # that of every turn
     others = {name: value for name, value in others.items() if value is not None}
-    return Members(known, others, frozenset(name for name in others if _snake(name) in _tolerated(kind)))
+    return Members(known, others, frozenset(name for name in others if snake(name) in _tolerated(kind)))
 
 
 @cache
 def _tolerated(kind: Kind) -> frozenset[str]:
     """Other systems' names that may stand beside ours, so that both are given."""
     return _STORAGE | _STORAGE_OF.get(kind, frozenset()) | _OTHER_NAMES[kind].keys() - {"text", "markdown"}
-
-
-def _snake(spelling: str) -> str:
-    name = to_snake(spelling)
-    return name if to_camel(name) == spelling else spelling
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:

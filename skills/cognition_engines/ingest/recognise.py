@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic.alias_generators import to_camel, to_snake
+from pydantic.alias_generators import to_camel
 
-from cognition_engines.ingest.names import content_names
+from cognition_engines.ingest.names import content_names, snake
 from cognition_engines.ingest.schema import NAMES
 from cognition_engines.ingest.values import Value
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
@@ -36,7 +36,7 @@ def kind_of_members(value: Value) -> Kind | None:
     """The kind whose members an object has, a decision last; None when it is no record."""
     if not isinstance(value, dict):
         return None
-    names = frozenset(map(_snake, (name for name, member in value.items() if member is not None)))
+    names = frozenset(map(snake, (name for name, member in value.items() if member is not None)))
     for kind in (_of_knowledge(names, value), _of_memory(names, value), _of_graph(names, value)):
         if kind is not None:
             return kind
@@ -49,10 +49,6 @@ def is_record(value: Value) -> bool:
         return False
     kind = named_kind(value)
     return kind_of_members(value) is not None if kind is None else kind in KIND_NAMES
-
-
-def _snake(name: str) -> str:
-    return to_snake(name) if to_camel(to_snake(name)) == name else name
 
 
 def _of_knowledge(names: frozenset[str], value: Mapping[str, Value]) -> Kind | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from cognition_engines.embedding.base import Embedder, FloatArray
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.discover import files_under
 from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
 from cognition_engines.ingest.reading import read
@@ -22,7 +23,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Problem, Sensitivity
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Dangling, Entry, Outcome, Role
+from cognition_engines.records.values import Dangling, Entry, IdTaken, Outcome, Role
 
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
 _TARGETS: Final = {
@@ -272,7 +273,10 @@ def _write(ready: _Ready, options: Options, tally: Tally, records: Records, mode
             Entry(candidate.record, candidate.origin, vectors.get() if isinstance(vectors, AsyncResult) else vectors)
             for (candidate, _), vectors in zip(ready.batch.fresh, ready.vectors, strict=True)
         ]
-        outcomes = records.put(entries, model, ready.batch.replaces)
+        try:
+            outcomes = records.put(entries, model, ready.batch.replaces)
+        except IdTaken as error:
+            raise ComponentFailed("records", f"another run wrote at the same time: {error}; read again") from None
     for (candidate, _), outcome in zip(ready.batch.fresh, outcomes, strict=True):
         tally.count(candidate, outcome)
 
