@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -97,8 +97,19 @@ def ingest_command(
     addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
     settings = settings_for(ctx, data_dir, config).settings
     options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict)
+    summary = _ingested(files, addresses, options, settings, quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps(asdict(summary)))
+    else:
+        _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
+    return 1 if summary.rejected else 0
+
+
+def _ingested(
+    files: Sequence[Path], addresses: Iterable[str], options: Options, settings: Settings, *, quiet: bool
+) -> Summary:
+    """The run, with a progress bar on a terminal unless it is to be `quiet`."""
     console = Console(stderr=True)
-    embedder = None if dry_run else open_model(settings)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -106,18 +117,14 @@ def ingest_command(
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    quiet = as_json or not console.is_terminal
+    quiet = quiet or not console.is_terminal
+    embedder = None if options.dry_run else open_model(settings)
     with ExitStack() as stack:
         collections = [stack.enter_context(opened(address, embedder)) for address in addresses]
-        records = stack.enter_context(_records(settings, dry_run=dry_run))
+        records = stack.enter_context(_records(settings, dry_run=options.dry_run))
         progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
         bar, threads = _Bar(progress), settings.embedding.threads
-        summary = ingest(files, options, records, embedder, bar, threads, collections)
-    if as_json:
-        typer.echo(json.dumps(asdict(summary)))
-    else:
-        _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
-    return 1 if summary.rejected else 0
+        return ingest(files, options, records, embedder, bar, threads, collections)
 
 
 @contextmanager

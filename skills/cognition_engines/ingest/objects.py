@@ -32,11 +32,10 @@ class Candidate:
 
 
 class ObjectReader:
-    """Reads the objects of one file or collection. Those that are of no kind by their members are `otherwise`."""
+    """Reads the objects of one file. Those that are of no kind by their members are taken for decisions."""
 
-    def __init__(self, path: str, otherwise: Kind = Kind.DECISION) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._otherwise = otherwise
         self._seen: set[tuple[Kind, str]] = set()
         # what went to metadata, and the vectors that were left out, by kind
         self._kept: dict[Kind, dict[str, None]] = {}
@@ -69,7 +68,7 @@ class ObjectReader:
         name = named_kind(value)
         if name is not None and name not in KIND_NAMES:
             raise Unacceptable(f"kind must be one of {', '.join(kind.label for kind in Kind)}")
-        kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or self._otherwise
+        kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or Kind.DECISION
         members = {spelling: member for spelling, member in value.items() if spelling != KIND or name is None}
         if kind is Kind.DECISION:
             yield from self._decision(members, candidate.line, ordinal)
