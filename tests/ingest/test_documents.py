@@ -1,13 +1,17 @@
+import re
 from datetime import UTC, datetime
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
-from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.reading import read
 from cognition_engines.kinds.knowledge import Source
+from cognition_engines.kinds.memory import Turn
 from cognition_engines.models import Draft, Sensitivity
 
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "documents.md").read_text(encoding="utf-8")
 FRONT = """---
 id: guide-1
 title: A guide to *queues*
@@ -185,3 +189,15 @@ def test_a_plain_text_with_objects_in_it_is_still_read_as_records() -> None:
     items = _items("a.txt", '[{"title": "Use UDP", "category": "network"}]')
     assert items is not None
     assert [type(item) for item in items] == [Draft]
+
+
+def test_the_examples_of_the_page_are_read_as_it_says() -> None:
+    markdown, talk = re.findall(r"^```(?:markdown|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    source = _source(markdown)
+    assert (source.title, source.authors, source.metadata) == (
+        "Running the mail queue",
+        ("Ana Silva",),
+        {"audience": "operators"},
+    )
+    turns = [item.record for item in _items("talk.txt", talk) or [] if isinstance(item, RecordDraft)]
+    assert [turn.speaker for turn in turns if isinstance(turn, Turn)] == ["ana.silva", "ben", "ana.silva", "ben"]
