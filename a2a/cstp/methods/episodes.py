@@ -30,11 +30,11 @@ class ListEpisodesParams(Wire):
     @field_validator("date_to")
     @classmethod
     def _dates_in_order(cls, value: object, info: ValidationInfo) -> object:
-        name = "since" if info.data.get("date_from") is None else "date_from"
-        early = info.data.get(name)
+        given = {"dateFrom": info.data.get("date_from"), "since": info.data.get("since")}
+        name = "since" if given["dateFrom"] is None else "dateFrom"
+        early = given[name]
         if value is not None and early is not None and early > value:
-            wire_name = "since" if name == "since" else "dateFrom"
-            raise PydanticCustomError("order", f"{wire_name} must not be later than dateTo", {"also": wire_name})
+            raise PydanticCustomError("order", f"{name} must not be later than dateTo", {"also": name})
         return value
 
 
