@@ -29,11 +29,8 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import KINDS
-from cognition_engines.records.store import open_records
 from cstp_server.cli.main import run
 from cstp_server.http import Gate
-from tests.kinds import entry
 from tests.stores import Stores
 
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
@@ -228,17 +225,6 @@ def check(exchange: Exchange, reply: Any) -> None:
         agree(parse(text), parse(reply.body.decode()), reply.header("x-request-id"), "answer")
 
 
-def store(path: Path, url: str) -> bool:
-    """Puts records that name their kind, without vectors; whether the file has such records."""
-    members = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    if "kind" not in members[0]:
-        return False
-    records = open_records(url)
-    records.put([entry(KINDS[one.pop("kind")], one.pop("id"), **one) for one in members], None)
-    records.close()
-    return True
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_conversation_goes_as_written(
     path: Path,
@@ -253,9 +239,7 @@ def test_a_conversation_goes_as_written(
     if conversation.records is not None:
         for name, value in stores.environment(tmp_path).items():
             monkeypatch.setenv(name, value)
-        if not store(conversation.records, stores.records(tmp_path)):
-            assert run(["ingest", str(conversation.records), "--data-dir", str(tmp_path)]) == 0
-        assert run(["reindex", "--data-dir", str(tmp_path)]) == 0
+        assert run(["ingest", str(conversation.records), "--data-dir", str(tmp_path)]) == 0
         server = live_server(conversation.settings, data_dir=tmp_path)
     elif conversation.gate is None:
         server = common_server(conversation.settings)
