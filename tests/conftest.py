@@ -49,14 +49,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files or Chroma folders themselves")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On servers, only what is about a store is run, and not what always runs on both (tests/records)."""
     if config.getoption("--stores") == "embedded":
         return
+    concerned = [item for item in items if USE_STORES & set(getattr(item, "fixturenames", ()))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(concerned)])
+    items[:] = concerned
     for item in items:
         if marker := item.get_closest_marker("embedded_only"):
             item.add_marker(pytest.mark.skip(reason=f"embedded only: {marker.args[0]}"))
 
 
+USE_STORES = {"stores", "lasting_stores", "shared_servers"}
 DEADLINE = 20.0  # seconds that anything here may take to come up
 READ_TIMEOUT = 15.0
 
