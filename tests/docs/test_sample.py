@@ -1,0 +1,90 @@
+"""The sample that the demo loads: every record is valid, and what it refers to is there."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES
+from cognition_engines.kinds.fields import normal
+from cognition_engines.kinds.kind import KINDS, Kind, validated
+
+SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
+FILES = sorted(SAMPLE.glob("*.jsonl"))
+
+
+def members() -> Iterator[dict[str, Any]]:
+    for file in FILES:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+def records(kind: Kind) -> list[Any]:
+    """The records of a kind, validated."""
+    found = [one for one in members() if KINDS[one["kind"]] is kind]
+    return [validated(kind, {name: value for name, value in one.items() if name != "kind"}) for one in found]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.DECISION, Kind.ARTIFACT_CHUNK)])
+def test_every_kind_but_those_that_are_made_of_documents_is_in_the_sample(kind: Kind) -> None:
+    assert records(kind)
+
+
+def test_every_line_is_in_a_file_that_the_page_describes() -> None:
+    page = (SAMPLE / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{file.name}`" in page for file in FILES)
+    assert sum(len(records(kind)) for kind in Kind if kind is not Kind.DECISION) == len(list(members()))
+
+
+def test_there_is_an_extraction_of_every_type() -> None:
+    assert {one.type for one in records(Kind.EXTRACTION)} == set(EXTRACTION_TYPES)
+
+
+def test_episodes_went_well_and_badly_and_nearly_all_say_why() -> None:
+    episodes = records(Kind.EPISODE)
+    assert 10 <= len(episodes) <= 20
+    assert min(one.reward for one in episodes) == -1
+    assert max(one.reward for one in episodes) == 1
+    assert all(one.reflection for one in episodes)
+
+
+def test_the_conversation_is_whole() -> None:
+    turns = records(Kind.TURN)
+    assert {one.conversation_id for one in turns} == {"slow-filters"}
+    assert [one.turn_index for one in turns] == list(range(len(turns)))
+    assert 12 <= len(turns) <= 20
+    assert sorted(turns, key=lambda one: (one.ts, one.turn_index)) == turns
+
+
+def test_the_evidence_of_every_event_stands_where_it_says() -> None:
+    artifacts = {one.id: one.content for one in records(Kind.ARTIFACT)}
+    for event in records(Kind.EVENT):
+        assert event.evidence
+        for found in event.evidence:
+            assert artifacts[event.artifact_id][found.start_char : found.end_char] == found.quote
+
+
+def test_everything_that_is_referred_to_is_in_the_sample() -> None:
+    ids = {kind: {one.id for one in records(kind)} for kind in Kind if kind is not Kind.DECISION}
+    for one in [*records(Kind.CHUNK), *records(Kind.EXTRACTION)]:
+        assert one.source_id in ids[Kind.SOURCE]
+    for one in records(Kind.CHUNK):
+        assert set(one.cluster_ids) <= ids[Kind.CLUSTER]
+    assert {one.chunk_id for one in records(Kind.EXTRACTION)} <= ids[Kind.CHUNK]
+    for one in records(Kind.EDGE):
+        assert {one.source_id, one.target_id} <= ids[Kind.ENTITY]
+        assert one.artifact_id is None or one.artifact_id in ids[Kind.ARTIFACT]
+    entities = records(Kind.ENTITY)
+    names = {normal(name) for one in entities for name in (one.id, one.name, *one.aliases)}
+    for event in records(Kind.EVENT):
+        assert {normal(actor.ref) for actor in event.actors} <= names
+        assert event.subject is None or normal(event.subject.ref) in names
+
+
+def test_the_sizes_of_clusters_are_true() -> None:
+    chunks = records(Kind.CHUNK)
+    for cluster in records(Kind.CLUSTER):
+        assert cluster.size == sum(cluster.id in chunk.cluster_ids for chunk in chunks)
+    assert {chunk.total_chunks for chunk in chunks} == {len(chunks)}
