@@ -1,16 +1,15 @@
-"""The texts that are generated from the code: `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`.
+"""The texts that are generated from the code: `config/server.yaml`, `docs/configuration.md`, `docs/errors.md` and
+`docs/methods/*.md`.
 
 `python -m cstp_server.reference --write` writes them into the checkout; without `--write` it names those that differ.
 """
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from cstp.errors import (
@@ -28,6 +27,7 @@ from cstp.errors import (
     RateLimited,
     Violation,
 )
+from cstp_server.method_pages import anchor, method_pages, wire_spelling
 from cstp_server.settings import Section, Settings
 
 ROOT: Final = Path(__file__).parents[2]
@@ -112,9 +112,9 @@ def errors_page() -> str:
         "| code | message | HTTP status |",
         "|---|---|---|",
     ]
-    lines += [f"| [{error.code}](#{_anchor(error)}) | {error.message} | {status} |" for error, status in EXAMPLES]
+    lines += [f"| [{error.code}](#{anchor(error)}) | {error.message} | {status} |" for error, status in EXAMPLES]
     for error, _ in EXAMPLES:
-        meaning = _wire_spelling(str(type(error).__doc__))
+        meaning = wire_spelling(str(type(error).__doc__))
         lines += ["", f"## {error.code} {error.message}", "", meaning, "", error.meaning]
         if error.data is not None:
             lines += ["", "```json", json.dumps(error.data), "```"]
@@ -135,6 +135,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "config/server.yaml": settings_file,
     "docs/configuration.md": configuration_page,
     "docs/errors.md": errors_page,
+    **method_pages(),
 }
 
 
@@ -158,14 +159,6 @@ def _table(rows: Sequence[tuple[str, FieldInfo, object]]) -> Iterator[str]:
     for name, field, value in rows:
         variable = "CSTP_" + name.upper().replace(".", "__")
         yield f"| `{name}` | `{variable}` | `{json.dumps(value)}` | {field.description} |"
-
-
-def _wire_spelling(text: str) -> str:
-    return re.sub(r"`([a-z]+(_[a-z]+)+)`", lambda name: f"`{to_camel(name[1])}`", text.strip())
-
-
-def _anchor(error: CstpError) -> str:
-    return f"{error.code}-{error.message}".lower().replace(" ", "-")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from cstp.errors import ERRORS
+from cstp.methods.registry import METHODS
+from cstp_server.method_pages import FOLDER, page_of
 from cstp_server.reference import EXAMPLES, PAGES, ROOT, configuration_page, main
 from cstp_server.settings import Section, Settings, load_settings
 
@@ -12,6 +14,23 @@ from cstp_server.settings import Section, Settings, load_settings
 @pytest.mark.parametrize("path", PAGES)
 def test_a_generated_file_is_up_to_date(path: str) -> None:
     assert (ROOT / path).read_text(encoding="utf-8") == PAGES[path](), "run: make docs"
+
+
+def test_every_method_has_a_page_and_no_page_is_left_over() -> None:
+    pages = {path for path in PAGES if path.startswith(FOLDER)}
+    assert pages == {f"{FOLDER}/README.md", *map(page_of, METHODS)}
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / FOLDER).iterdir()} == pages
+
+
+def test_a_page_names_every_parameter_and_every_member_of_its_method() -> None:
+    for method in METHODS:
+        parameters, _, result = PAGES[page_of(method)]().partition("## Result")
+        for text, schema in (
+            (parameters, method.params.model_json_schema()),
+            (result, method.result.model_json_schema(mode="serialization")),
+        ):
+            for model in (schema, *schema.get("$defs", {}).values()):
+                assert all(f"| `{name}` |" in text for name in model.get("properties", ()))
 
 
 def test_files_that_are_up_to_date_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,194 @@
+"""`docs/methods/*.md`: a page for each method, from its contract."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from textwrap import fill
+from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from cstp.contract import Method
+from cstp.errors import (
+    AuthenticationRequired,
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidParams,
+    Overloaded,
+    RateLimited,
+)
+from cstp.methods.registry import METHODS
+
+FOLDER: Final = "docs/methods"
+_EVERY_METHOD: Final[Sequence[type[CstpError]]] = (
+    InvalidParams,
+    InternalError,
+    AuthenticationRequired,
+    RateLimited,
+    Overloaded,
+)
+_FOR_ALL: Final = (
+    "Parameters are given by name, in camelCase or snake_case; unknown ones are refused. Whole numbers may be written "
+    "as 10 or 10.0. Times are ISO 8601; one without a zone is in UTC, and a bare date as an upper bound means the end "
+    "of that day. All codes are in [errors](../errors.md)."
+)
+Schema = Mapping[str, Any]
+
+
+def method_pages() -> Mapping[str, Callable[[], str]]:
+    """The pages by path, each as the function that makes it."""
+    pages: dict[str, Callable[[], str]] = {f"{FOLDER}/README.md": _index}
+    for method in METHODS:
+        pages[page_of(method)] = lambda method=method: _page(method)  # type: ignore[misc]
+    return pages
+
+
+def page_of(method: Method[Any, Any]) -> str:
+    """The path of a method's page in the checkout."""
+    return f"{FOLDER}/{method.name.removeprefix('cstp.')}.md"
+
+
+def anchor(error: CstpError | type[CstpError]) -> str:
+    """Of the error's section in `docs/errors.md`."""
+    return f"{error.code}-{error.message}".lower().replace(" ", "-")
+
+
+def wire_spelling(text: str) -> str:
+    """The text with the names of fields between backticks as they are on the wire."""
+    return re.sub(r"`([a-z]+(_[a-z]+)+)`", lambda name: f"`{to_camel(name[1])}`", text.strip())
+
+
+def _index() -> str:
+    lines = [
+        "# Methods",
+        "",
+        "Generated from `cstp.methods` by `make docs`.",
+        "",
+        *_prose(_FOR_ALL),
+        "",
+        "| method | | scope | cost |",
+        "|---|---|---|---|",
+    ]
+    for method in METHODS:
+        link = f"[{method.name}]({page_of(method).removeprefix(FOLDER + '/')})"
+        lines.append(f"| {link} | {method.summary} | {method.scope or 'any token'} | {method.cost} |")
+    return "\n".join(lines) + "\n"
+
+
+def _page(method: Method[Any, Any]) -> str:
+    scope = "any live token may call it" if method.scope is None else f"a token needs the scope `{method.scope}`"
+    lines = [
+        f"# {method.name}",
+        "",
+        "Generated from `cstp.methods` by `make docs`. [All methods](README.md)",
+        "",
+        *_prose(f"{method.summary} A call costs {method.cost} of the agent's limit; {scope}."),
+        "",
+        "## Parameters",
+        "",
+        *_model(method.params.model_json_schema(), "parameter", _parameter),
+        "",
+        "## Result",
+        "",
+        *_model(method.result.model_json_schema(mode="serialization"), "member", _member),
+        "",
+        "## Errors",
+        "",
+    ]
+    own = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in method.errors]
+    every: Sequence[type[CstpError]] = _EVERY_METHOD if method.scope is None else (*_EVERY_METHOD, Forbidden)
+    others = [f"[{error.code}](../errors.md#{anchor(error)})" for error in every]
+    lines += [f"* {link}" for link in own]
+    lines += [f"* as every method: {', '.join(others)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _model(schema: Schema, column: str, row: Callable[[str, Schema, bool], str]) -> Iterator[str]:
+    """A table of the model's members, and a section for each model inside it."""
+    definitions: Mapping[str, Schema] = schema.get("$defs", {})
+    yield from _object(schema, column, row)
+    for name, definition in definitions.items():
+        if "properties" in definition:
+            yield from ("", f"### {name}", "", *_object(definition, column, row))
+
+
+def _object(schema: Schema, column: str, row: Callable[[str, Schema, bool], str]) -> Iterator[str]:
+    yield from _prose(schema["description"])
+    members: Mapping[str, Schema] = schema["properties"]
+    if members:
+        middle = "default | " if column == "parameter" else ""
+        yield from ("", f"| {column} | type | {middle}|", f"|---|---|{'---|' if middle else ''}---|")
+        required = schema.get("required", ())
+        for name, member in members.items():
+            yield row(name, member, name in required)
+
+
+def _parameter(name: str, schema: Schema, required: bool) -> str:
+    default = schema.get("default")
+    given = "required" if required else "" if default is None else f"`{json.dumps(default)}`"
+    return f"| `{name}` | {_type(schema, nullable=required)} | {given} | {_note(schema)} |"
+
+
+def _member(name: str, schema: Schema, required: bool) -> str:
+    may_lack = not required and schema.get("default", ...) is None
+    note = " ".join(filter(None, (_note(schema), "Not always present." if may_lack else "")))
+    return f"| `{name}` | {_type(schema, nullable=not may_lack)} | {note} |"
+
+
+def _note(schema: Schema) -> str:
+    return wire_spelling(schema.get("description", "")).replace("\n", " ").replace("|", "\\|")
+
+
+def _type(schema: Schema, *, nullable: bool = True) -> str:
+    """What a value may be, in words. Without `nullable`, null is left out: it means that a parameter is absent."""
+    match schema:
+        case {"$ref": str(reference)}:
+            name = reference.rpartition("/")[2]
+            return f"[{name}](#{name.lower()})"
+        case {"anyOf": list(branches)} | {"oneOf": list(branches)}:
+            shown = [_type(one) for one in branches if nullable or one != {"type": "null"}]
+            return " or ".join(dict.fromkeys(shown))
+        case {"const": value}:
+            return f"`{json.dumps(value)}`"
+        case {"enum": list(values)}:
+            return ", ".join(f"`{json.dumps(value)}`" for value in values)
+        case {"type": "array", "items": items}:
+            bounds = _between(schema.get("minItems"), schema.get("maxItems"), "")
+            return f"list of {bounds + ': ' if bounds else ''}{_type(items)}"
+        case {"type": "string", "format": "date-time"}:
+            return "time"
+        case {"type": "string", "format": "date"}:
+            return "date"
+        case {"type": "string"}:
+            return _bounded("text", _between(schema.get("minLength"), schema.get("maxLength"), " characters"))
+        case {"type": "integer" | "number" as kind}:
+            low, high = schema.get("minimum"), schema.get("maximum")
+            return _bounded("whole number" if kind == "integer" else "number", _between(low, high, ""))
+        case {"type": "boolean"}:
+            return "`true` or `false`"
+        case {"type": "null"}:
+            return "`null`"
+        case {"type": "object"}:
+            return "object"
+        case _:
+            return "any JSON value"
+
+
+def _bounded(kind: str, bounds: str) -> str:
+    return f"{kind}, {bounds}" if bounds else kind
+
+
+def _between(low: float | None, high: float | None, unit: str) -> str:
+    low_text, high_text = (None if one is None else f"{one:g}" for one in (low, high))
+    if low_text is None:
+        return "" if high_text is None else f"at most {high_text}{unit}"
+    return f"at least {low_text}{unit}" if high_text is None else f"{low_text} to {high_text}{unit}"
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Paragraphs, wrapped at 120 characters."""
+    for number, paragraph in enumerate(wire_spelling(text).split("\n\n")):
+        if number:
+            yield ""
+        yield from fill(paragraph, 120, break_long_words=False, break_on_hyphens=False).splitlines()
