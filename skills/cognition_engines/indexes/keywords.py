@@ -291,7 +291,8 @@ class KeywordIndex:
                 containing = self._count(viewer, token, searcher, visible, term)
                 if not containing:
                     continue
-                weight *= rarity(seen, containing) / rarity(total, searcher.doc_freq("body", token))
+                # the checkpoint counts too, as it does where nothing is hidden
+                weight *= rarity(seen + 1, containing) / rarity(total, searcher.doc_freq("body", token))
             terms.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, weight)))
         return terms
 
