@@ -1,0 +1,155 @@
+"""Random parameters for every method; some name what is there, some what is hidden, some nothing at all."""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, Final
+
+from cognition_engines.kinds.kind import Kind
+from tests.isolation.world import (
+    CATEGORIES,
+    CONTEXTS,
+    CONVERSATIONS,
+    EPOCH,
+    SYSTEMS,
+    TITLES,
+    TOPICS,
+    WORDS,
+    World,
+)
+
+Params = dict[str, Any]
+MODES: Final = ("hybrid", "semantic", "keyword")
+
+
+class Asker:
+    """Draws values; `model` tells whether the server has an embedding model."""
+
+    def __init__(self, random: Random, world: World, *, model: bool) -> None:
+        self.random = random
+        self.ids = world.ids
+        self.model = model
+
+    def given(self, share: float = 0.4, **makers: Callable[[], Any]) -> Params:
+        """Each of the parameters with this probability."""
+        return {name: make() for name, make in makers.items() if self.random.random() < share}
+
+    def one(self, *values: Any) -> Any:
+        return self.random.choice(values)
+
+    def query(self) -> str:
+        return " ".join(self.random.choices(WORDS, k=self.random.choice([1, 2, 4])))
+
+    def searched(self, *limits: int) -> Params:
+        """A query, and a limit below the largest for one of a single word alone: ties of sums are no ties of floats."""
+        query = self.query()
+        return {"query": query, "limit": limits[-1] if " " in query else self.one(*limits)}
+
+    def mode(self) -> str:
+        return str(self.one(*MODES)) if self.model else "keyword"
+
+    def day(self) -> str:
+        return str(self.one(*(f"{EPOCH.year}-01-{day:02d}" for day in range(1, 8)), f"{EPOCH.year}-01-03T12:00:00Z"))
+
+    def days(self, first: str, last: str) -> Params:
+        """Both bounds, one or none, in order."""
+        low, high = sorted([self.day(), self.day()])
+        return self.given(**{first: lambda: low, last: lambda: high})
+
+    def id(self, *kinds: Kind) -> str:
+        return str(self.one("unknown", *(id for kind in kinds for id in self.ids[kind])))
+
+    def share(self) -> float:
+        return float(self.one(0.0, 0.25, 0.5, 0.75))
+
+    def some(self, *values: Any) -> list[Any]:
+        return self.random.sample(values, k=self.random.randint(1, 2))
+
+
+def query_decisions(ask: Asker) -> Params:
+    low, high = sorted([ask.share(), ask.share()])
+    filters = ask.given(
+        category=lambda: ask.one("storage", "SEARCH", "none"),
+        stakes=lambda: ask.some("low", "HIGH", "none"),
+        status=lambda: ask.some("accepted", "Proposed"),
+        minConfidence=lambda: low,
+        maxConfidence=lambda: high,
+    ) | ask.days("dateAfter", "dateBefore")
+    rest = ask.given(includeReasons=lambda: True, filters=lambda: filters)
+    return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
+
+
+def extractions(ask: Asker) -> Params:
+    return ask.given(topic=lambda: ask.one(*TOPICS, "none", ""), limit=lambda: ask.one(1, 3, 500), offset=lambda: 2)
+
+
+def get_chunk(ask: Asker) -> Params:
+    rest = ask.given(includeRelated=lambda: ask.one(True, True, False), relatedLimit=lambda: ask.one(1, 5, 20))
+    return {"chunkId": ask.id(Kind.CHUNK), **rest}
+
+
+def list_episodes(ask: Asker) -> Params:
+    bounds = ask.days("dateFrom", "dateTo")
+    since = {} if "dateTo" in bounds else ask.given(since=ask.day)
+    rest = ask.given(
+        limit=lambda: ask.one(1, 5, 100),
+        offset=lambda: ask.one(1, 3),
+        tags=lambda: ask.some(*TOPICS),
+        category=lambda: ask.one("coding", "Coding"),
+    )
+    return {**bounds, **since, **rest}
+
+
+def search_knowledge(ask: Asker) -> Params:
+    filters = ask.given(
+        type=lambda: ask.one("chunk", "extraction", ["pattern", "decision"], "checklist"),
+        topic=lambda: ask.one(*TOPICS),
+        source=lambda: ask.one(*TITLES, ask.id(Kind.SOURCE)),
+    )
+    rest = ask.given(filters=lambda: filters)
+    return {**ask.searched(1, 5, 100), "mode": ask.mode(), **rest}
+
+
+def recall(ask: Asker) -> Params:
+    named = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT, Kind.DECISION, Kind.CHUNK)
+    selector = ask.one(
+        {"query": ask.query()},
+        {"query": ask.query()},
+        {"id": ask.id(*named)},
+        {"id": ask.id(*named).removeprefix("art_").removeprefix("evt_")},
+        {"conversationId": ask.one(*CONVERSATIONS, "none")},
+        {"context": ask.one(*CONTEXTS, "conversation")},
+    )
+    filters = ask.given(
+        0.2,
+        context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
+        source=lambda: ask.one(*SYSTEMS),
+        sensitivity=lambda: ask.one("normal", "sensitive"),
+        minImportance=ask.share,
+    )
+    rest = ask.given(
+        limit=lambda: ask.one(1, 4, 20, 50),
+        expand=lambda: ask.one(True, False),
+        includeEvents=lambda: ask.one(True, False),
+        graphBudget=lambda: ask.one(0, 1, 5, 50),
+        graphFilters=lambda: ask.one(["*"], ask.some(*CATEGORIES)),
+        includeEntities=lambda: ask.one(True, False),
+        expandNeighbors=lambda: True,
+    )
+    return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest}
+
+
+def whoami(_: Asker) -> Params:
+    return {}
+
+
+QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
+    "cstp.queryDecisions": query_decisions,
+    "cstp.getDecisions": extractions,
+    "cstp.getPatterns": extractions,
+    "cstp.getWarnings": extractions,
+    "cstp.getChunk": get_chunk,
+    "cstp.listEpisodes": list_episodes,
+    "cstp.searchKnowledge": search_knowledge,
+    "cstp.recall": recall,
+    "cstp.whoami": whoami,
+}

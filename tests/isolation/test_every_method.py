@@ -1,0 +1,158 @@
+"""A store with hidden records answers as one without them: every method, every filter, records and tokens at random."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import isclose
+from operator import itemgetter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.models import SENSITIVITIES, Viewer
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry
+from cstp.methods.registry import METHODS
+from tests.isolation.questions import QUESTIONS, Asker
+from tests.isolation.world import World, ballast, make_world, put, visible
+from tests.serving import SeededEmbedder, Serving, start
+from tests.stores import Stores, wait_for
+
+ROUNDS = 25  # calls of each method
+RIGHTS: Sequence[dict[str, Any]] = (
+    {"clearance": "normal", "projects": None},
+    {"clearance": "normal", "projects": ["alpha"]},
+    {"clearance": "sensitive", "projects": None},
+    {"clearance": "sensitive", "projects": ["alpha", "beta"]},
+    {"clearance": "highly_sensitive", "projects": ["beta"]},
+    {"clearance": "highly_sensitive", "projects": ["alpha", "unknown"]},
+)
+LISTS = {"decisions", "results"}
+MASKED = {"queryTimeMs", "expiresAt", "agent"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A server over all of a world and one over what a reader sees of it, with the reader's token of each."""
+
+    world: World
+    whole: Serving
+    part: Serving
+    tokens: tuple[str, str]
+    model: bool
+
+    def answers(self, method: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
+        name = method.removeprefix("cstp.")
+        return self.whole.send(name, self.tokens[0], **params), self.part.send(name, self.tokens[1], **params)
+
+
+@pytest.fixture(scope="module", params=range(len(RIGHTS)), ids=lambda number: str(tuple(RIGHTS[number].values())))
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
+) -> Iterator[Pair]:
+    rights = RIGHTS[request.param]
+    embedder = SeededEmbedder() if request.param % 3 else None  # every third pair has no model
+    world = make_world(Random(request.param))
+    projects = rights["projects"]
+    viewer = Viewer(SENSITIVITIES[rights["clearance"]], None if projects is None else frozenset(projects))
+    seen = visible(world.entries, viewer)
+    assert 20 < len(seen) < len(world.entries) - 20
+
+    def more(records: Records) -> None:
+        hidden = {"sensitivity": "highly_sensitive"} if projects is None else {"project": "gamma"}
+        put(records, embedder, ballast(records, seen, **hidden))
+
+    folders = tmp_path_factory.mktemp("pair")
+    with (
+        _serving(folders / "whole", lasting_stores, embedder, world.entries, more) as whole,
+        _serving(folders / "part", lasting_stores, embedder, seen) as part,
+    ):
+        tokens = (whole.token(**rights), part.token(**rights))
+        yield Pair(world, whole, part, tokens, embedder is not None)
+
+
+@contextmanager
+def _serving(
+    folder: Path,
+    stores: Stores,
+    embedder: Embedder | None,
+    entries: Sequence[Entry],
+    more: Callable[[Records], None] = lambda _: None,
+) -> Iterator[Serving]:
+    """A server that finds everything stored when it starts: nothing is indexed twice."""
+    folder.mkdir()
+    records = open_records(stores.records(folder))
+    put(records, embedder, entries)
+    more(records)
+    records.close()
+    serving, stop = start(folder, stores, embedder, None)
+    try:
+        wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+        yield serving
+    finally:
+        stop()
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two answers are equal but for times, and scores by more than their last digits."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(name in MASKED or alike(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return isclose(one, other, abs_tol=1e-3)
+    return bool(one == other)
+
+
+def in_order_of_ids(reply: Any, params: Mapping[str, Any]) -> Any:
+    """The answer to a query of several words with its results by id: equal sums may differ in their last digit."""
+    if " " not in params.get("query", ""):
+        return reply
+    lists = {name: sorted(reply["result"][name], key=itemgetter("id")) for name in LISTS & reply["result"].keys()}
+    return {**reply, "result": {**reply["result"], **lists}}
+
+
+def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
+    """Where two answers differ, for the reader of a failure."""
+    if isinstance(one, dict) and isinstance(other, dict) and list(one) == list(other):
+        for name in one:
+            if name not in MASKED:
+                yield from differences(one[name], other[name], f"{place}.{name}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from differences(left, right, f"{place}[{number}]")
+    elif not alike(one, other):
+        yield f"{place}: {one!r} with the hidden records, {other!r} without"
+
+
+def test_there_are_questions_for_every_method_and_every_parameter(pair: Pair) -> None:
+    assert set(QUESTIONS) == {method.name for method in METHODS}
+    for method in METHODS:
+        ask = Asker(Random(1), pair.world, model=True)
+        asked = [QUESTIONS[method.name](ask) for _ in range(200)]
+        given = {name for params in asked for name in params}
+        assert given == {field.alias for field in method.params.model_fields.values()}
+        if "filters" in given:
+            model = next(iter(method.params.model_json_schema()["$defs"].values()))
+            assert {name for params in asked for name in params.get("filters", ())} == set(model["properties"])
+
+
+@pytest.mark.parametrize("method", QUESTIONS)
+def test_a_store_with_hidden_records_answers_as_one_without_them(pair: Pair, method: str) -> None:
+    ask = Asker(Random(method), pair.world, model=pair.model)
+    for _ in range(ROUNDS):
+        params = QUESTIONS[method](ask)
+        whole, part = (in_order_of_ids(reply, params) for reply in pair.answers(method, params))
+        assert "result" in part or part["error"]["code"] == -32007, (params, part)
+        assert alike(whole, part), (params, list(differences(whole, part)))
+
+
+@pytest.mark.parametrize("method", [name for name in QUESTIONS if name != "cstp.whoami"])
+def test_what_is_hidden_would_be_in_the_answers_to_one_who_may_see_it(pair: Pair, method: str) -> None:
+    ask = Asker(Random(method), pair.world, model=pair.model)
+    questions = [QUESTIONS[method](ask) for _ in range(ROUNDS)]
+    name = method.removeprefix("cstp.")
+    assert any(not alike(pair.whole.send(name, **params), pair.part.send(name, **params)) for params in questions)

@@ -1,0 +1,301 @@
+"""Random records of all kinds that name each other, with random rights, and who may see which of them.
+
+Words, people, topics and times are few, so that visible and hidden records have nearly everything in common.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any, Final
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES
+from cognition_engines.kinds.kind import Kind, kind_of, prefixed
+from cognition_engines.kinds.texts import embedded
+from cognition_engines.models import SENSITIVITIES, Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS, KNOWLEDGE, MEMORY
+from cognition_engines.records.store import Records
+from cognition_engines.records.values import Entry
+from tests.kinds import entry
+
+WORDS: Final = ("index", "record", "token", "window", "filter", "limit", "graph", "vector", "batch", "query")
+PEOPLE: Final = ("Ana", "Bo", "Cy", "Di", "the chief")
+THINGS: Final = ("engine", "harbour", "Ana")
+TOPICS: Final = ("rag", "RAG", "ops", "eval")
+CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk", "Incident")
+CONTEXTS: Final = ("meeting", "email", "document", "note")
+SYSTEMS: Final = ("slack", "Slack", "wiki")
+CONVERSATIONS: Final = ("talk-1", "talk-2")
+TITLES: Final = ("the handbook", "The Handbook", "the report")
+LEVELS: Final = (*["normal"] * 3, "sensitive", "highly_sensitive")
+PROJECTS: Final = (None, "alpha", "alpha", "beta")
+EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_TOKEN: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class World:
+    """Records, and the names that questions may be about."""
+
+    entries: Sequence[Entry]
+    ids: Mapping[Kind, Sequence[str]]
+
+
+def _entry(kind: Kind, id: str | int, members: Mapping[str, Any]) -> Entry:
+    if kind is Kind.DECISION and "sensitivity" in members:
+        members = {**members, "sensitivity": SENSITIVITIES[members["sensitivity"]]}
+    return entry(kind, id, **members)
+
+
+class _Maker:
+    """Makes records, with ids whose order says nothing."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.entries: list[Entry] = []
+        self.ids: dict[Kind, list[str]] = {}
+
+    def put(self, kind: Kind, **members: Any) -> str:
+        id = str(self.random.randrange(10**6, 10**9))
+        given = self.rights() | members
+        given = {name: value for name, value in given.items() if value is not None}
+        self.entries.append(_entry(kind, int(id) if kind is Kind.EPISODE else id, given))
+        self.ids.setdefault(kind, []).append(prefixed(kind, id))
+        return id
+
+    def rights(self) -> dict[str, Any]:
+        project = self.random.choice(PROJECTS)
+        return {"sensitivity": self.random.choice(LEVELS)} | ({} if project is None else {"project": project})
+
+    def maybe(self, make: Callable[[], Any]) -> Any:
+        return make() if self.random.random() < 0.7 else None
+
+    def one(self, values: Sequence[Any]) -> Any:
+        return self.random.choice(values)
+
+    def some(self, values: Sequence[Any], most: int = 2) -> list[Any]:
+        return self.random.sample(values, k=self.random.randint(0, most))
+
+    def words(self, count: int) -> str:
+        return " ".join(self.random.choices(WORDS, k=count))
+
+    def when(self) -> str:
+        return (EPOCH + timedelta(days=self.random.randrange(6), hours=self.random.choice([0, 12]))).isoformat()
+
+    def share(self) -> float:
+        return float(self.one([0.0, 0.25, 0.5, 0.75, 1.0]))
+
+    def some_id(self, *kinds: Kind) -> str:
+        return str(self.one([id for kind in kinds for id in self.ids[kind]]))
+
+
+def make_world(random: Random) -> World:
+    """About 200 records; every text that is searched has about as many words as the others of its kind."""
+    maker = _Maker(random)
+    _decisions(maker)
+    _knowledge(maker)
+    _memory(maker)
+    _graph(maker)
+    return World(maker.entries, maker.ids)
+
+
+def _decisions(maker: _Maker) -> None:
+    for _ in range(24):
+        status = maker.one(["proposed", "accepted"])
+        maker.put(
+            Kind.DECISION,
+            title=maker.words(2),
+            text=maker.words(6),
+            category=maker.maybe(lambda: maker.one(["storage", "Storage", "search"])),
+            confidence=maker.maybe(maker.share),
+            stakes=maker.maybe(lambda: maker.one(["low", "high"])),
+            status=status,
+            status_text=status.title(),
+            date=maker.maybe(lambda: datetime.fromisoformat(maker.when())),
+        )
+
+
+def _knowledge(maker: _Maker) -> None:
+    for title in (*TITLES, maker.words(2)):
+        maker.put(Kind.SOURCE, title=title)
+        maker.put(Kind.CLUSTER, name=maker.words(2), description=maker.words(3))
+    for place in range(24):
+        maker.put(
+            Kind.CHUNK,
+            title=maker.words(2),
+            content=maker.words(8),
+            author=maker.maybe(lambda: maker.one(PEOPLE)),
+            source=maker.maybe(lambda: maker.one(SYSTEMS)),
+            source_id=maker.maybe(lambda: maker.some_id(Kind.SOURCE)),
+            tags=maker.some(TOPICS),
+            chunk_index=place % 4,
+            total_chunks=4,
+            cluster_ids=[maker.some_id(Kind.CLUSTER) for _ in range(2)],
+            last_highlighted_at=maker.maybe(maker.when),
+        )
+    for place in range(70):
+        type = EXTRACTION_TYPES[place % len(EXTRACTION_TYPES)]
+        maker.put(
+            Kind.EXTRACTION,
+            type=type,
+            content=_content(maker, type),
+            topics=maker.random.sample(TOPICS, k=2),
+            source_id=maker.maybe(lambda: maker.some_id(Kind.SOURCE)),
+            source_title=maker.maybe(lambda: maker.one(TITLES)),
+            chunk_id=maker.maybe(lambda: maker.some_id(Kind.CHUNK)),
+            extracted_at=maker.maybe(maker.when),
+        )
+    for _ in range(24):
+        maker.put(
+            Kind.EPISODE,
+            query=maker.words(3),
+            reward=maker.share(),
+            tags=maker.some(TOPICS),
+            category=maker.maybe(lambda: maker.one(["coding", "Coding"])),
+            created_at=maker.maybe(maker.when),
+        )
+
+
+def _content(maker: _Maker, type: str) -> dict[str, Any]:
+    """Eight words."""
+    match type:
+        case "decision":
+            return {"question": maker.words(4), "options": [maker.words(2), maker.words(2)]}
+        case "pattern":
+            return {"name": maker.words(2), "solution": maker.words(6)}
+        case "warning":
+            return {"title": maker.words(2), "description": maker.words(6)}
+        case "persona":
+            return {"role": maker.words(2), "expertise": [maker.words(6)]}
+        case "checklist":
+            return {"name": maker.words(2), "items": [{"item": maker.words(6), "required": True}]}
+        case "workflow":
+            return {"name": maker.words(2), "steps": [{"order": 1, "action": maker.words(6)}]}
+        case _:
+            return {"name": maker.words(2), "steps": [{"order": 1, "title": maker.words(6)}]}
+
+
+def _memory(maker: _Maker) -> None:
+    for place in range(20):
+        chunked = place % 4 == 0
+        id = maker.put(
+            Kind.ARTIFACT,
+            title=maker.words(2),
+            content=maker.words(8),
+            context=maker.one(CONTEXTS),
+            author=maker.maybe(lambda: maker.one(PEOPLE)),
+            participants=maker.some(PEOPLE),
+            mentions=maker.some(THINGS),
+            source_system=maker.one(SYSTEMS),
+            importance=maker.share(),
+            ts=maker.maybe(maker.when),
+            chunked=chunked,
+        )
+        for index in range(3 if chunked else 0):
+            maker.put(
+                Kind.ARTIFACT_CHUNK,
+                artifact_id=id,
+                title=maker.words(2),
+                content=maker.words(8),
+                chunk_index=index,
+                total_chunks=3,
+                **_child_rights(maker),
+            )
+    for place in range(24):
+        maker.put(
+            Kind.TURN,
+            conversation_id=maker.one(CONVERSATIONS),
+            content=maker.words(6),
+            turn_index=place // 2,
+            role=maker.maybe(lambda: maker.one(["user", "assistant"])),
+            speaker=maker.maybe(lambda: maker.one(PEOPLE[:4])),
+            ts=maker.maybe(maker.when),
+            source_system=maker.one(SYSTEMS),
+            importance=maker.share(),
+            mentions=maker.some(THINGS),
+        )
+    for _ in range(40):
+        maker.put(
+            Kind.EVENT,
+            category=maker.one(CATEGORIES),
+            narrative=maker.words(5),
+            artifact_id=maker.maybe(lambda: maker.some_id(Kind.ARTIFACT, Kind.TURN)),
+            event_time=maker.maybe(maker.when),
+            actors=[{"ref": ref, "role": "owner"} for ref in maker.random.sample(PEOPLE, k=2)],
+            subject=maker.maybe(lambda: {"ref": maker.one(THINGS)}),
+            confidence=maker.maybe(maker.share),
+            **_child_rights(maker),
+        )
+
+
+def _child_rights(maker: _Maker) -> dict[str, Any]:
+    """A child states no project of its own, and rarely a sensitivity."""
+    return {"project": None, "sensitivity": "normal" if maker.random.random() < 0.8 else "sensitive"}
+
+
+def _graph(maker: _Maker) -> None:
+    for name in (*PEOPLE, *THINGS, "Ana", "the captain"):
+        maker.put(Kind.ENTITY, name=name, type="person", aliases=maker.some(PEOPLE), role=maker.maybe(maker.when))
+    for _ in range(16):
+        source, target = maker.random.sample([*maker.ids[Kind.ENTITY], *PEOPLE], k=2)
+        maker.put(Kind.EDGE, source_id=source, target_id=target, type="KNOWS", confidence=maker.share())
+
+
+def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
+    """Those that the viewer may see. The rule of isolation, stated once more, with what children inherit."""
+    owners = {one.record.id: one.record for one in entries if kind_of(one.record) in (Kind.ARTIFACT, Kind.TURN)}
+
+    def seen(record: Any) -> bool:
+        artifact = getattr(record, "artifact_id", None) if kind_of(record) is not Kind.EDGE else None
+        owner: Any = None if artifact is None else owners.get(prefixed(Kind.ARTIFACT, artifact))
+        project = record.project or (None if owner is None else owner.project)
+        levels = [one.sensitivity or Sensitivity.NORMAL for one in (record, owner) if one is not None]
+        if max(levels) > viewer.clearance:
+            return False
+        return viewer.projects is None or (project is not None and project in viewer.projects)
+
+    return [one for one in entries if seen(one.record)]
+
+
+def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -> None:
+    """Stores records with vectors of what they say."""
+
+    def told(one: Entry) -> Entry:
+        text = None if embedder is None else embedded(one.record)
+        return one if embedder is None or text is None else replace(one, vectors=embedder.embed_text(text))
+
+    records.put([told(one) for one in entries], None if embedder is None else embedder.model)
+
+
+def ballast(records: Records, seen: Sequence[Entry], **rights: str) -> list[Entry]:
+    """Records with these rights, after which a text has as many words on average as those of `seen` have.
+
+    That average is all that a reader can learn of what it may not see: the known limits in docs/security.md.
+    """
+    ids = {(kind_of(one.record), one.record.id) for one in seen}
+    found: list[Entry] = []
+    for space, kind in ((DECISIONS, Kind.DECISION), (KNOWLEDGE, Kind.CHUNK), (MEMORY, Kind.ARTIFACT)):
+        stored = records.by_keys(records.page(space, 0, 10_000, None).keys.tolist(), None)
+        lengths = {text.key: len(_TOKEN.findall(text.body)) for text in records.texts(list(stored))}
+        own = [length for key, length in lengths.items() if (stored[key].kind, stored[key].record.id) in ids]
+        found += [_of_length(kind, place, share, rights) for place, share in enumerate(_shares(own, lengths.values()))]
+    return found
+
+
+def _shares(own: Collection[int], lengths: Collection[int]) -> list[int]:
+    """Lengths of further texts, at least 1 each. An index counts one text more than there are, an empty one."""
+    number, have = len(lengths) + 1, sum(lengths)
+    for count in range(1, 10_000):
+        total, rest = divmod(sum(own) * (number + count), len(own) + 1)
+        left = total - have
+        if not rest and left >= count:
+            return [left // count + (place < left % count) for place in range(count)]
+    raise AssertionError("no such lengths")
+
+
+def _of_length(kind: Kind, place: int, words: int, rights: Mapping[str, Any]) -> Entry:
+    text = " ".join(["ballast"] * words)
+    name = "title" if kind is Kind.DECISION else "content"
+    return _entry(kind, f"ballast-{place}", {name: text, **rights})
