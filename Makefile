@@ -15,7 +15,7 @@ FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.server ## start a server on this project's own decisions and print calls to paste
+demo: .venv/.server ## start a server on this project's own records and print calls to paste
 	@.venv/bin/cstp demo $(ARGS)
 
 test: .venv/.dev ## run the whole test suite
@@ -40,8 +40,9 @@ check: lint types test ## lint, types and test
 bench: .venv/.dev ## measure, with controls
 	@.venv/bin/python -m benchmarks $(ARGS)
 
-docs: .venv/.server ## write the files that are generated from the code
+docs: .venv/.server ## write the files that are generated from the code, and the answers in README.md
 	@.venv/bin/python -m cstp_server.reference --write
+	@mkdir -p build && .venv/bin/python -m tests.cli.answers
 
 env: .venv/.dev ## make the development environment and stop there
 

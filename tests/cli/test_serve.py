@@ -1,12 +1,8 @@
 """`cstp serve`, `call` and `demo` as programs, over real sockets."""
 
 import json
-import re
-import shlex
-import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -14,8 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-
-from cstp_server.cli.demo import sample_folder
 
 Cstp = Callable[..., Any]
 Serving = Callable[..., tuple[Any, str]]
@@ -191,49 +185,3 @@ def test_status_finds_the_server_of_its_settings(
     monkeypatch.setenv("CSTP_SERVER__PORT", url.rpartition(":")[2])
     found = json.loads(cstp("status", "--json").out)
     assert (found["server"], found["indexes"], found["liveTokens"]) == (f"alive on {url}", "held by a server", 1)
-
-
-def test_the_demo_serves_its_own_decisions_and_its_lines_work_when_pasted(program: Start) -> None:
-    if not list(sample_folder().glob("*.md")):
-        pytest.fail("the demo needs at least one decision in docs/decisions")
-    before = set(Path().iterdir())
-    nowhere = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
-    demo = program("demo", "--port", 0, **nowhere)
-    lines: dict[str, str] = {}
-    for line in demo.process.stdout:
-        first = line.split(" ", 1)[0]
-        if first in ("http", "curl"):
-            lines[first] = line.strip()
-        if len(lines) == 2:
-            break
-    assert set(lines) == {"http", "curl"}
-
-    curl = shlex.split(lines["curl"])
-    if shutil.which("curl"):
-        pasted = subprocess.run(lines["curl"], shell=True, capture_output=True, timeout=30, check=True)
-        reply = json.loads(pasted.stdout)
-    else:
-        headers = dict(curl[place + 1].split(": ", 1) for place, word in enumerate(curl) if word == "-H")
-        url = next(word for word in curl if word.startswith("http"))
-        reply = httpx.post(url, headers=headers, content=curl[curl.index("-d") + 1], timeout=30).json()
-    decisions = reply["result"]["decisions"]
-    assert decisions
-    assert all(one["title"] and one["distance"] is not None for one in decisions)
-
-    # what HTTPie makes of its line, which need not be installed here
-    _, post, url, *items = shlex.split(lines["http"])
-    assert post == "POST"
-    headers, body = {}, {}
-    for item in items:
-        name, separator, value = re.match(r"(\w+)(:=|=|:)(.*)", item, re.DOTALL).groups()  # type: ignore[union-attr]
-        if separator == ":":
-            headers[name] = value
-        else:
-            body[name] = json.loads(value) if separator == ":=" else value
-    reply = httpx.post(url, headers=headers, json=body, timeout=30).json()
-    assert reply["result"]["decisions"] == decisions
-
-    done = demo.end()
-    assert done.code == 0
-    assert "Traceback" not in done.err
-    assert set(Path().iterdir()) == before

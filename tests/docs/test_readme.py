@@ -130,21 +130,22 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
 
 
 def test_the_calls_that_are_shown_have_valid_parameters() -> None:
-    shown = 0
+    methods = {method.name: method for method in METHODS}
+    shown = []
     for page in PAGES:
         for line in shell_lines(page):
-            if line.startswith("cstp call cstp.queryDecisions "):
-                pairs = [word.partition("=") for word in shlex.split(line)[3:]]
+            words = shlex.split(line) if line.startswith(("cstp call cstp.", "curl")) else []
+            if words[:1] == ["cstp"]:
+                name, pairs = words[2], [word.partition("=") for word in words[3:] if not word.startswith("--")]
                 sent = {key.rstrip(":"): json.loads(v) if key.endswith(":") else v for key, _, v in pairs}
-            elif line.startswith("curl"):
-                sent = json.loads(shlex.split(line)[shlex.split(line).index("-d") + 1])["params"]
-            elif line.startswith("http POST"):
-                sent = json.loads(shlex.split(line)[-1].removeprefix("params:="))
+            elif words:
+                request = json.loads(words[words.index("-d") + 1])
+                name, sent = request["method"], request["params"]
             else:
                 continue
-            assert parse_params(QueryDecisionsParams, sent).query
-            shown += 1
-    assert shown >= 5
+            assert parse_params(methods[name].params, sent)
+            shown.append(name)
+    assert set(shown) == set(methods)
 
 
 def test_every_parameter_of_a_query_is_described() -> None:

@@ -1,4 +1,4 @@
-"""`cstp demo`: the server with its own decisions in it, and two lines to paste."""
+"""`cstp demo`: the server with its own decisions and pages and a sample in it, and lines to paste."""
 
 import json
 from datetime import timedelta
@@ -10,6 +10,7 @@ from typing import Final
 import typer
 
 from cognition_engines.ingest.run import Options, ingest
+from cstp_server.cli.demo_calls import CALLS, Call
 from cstp_server.cli.options import ConfigOption, command_family, opened_records, settings_for
 from cstp_server.cli.serve import HostOption, PortOption
 from cstp_server.knowledge import open_model
@@ -19,23 +20,25 @@ from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 
 app = command_family()
-_QUERY: Final = "which database holds the records, and why"
+# pages of docs/ that are read as documents; the wheel has them too
+PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
 
 
 class _Quiet:
     """No progress bar: the samples are few."""
 
     def start(self, total: int) -> None:
-        typer.echo("reading the records ...", err=True)
+        typer.echo(f"reading {total / 1000:.0f} kB of decisions, pages and records (about ten seconds) ...", err=True)
 
     def advance(self, done: int) -> None:
         """Nothing to draw."""
 
 
-def sample_folder() -> Path:
-    """The project's own decision records: in the wheel, or in the checkout of an editable install."""
-    packaged = Path(str(files("cstp_server"))) / "demo" / "decisions"
-    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs" / "decisions"
+def demo_paths() -> list[Path]:
+    """The project's own decisions, pages and sample: in the wheel, or in the checkout of an editable install."""
+    packaged = Path(str(files("cstp_server"))) / "demo"
+    folder = packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs"
+    return [folder / "decisions", folder / "sample", *(folder / f"{page}.md" for page in PAGES)]
 
 
 @app.command("demo")
@@ -45,7 +48,7 @@ def demo_command(
     port: PortOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve this project's own decisions, from a temporary folder, with a fresh token."""
+    """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token."""
     with TemporaryDirectory(prefix="cstp-demo-") as folder:
         # whatever the environment names, a demo writes to its own folder alone
         own = {
@@ -65,21 +68,22 @@ def demo_command(
 
 def _load(settings: Settings) -> None:
     with opened_records(settings) as records:
-        ingest([sample_folder()], Options(), records, open_model(settings), _Quiet(), settings.embedding.threads)
+        ingest(demo_paths(), Options(), records, open_model(settings), _Quiet(), settings.embedding.threads)
 
 
 def _tell(token: str, host: str, port: int) -> None:
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/cstp"
-    params = json.dumps({"query": _QUERY, "limit": 3})
-    request = json.dumps(
-        {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": _QUERY, "limit": 3}}
-    )
+    typer.echo(f"\nCSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
+    for call in CALLS:
+        typer.echo(f"\n# {call.about}\n{_curl(call, url, token)}")
+    first = CALLS[0]
+    params = f"params:='{json.dumps(first.params)}'"
     typer.echo(
-        f"""
-CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:
-
-http POST {url} Authorization:'Bearer {token}' jsonrpc=2.0 id:=1 method=cstp.queryDecisions params:='{params}'
-
-curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{request}'
-"""
+        f"\n# The first one with HTTPie\n"
+        f"http POST {url} Authorization:'Bearer {token}' jsonrpc=2.0 id:=1 method={first.method} {params}\n"
     )
+
+
+def _curl(call: Call, url: str, token: str) -> str:
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": call.method, "params": call.params})
+    return f"curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{request}'"

@@ -1,0 +1,51 @@
+"""The calls that `cstp demo` prints, one of each method; README.md has their answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call, and what it is there for."""
+
+    about: str
+    method: str
+    params: Mapping[str, Any]
+
+
+CALLS: Final[Sequence[Call]] = (
+    Call(
+        "Decisions, by meaning and by words",
+        "cstp.queryDecisions",
+        {"query": "which database holds the records, and why", "limit": 1},
+    ),
+    Call(
+        "Decisions drawn from sources, by topic",
+        "cstp.getDecisions",
+        {"topic": "indexes", "limit": 1},
+    ),
+    Call("Patterns drawn from sources, by topic", "cstp.getPatterns", {"topic": "search", "limit": 1}),
+    Call("Warnings drawn from sources, by topic", "cstp.getWarnings", {"topic": "errors", "limit": 1}),
+    Call(
+        "A passage with its knowledge card, its clusters and what is like it",
+        "cstp.getChunk",
+        {"chunkId": "chk_running-2", "relatedLimit": 1},
+    ),
+    Call(
+        "What was tried and how well it went, newest first",
+        "cstp.listEpisodes",
+        {"tags": ["filters"], "limit": 2},
+    ),
+    Call(
+        "Passages and what was drawn from them, by meaning and by words",
+        "cstp.searchKnowledge",
+        {"query": "can an index be trusted after a crash", "filters": {"type": "extraction"}, "limit": 1},
+    ),
+    Call(
+        "What was said, written and decided, with what is related to it",
+        "cstp.recall",
+        {"query": "what happened after the power cut", "source": "wiki", "limit": 1, "graphBudget": 1},
+    ),
+    Call("Who the token makes the caller", "cstp.whoami", {}),
+)

@@ -1,0 +1,177 @@
+"""The calls of `cstp demo` with their answers, as README.md shows them: `python -m tests.cli.answers` writes them."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from cstp_server.cli.demo_calls import CALLS
+
+PAGE: Final = Path(__file__).parents[2] / "README.md"
+BEGIN: Final = "<!-- calls: written by make docs -->"
+END: Final = "<!-- end of calls -->"
+TOLERANCE: Final = 0.02  # of scores and distances: the model's last digits differ between processors
+WIDTH: Final = 116
+LONGEST: Final = 100  # characters of a text
+MOST: Final = 2  # items of a list
+_TIMES: Final = {"queryTimeMs", "expiresAt", "remaining"}
+_MADE: Final = re.compile(r"([a-z]{3}_)[0-9a-f]{16}")
+_FENCE: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A demo that runs: the lines that it printed, by their program."""
+
+    process: "subprocess.Popen[str]"
+    curls: Sequence[str]
+    http: str
+
+    def end(self) -> int:
+        """Ends it as Ctrl-C does; its exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(30)
+
+
+@contextmanager
+def demo(folder: Path, **environment: str) -> Iterator[Demo]:
+    """`cstp demo` on a free port, started in `folder`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "demo", "--port", "0"]
+    with (
+        (folder / "demo.log").open("w") as log,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder, env={**kept, **environment}
+        ) as process,
+    ):
+        assert process.stdout is not None
+        curls = []
+        try:
+            for line in process.stdout:
+                if line.startswith("curl "):
+                    curls.append(line.strip())
+                if line.startswith("http "):
+                    yield Demo(process, curls, line.strip())
+                    break
+            else:
+                raise AssertionError((folder / "demo.log").read_text())
+        finally:
+            process.kill()
+
+
+def replies(running: Demo) -> Iterator[tuple[Mapping[str, Any], Any]]:
+    """Each call that the demo printed, and its answer."""
+    for line in running.curls:
+        words = shlex.split(line)
+        url, request = words[2], words[words.index("-d") + 1]
+        headers = dict(words[place + 1].split(": ", 1) for place, word in enumerate(words) if word == "-H")
+        answer = httpx.post(url, headers=headers, content=request, timeout=60, trust_env=False)
+        yield json.loads(request), answer.json()
+
+
+def section(running: Demo) -> str:
+    """The calls and their results."""
+    lines = []
+    for call, (request, reply) in zip(CALLS, replies(running), strict=True):
+        lines += [f"{call.about}:", "", "```sh", _command(request), "```", ""]
+        lines += ["```json", _laid_out(_shortened(reply["result"])), "```", ""]
+    return "\n".join(lines).rstrip()
+
+
+def shown() -> str:
+    """What README.md has."""
+    return PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()
+
+
+def differences(one: str, other: str) -> list[str]:
+    """Where two sections differ by more than times, ids that were made, and last digits."""
+    found = []
+    blocks, others = _FENCE.findall(one), _FENCE.findall(other)
+    if _FENCE.sub("", one) != _FENCE.sub("", other) or len(blocks) != len(others):
+        found.append("the texts around the calls")
+    for (language, block), (_, against) in zip(blocks, others, strict=False):
+        if language == "json":
+            found += _differ(json.loads(block), json.loads(against), "")
+        elif block != against:
+            found.append(block)
+    return found
+
+
+def _differ(one: Any, other: Any, place: str) -> Iterator[str]:
+    match one, other:
+        case dict(), dict() if list(one) == list(other):
+            for name in one.keys() - _TIMES:
+                yield from _differ(one[name], other[name], f"{place}.{name}")
+        case list(), list() if len(one) == len(other):
+            for number, (left, right) in enumerate(zip(one, other, strict=True)):
+                yield from _differ(left, right, f"{place}[{number}]")
+        case float(), float() if isclose(one, other, abs_tol=TOLERANCE):
+            return
+        case str(), str() if _MADE.sub(r"\1", one) == _MADE.sub(r"\1", other):
+            return
+        case _ if one != other:
+            yield f"{place}: {one!r} and {other!r}"
+
+
+def _command(request: Mapping[str, Any]) -> str:
+    pairs = [
+        f"{name}={shlex.quote(value)}" if isinstance(value, str) else f"{name}:={shlex.quote(json.dumps(value))}"
+        for name, value in request["params"].items()
+    ]
+    return " ".join(["cstp call", request["method"], *pairs])
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shortened(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value[:MOST]] + ["…"] * (len(value) > MOST)
+    if isinstance(value, str) and len(value) > LONGEST:
+        return value[:LONGEST].rsplit(" ", 1)[0] + " …"
+    return value
+
+
+def _laid_out(value: Any, indent: int = 0) -> str:
+    """JSON in lines of up to WIDTH characters: what fits stands on one line."""
+    one = json.dumps(value, ensure_ascii=False)
+    if len(one) + indent <= WIDTH or not isinstance(value, dict | list):
+        return one
+    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    items = list(value.values()) if isinstance(value, dict) else value
+    parts = [name + _laid_out(item, indent + 2) for name, item in zip(names, items, strict=True)]
+    lines: list[str] = []
+    for place, part in enumerate(parts):
+        text = part + ("," if place < len(parts) - 1 else "")
+        fits = lines and "\n" not in lines[-1] + text and len(lines[-1]) + 1 + len(text) + indent + 2 <= WIDTH
+        if fits:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    blank = "\n" + " " * (indent + 2)
+    return f"{opening}{blank}{blank.join(lines)}{closing}"
+
+
+def main() -> None:
+    """Writes the section where it differs."""
+    with demo(Path.cwd() / "build") as running:
+        made = section(running)
+    if differences(shown(), made):
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        sys.stdout.write(f"written: {PAGE.name}\n")
+
+
+if __name__ == "__main__":
+    main()

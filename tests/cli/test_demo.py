@@ -1,0 +1,84 @@
+"""`cstp demo` as a program: what it prints works when pasted, and its answers are those of README.md."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cstp.methods.registry import METHODS
+from cstp_server.cli.demo import demo_paths
+from tests.cli.answers import Demo, demo, differences, replies, section, shown
+
+ROOT = Path(__file__).parents[2]
+# what a demo must not touch
+NOWHERE = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
+pytestmark = pytest.mark.timeout(300)  # on a busy machine it embeds for a minute
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def running(folder: Path) -> Iterator[Demo]:
+    with demo(folder, **NOWHERE) as started:
+        yield started
+
+
+def test_the_demo_prints_a_call_of_each_method_and_each_has_results(running: Demo) -> None:
+    asked = []
+    for request, reply in replies(running):
+        asked.append(request["method"])
+        result = reply["result"]
+        assert result.get("decisions") or result.get("results") or result.get("episodes") or len(result) > 5
+    assert sorted(asked) == sorted(method.name for method in METHODS)
+
+
+def test_the_answers_in_the_readme_are_the_answers_of_the_demo(running: Demo) -> None:
+    assert differences(shown(), section(running)) == [], "run: make docs"
+
+
+def test_a_line_for_curl_works_in_a_shell(running: Demo) -> None:
+    if not shutil.which("curl"):
+        pytest.skip("no curl")
+    for line in running.curls:
+        pasted = subprocess.run(line, shell=True, capture_output=True, timeout=30, check=True)
+        assert "result" in json.loads(pasted.stdout)
+
+
+def test_the_line_for_httpie_asks_the_first_call(running: Demo) -> None:
+    # what HTTPie makes of its line, which need not be installed here
+    _, post, url, *items = shlex.split(running.http)
+    assert post == "POST"
+    headers: dict[str, str] = {}
+    body: dict[str, Any] = {}
+    for item in items:
+        name, separator, value = re.match(r"(\w+)(:=|=|:)(.*)", item, re.DOTALL).groups()  # type: ignore[union-attr]
+        if separator == ":":
+            headers[name] = value
+        else:
+            body[name] = json.loads(value) if separator == ":=" else value
+    reply = httpx.post(url, headers=headers, json=body, timeout=30, trust_env=False).json()
+    assert reply["result"]["decisions"] == next(replies(running))[1]["result"]["decisions"]
+
+
+def test_the_demo_ends_with_0_and_leaves_nothing_behind(running: Demo, folder: Path) -> None:
+    assert running.end() == 0
+    assert "Traceback" not in (folder / "demo.log").read_text()
+    assert [path.name for path in folder.iterdir()] == ["demo.log"]
+
+
+def test_the_wheel_has_everything_that_the_demo_reads() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for path in demo_paths():
+        assert included[f"docs/{path.name}"] == f"cstp_server/demo/{path.name}"
