@@ -1,0 +1,188 @@
+"""Every method with each part down: an error that names the part, or the answer where the part is not needed."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from random import Random
+from threading import Event
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.embedding.base import FloatArray
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.store import open_records
+from cstp.methods.registry import METHODS
+from tests.isolation.world import EPOCH, World, make_world, put
+from tests.serving import SeededEmbedder, Serving, start
+from tests.stores import Stores, free_port, wait_for
+
+ALL = {"records", "keywords", "vectors", "embedder"}
+SECONDS = 15.0  # that a change of a part may take to show
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call, and the parts that it cannot be answered without."""
+
+    method: str
+    params: Mapping[str, Any]
+    needs: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"{self.method}-{'-'.join(f'{name}={value}' for name, value in self.params.items())}"
+
+
+def asked(method: str, needs: set[str], **params: Any) -> Asked:
+    return Asked(method, params, frozenset(needs))
+
+
+# "?" stands for the words of a query, CHUNK and EVENT for ids
+CALLS = [
+    asked("queryDecisions", ALL, query="?"),
+    asked("queryDecisions", {"records", "vectors", "embedder"}, query="?", mode="semantic"),
+    asked("queryDecisions", {"records", "keywords"}, query="?", mode="keyword"),
+    asked("getDecisions", {"records"}),
+    asked("getPatterns", {"records"}, topic="rag"),
+    asked("getWarnings", {"records"}),
+    asked("getChunk", {"records", "vectors"}, chunkId="CHUNK"),
+    asked("getChunk", {"records"}, chunkId="CHUNK", includeRelated=False),
+    asked("listEpisodes", {"records"}, dateFrom=EPOCH.isoformat()),
+    asked("searchKnowledge", ALL, query="?"),
+    asked("searchKnowledge", {"records", "vectors", "embedder"}, query="?", mode="semantic"),
+    asked("searchKnowledge", {"records", "keywords"}, query="?", mode="keyword"),
+    asked("recall", ALL, query="?"),
+    asked("recall", {"records"}, id="EVENT"),
+    asked("recall", {"records"}, conversationId="talk-1"),
+    asked("recall", {"records"}, context="meeting"),
+    asked("whoami", set()),
+]
+
+
+@dataclass(frozen=True)
+class StoppableEmbedder(SeededEmbedder):
+    """A model that does not answer while it is stopped."""
+
+    stopped: Event = field(default_factory=Event)
+
+    def embed_query(self, text: str) -> FloatArray:
+        if self.stopped.is_set():
+            raise ComponentFailed("embedder", "it is stopped")
+        return super().embed_query(text)
+
+
+@contextmanager
+def records_down(serving: Serving) -> Iterator[None]:
+    """Another process has renamed a table."""
+    engine = sa.create_engine(serving.settings.store_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE records RENAME TO elsewhere"))
+    try:
+        yield
+    finally:
+        with engine.begin() as connection:
+            connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO records"))
+        engine.dispose()
+
+
+@contextmanager
+def keywords_down(serving: Serving) -> Iterator[None]:
+    """The folders are gone, and something else is in their place."""
+    folders = list(serving.settings.indexes_path.glob("*/keywords"))
+    assert len(folders) == len(serving.indexes.all)
+    for folder in folders:
+        folder.rename(folder.with_name("moved"))
+        folder.touch()
+    wait_for(lambda: all(not index.keywords.is_open for index in serving.indexes.all), SECONDS)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            folder.unlink()
+
+
+@contextmanager
+def embedder_down(model: StoppableEmbedder) -> Iterator[None]:
+    model.stopped.set()
+    try:
+        yield
+    finally:
+        model.stopped.clear()
+
+
+@contextmanager
+def serving_with(
+    folder: Path, stores: Stores, model: StoppableEmbedder, world: World, vectors: str | None = None
+) -> Iterator[Serving]:
+    records = open_records(stores.records(folder))
+    put(records, model, world.entries)
+    records.close()
+    serving, stop = start(folder, stores, model, vectors)
+    try:
+        wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+        yield serving
+    finally:
+        stop()
+
+
+@dataclass
+class Asking:
+    """Asks every call with words that no call before had, so that no vector of them is kept."""
+
+    serving: Serving
+    ids: Mapping[str, str]
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def ask(self, call: Asked) -> Any:
+        words = {"?": f"window filter {next(self.numbers)}", **self.ids}
+        params = {
+            name: words.get(value, value) if isinstance(value, str) else value for name, value in call.params.items()
+        }
+        return self.serving.send(call.method, **params)
+
+    def wrong(self, down: str | None) -> list[str]:
+        """The calls that are not answered as they must be while this part is down."""
+        return [f"{call}: {reply}" for call in CALLS if not _as_it_must(call, reply := self.ask(call), down)]
+
+
+def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
+    if down in call.needs:
+        error = reply.get("error", {"code": 0})
+        return error["code"] == -32003 and error["data"]["component"] == down and bool(error["data"]["requestId"])
+    result = reply.get("result", {})
+    found = [result.get(name) for name in ("decisions", "results", "episodes", "turns", "chunkId", "scopes")]
+    return any(found) and (
+        call.params.get("chunkId") is None or bool(result["relatedChunks"]) == ("vectors" in call.needs)
+    )
+
+
+def test_there_is_a_call_of_every_method() -> None:
+    assert {f"cstp.{call.method}" for call in CALLS} == {method.name for method in METHODS}
+
+
+@pytest.mark.parametrize("part", sorted(ALL))
+def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_else(
+    part: str, tmp_path: Path, stores: Stores
+) -> None:
+    model, world = StoppableEmbedder(), make_world(Random(3))
+    vectors = f"http://127.0.0.1:{free_port()}" if part == "vectors" else None
+    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0]}
+    with serving_with(tmp_path, stores, model, world, vectors) as serving:
+        asking = Asking(serving, ids)
+        downs: Mapping[str, AbstractContextManager[None]] = {
+            "records": records_down(serving),
+            "keywords": keywords_down(serving),
+            "embedder": embedder_down(model),
+            "vectors": nullcontext(),
+        }
+        if part != "vectors":
+            assert asking.wrong(None) == []
+        with downs[part]:
+            wait_for(lambda: asking.ask(CALLS[0]).get("error") is not None, SECONDS)
+            assert asking.wrong(part) == []
+        if part != "vectors":  # a server that was never there does not come back; see test_vectors_down.py
+            wait_for(lambda: asking.wrong(None) == [], SECONDS)
