@@ -47,6 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files or Chroma folders themselves")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # a shell lets its background jobs ignore it, and all that the tests start would inherit that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
