@@ -231,8 +231,10 @@ def _memory(maker: _Maker) -> None:
 
 
 def _child_rights(maker: _Maker) -> dict[str, Any]:
-    """A child states no project of its own, and rarely a sensitivity."""
-    return {"project": None, "sensitivity": "normal" if maker.random.random() < 0.8 else "sensitive"}
+    """Mostly a child states nothing. With another project than its artifact's it keeps only the artifact's sensitivity,
+    which its readers may ask for: see the known limits. So it has the highest.
+    """
+    return maker.one([{"project": None, "sensitivity": "normal"}] * 4 + [{"sensitivity": "highly_sensitive"}])
 
 
 def _graph(maker: _Maker) -> None:

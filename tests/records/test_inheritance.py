@@ -84,6 +84,16 @@ def test_what_an_event_states_itself_stays_and_clearance_only_grows(records: Rec
     assert one(records, Kind.EVENT, "f").record.sensitivity is Sensitivity.NORMAL  # type: ignore[union-attr]
 
 
+def test_an_event_of_another_project_tells_nothing_of_its_artifact(records: Records) -> None:
+    parent = artifact(project="p", sensitivity="sensitive", importance=0.9, context="meeting", ts="2024-03-18")
+    records.put([parent, event(project="q"), event("f", project="p")], None)
+    assert facets(records, Kind.EVENT, "e") == Facets("q", Sensitivity.SENSITIVE)
+    assert facets(records, Kind.EVENT, "f").context == "meeting"
+    records.put([artifact(project="q", context="meeting")], None)
+    assert facets(records, Kind.EVENT, "e").context == "meeting"
+    assert facets(records, Kind.EVENT, "f") == Facets("p", Sensitivity.NORMAL)
+
+
 def test_an_artifact_that_becomes_sensitive_takes_its_events_and_chunks_along(records: Records) -> None:
     records.put([artifact(), event(), chunk(), entry(Kind.ARTIFACT, "b", content="Other")], None)
     for level, hidden in (("sensitive", True), ("normal", False)):

@@ -93,16 +93,21 @@ def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Ro
 
 
 def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
-    """A child's own project, else its artifact's; the greater clearance of both; an event's own time."""
+    """A child's own project, else its artifact's; the greater clearance of both; an event's own time.
+
+    A child that states another project than its artifact's takes no more than the clearance: who sees the one may not
+    see the other, and must not learn of it.
+    """
     own = Facets(child.own_project, Sensitivity(child.own_sensitivity or 0), _moment(child.event_time))
     if owner is None:
         return own
-    at = _moment(owner.at) if own.at is None else own.at
-    project = owner.project if own.project is None else own.project
     level = max(own.sensitivity, Sensitivity(owner.sensitivity))
+    if own.project not in (None, owner.project):
+        return replace(own, sensitivity=level)
+    at = _moment(owner.at) if own.at is None else own.at
     return replace(
         own,
-        project=project,
+        project=owner.project,
         sensitivity=level,
         at=at,
         context=owner.context,
