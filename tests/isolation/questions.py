@@ -127,7 +127,7 @@ def recall(ask: Asker) -> Params:
         minImportance=ask.share,
     )
     rest = ask.given(
-        limit=lambda: ask.one(1, 4, 20, 50),
+        limit=lambda: ask.one(1, 1, 2, 4, 50),
         expand=lambda: ask.one(True, False),
         includeEvents=lambda: ask.one(True, False),
         graphBudget=lambda: ask.one(0, 1, 5, 50),

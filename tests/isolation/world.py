@@ -21,8 +21,8 @@ from cognition_engines.records.values import Entry
 from tests.kinds import entry
 
 WORDS: Final = ("index", "record", "token", "window", "filter", "limit", "graph", "vector", "batch", "query")
-PEOPLE: Final = ("Ana", "Bo", "Cy", "Di", "the chief")
-THINGS: Final = ("engine", "harbour", "Ana")
+PEOPLE: Final = ("Ana", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal", "Ida", "Jo", "the chief", "the owner")
+THINGS: Final = ("engine", "harbour", "lamp", "crane", "Ana")
 TOPICS: Final = ("rag", "RAG", "ops", "eval")
 CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk", "Incident")
 CONTEXTS: Final = ("meeting", "email", "document", "note")
@@ -186,8 +186,8 @@ def _memory(maker: _Maker) -> None:
             content=maker.words(8),
             context=maker.one(CONTEXTS),
             author=maker.maybe(lambda: maker.one(PEOPLE)),
-            participants=maker.some(PEOPLE),
-            mentions=maker.some(THINGS),
+            participants=maker.some(PEOPLE, 1),
+            mentions=maker.some(THINGS, 1),
             source_system=maker.one(SYSTEMS),
             importance=maker.share(),
             ts=maker.maybe(maker.when),
@@ -214,7 +214,7 @@ def _memory(maker: _Maker) -> None:
             ts=maker.maybe(maker.when),
             source_system=maker.one(SYSTEMS),
             importance=maker.share(),
-            mentions=maker.some(THINGS),
+            mentions=maker.some(THINGS, 1),
         )
     for _ in range(40):
         maker.put(
@@ -223,7 +223,7 @@ def _memory(maker: _Maker) -> None:
             narrative=maker.words(5),
             artifact_id=maker.maybe(lambda: maker.some_id(Kind.ARTIFACT, Kind.TURN)),
             event_time=maker.maybe(maker.when),
-            actors=[{"ref": ref, "role": "owner"} for ref in maker.random.sample(PEOPLE, k=2)],
+            actors=[{"ref": maker.one(PEOPLE), "role": "owner"}],
             subject=maker.maybe(lambda: {"ref": maker.one(THINGS)}),
             confidence=maker.maybe(maker.share),
             **_child_rights(maker),
@@ -239,8 +239,8 @@ def _child_rights(maker: _Maker) -> dict[str, Any]:
 
 def _graph(maker: _Maker) -> None:
     for name in (*PEOPLE, *THINGS, "Ana", "the captain"):
-        maker.put(Kind.ENTITY, name=name, type="person", aliases=maker.some(PEOPLE), role=maker.maybe(maker.when))
-    for _ in range(16):
+        maker.put(Kind.ENTITY, name=name, type="person", aliases=maker.some(PEOPLE, 1), role=maker.maybe(maker.when))
+    for _ in range(30):
         source, target = maker.random.sample([*maker.ids[Kind.ENTITY], *PEOPLE], k=2)
         maker.put(Kind.EDGE, source_id=source, target_id=target, type="KNOWS", confidence=maker.share())
 
