@@ -134,7 +134,7 @@ def test_the_calls_that_are_shown_have_valid_parameters() -> None:
     shown = []
     for page in PAGES:
         for line in shell_lines(page):
-            words = shlex.split(line) if line.startswith(("cstp call cstp.", "curl")) else []
+            words = shlex.split(line, comments=True) if line.startswith(("cstp call cstp.", "curl")) else []
             if words[:1] == ["cstp"]:
                 name, pairs = words[2], [word.partition("=") for word in words[3:] if not word.startswith("--")]
                 sent = {key.rstrip(":"): json.loads(v) if key.endswith(":") else v for key, _, v in pairs}
