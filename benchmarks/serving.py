@@ -12,7 +12,7 @@ from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -70,7 +70,7 @@ def fill(settings: Settings, corpus: Corpus, model: str) -> Filled:
 
 
 class Caller:
-    """Calls cstp.queryDecisions over one connection."""
+    """Calls methods over one connection."""
 
     def __init__(self, host: str, port: int, token: str) -> None:
         self.port = port
@@ -81,7 +81,11 @@ class Caller:
     def ask(self, query: str, filters: Filters, mode: Mode, limit: int) -> bytes:
         """The body of the answer, not yet read."""
         params = {"query": query, "filters": wire_filters(filters), "mode": mode.value, "limit": limit}
-        request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": params}
+        return self.send("cstp.queryDecisions", params)
+
+    def send(self, method: str, params: Mapping[str, object]) -> bytes:
+        """The body of the answer to one call, not yet read."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         self._connection.request("POST", "/cstp", orjson.dumps(request), self._headers)
         return self._connection.getresponse().read()
 
@@ -89,12 +93,18 @@ class Caller:
         self._connection.close()
 
 
-def found_places(body: bytes) -> list[int]:
-    """The places in the corpus of the decisions in an answer. Raises NotServing for an error."""
+def result_of(body: bytes) -> dict[str, Any]:
+    """The result in an answer. Raises NotServing for an error."""
     reply = orjson.loads(body)
     if "result" not in reply:
         raise NotServing(f"a call was answered with {reply.get('error')}")
-    return [int(decision["id"].removeprefix("dec_")) for decision in reply["result"]["decisions"]]
+    result: dict[str, Any] = reply["result"]
+    return result
+
+
+def found_places(body: bytes) -> list[int]:
+    """The places in the corpus of the decisions in an answer. Raises NotServing for an error."""
+    return [int(decision["id"].removeprefix("dec_")) for decision in result_of(body)["decisions"]]
 
 
 def wire_filters(filters: Filters) -> dict[str, object]:

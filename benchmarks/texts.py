@@ -37,7 +37,7 @@ def read_texts(folder: Path, count: int) -> list[Text]:
 
     Raises FileNotFoundError when `folder` holds no decision record at all.
     """
-    chosen = list(_decisions(folder))[:count]
+    chosen = list(read_decisions(folder))[:count]
     if not chosen:
         raise FileNotFoundError(f"{folder} holds no decision record to measure with")
     abstracts = folder / "scifact" / "corpus.jsonl"
@@ -59,7 +59,8 @@ def read_queries(texts: Sequence[Text], count: int) -> list[str]:
     return list(dict.fromkeys(query for query in cleaned if 4 <= len(query.split()) <= 20))[:count]
 
 
-def _decisions(folder: Path) -> Iterator[Text]:
+def read_decisions(folder: Path) -> Iterator[Text]:
+    """Every decision record in Markdown under `folder`."""
     for path in files_under(folder):
         if path.suffix == ".md":
             for draft in read_file(str(path), path.read_bytes()).drafts:

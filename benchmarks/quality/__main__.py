@@ -1,0 +1,179 @@
+"""`python -m benchmarks.quality`: one run, written to docs/quality.md."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Final
+
+from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.quality.answering import Model, answering, compare, finder, ingest
+from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
+from benchmarks.quality.conversations import measure_turns
+from benchmarks.quality.known_item import judge, read_items, write_decisions
+from benchmarks.quality.measures import Grades
+from benchmarks.quality.results import Compared, Run, Section
+from benchmarks.quality.table import render
+from benchmarks.serving import NotServing
+
+CHUNKS: Final = 100  # results of a call, for the ranks that are fused
+DECISIONS: Final = 50
+_ROOT: Final = Path(__file__).parents[2]
+_SHARED: Final = _ROOT.parent / "shared"
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """What is searched, and what is asked of it by which call."""
+
+    name: str
+    title: str
+    lines: Sequence[str]
+    write: Callable[[Path], None]
+    method: str
+    member: str
+    limit: int
+    queries: Mapping[str, str]
+    judgements: Mapping[str, Grades]
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    began = perf_counter()
+    models = [Model(given) for given in options.model or _default_models()]
+    try:
+        with ExitStack() as stack:
+            kept = options.keep or Path(stack.enter_context(TemporaryDirectory(prefix="cstp-quality-")))
+            sections = [_measure(_beir(folder), models, kept) for folder in options.beir]
+            sections += [_measure(_known_items(folder), models, kept) for folder in options.decisions]
+            sections += [measure_turns(folder, models, kept, _say) for folder in options.turns]
+    except (UnknownShape, NotServing, FileNotFoundError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    run = Run(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions=describe_versions(),
+        command=_command(options, models),
+        minutes=(perf_counter() - began) / 60,
+        sections=sections,
+    )
+    options.output.write_text(render(run), encoding="utf-8")
+    _say(f"wrote {options.output}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.quality",
+        description="Measure how good the answers are; a set without a folder is left out.",
+    )
+    sets = {
+        "--beir": (_given(_SHARED / "data" / "scifact"), "documents with judged queries, as BEIR has them"),
+        "--decisions": (_given(_SHARED / "data" / "decisions"), "decision records, asked for by their titles"),
+        "--turns": ([], "conversations with questions, as LoCoMo has them"),
+    }
+    for name, (default, about) in sets.items():
+        parser.add_argument(name, nargs="*", type=_folder, metavar="FOLDER", default=default, help=about)
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="MODEL",
+        help="minilm, or a folder with model.onnx; may be given several times",
+    )
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keeps what was embedded between runs")
+    parser.add_argument("--output", type=Path, default=_ROOT / "docs" / "quality.md", help="the page")
+    return parser
+
+
+def _given(folder: Path) -> list[Path]:
+    return [folder] if folder.is_dir() else []
+
+
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no folder")
+    return Path(text)
+
+
+def _default_models() -> list[str]:
+    return ["minilm", *map(str, _given(_SHARED / "models" / "gte-small-int8"))]
+
+
+def _beir(folder: Path) -> _Set:
+    collection = read_collection(folder)
+    judged = sum(grade > 0 for grades in collection.judgements.values() for grade in grades.values())
+    return _Set(
+        name=folder.name,
+        title=f"Documents: {folder.name}",
+        lines=[
+            f"{len(collection.documents):,} documents as chunks, {len(collection.queries)} queries, {judged} relevant "
+            f"pairs; `cstp.searchKnowledge` with limit {CHUNKS}.",
+        ],
+        write=lambda path: write_chunks(collection, path),
+        method="cstp.searchKnowledge",
+        member="results",
+        limit=CHUNKS,
+        queries=collection.queries,
+        judgements=collection.judgements,
+    )
+
+
+def _known_items(folder: Path) -> _Set:
+    items = read_items(folder)
+    judgements = judge(items)
+    shared = sum(len(grades) > 1 for grades in judgements.values())
+    return _Set(
+        name=folder.name,
+        title=f"Known items: {folder.name}",
+        lines=[
+            f"{len(items)} decision records, each asked for by its title, which is removed from its text; "
+            f"`cstp.queryDecisions` with limit {DECISIONS}.",
+            f"{shared} of them share their title with others; all that have it count as relevant.",
+        ],
+        write=lambda path: write_decisions(items, path),
+        method="cstp.queryDecisions",
+        member="decisions",
+        limit=DECISIONS,
+        queries={item.id: item.query for item in items},
+        judgements=judgements,
+    )
+
+
+def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
+    compared = []
+    for model in models:
+        folder = kept / model.name / asked.name
+        folder.mkdir(parents=True, exist_ok=True)
+        records, data = folder / "records.jsonl", folder / "data"
+        asked.write(records)
+        _say(f"{asked.title}: reading and embedding with {model.name}")
+        ingest(records, model, data)
+        with answering(model, data) as caller:
+            _say(f"  asking {len(asked.queries)} queries in every mode")
+            find = finder(caller, asked.method, asked.member, asked.limit)
+            compared.append(Compared(asked.name, model.name, compare(find, asked.queries, asked.judgements)))
+    return Section(asked.title, asked.lines, compared)
+
+
+def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
+    """What gives this page again; folders by their names."""
+    parts = ["python -m benchmarks.quality"]
+    for name in ("beir", "decisions", "turns"):
+        folders = " ".join(folder.name for folder in getattr(options, name))
+        parts.append(f"--{name} {folders}".strip())
+    return " ".join([*parts, *(f"--model {model.name}" for model in models)])
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

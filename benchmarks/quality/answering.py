@@ -1,0 +1,104 @@
+"""The real command and the real server under one model, and what a search finds in each mode."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final
+
+from benchmarks.quality.measures import Grades, Scores, fuse_ranks, score
+from benchmarks.serving import Caller, NotServing, result_of, served
+from cstp_server.settings import EmbeddingSettings, Settings
+
+KEYWORD: Final = "keyword (BM25)"
+SEMANTIC: Final = "semantic"
+HYBRID: Final = "hybrid"
+RRF: Final = "both by RRF, k = 60"
+_MODES: Final = {KEYWORD: "keyword", SEMANTIC: "semantic", HYBRID: "hybrid"}
+_DEADLINE: Final = 600.0  # seconds until every index has followed
+_INGEST: Final = ("-c", "from cstp_server.entry import main; main()", "ingest", "--json")
+
+Find = Callable[[str, str], Sequence[str]]  # a mode and a query to ids, best first
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An embedding model: `minilm`, `none`, or a folder with `model.onnx` and `tokenizer.json`."""
+
+    given: str
+
+    @property
+    def name(self) -> str:
+        return Path(self.given).name
+
+    @property
+    def settings(self) -> EmbeddingSettings:
+        if self.given in ("minilm", "none"):
+            return EmbeddingSettings(model=self.given)
+        return EmbeddingSettings(model="onnx", path=str(Path(self.given).absolute()))
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The settings as the command and the server take them."""
+        settings = self.settings
+        variables = {"CSTP_EMBEDDING__MODEL": settings.model}
+        return variables if settings.path is None else variables | {"CSTP_EMBEDDING__PATH": settings.path}
+
+
+def ingest(path: Path, model: Model, data: Path) -> None:
+    """`cstp ingest`; what an earlier run left in `data` is not embedded again. Raises NotServing when it refuses."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    command = [sys.executable, *_INGEST, str(path), "--data-dir", str(data)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment | dict(model.variables), check=False)
+    if done.returncode:
+        summary = json.loads(done.stdout or b"{}")
+        raise NotServing(f"cstp ingest {path.name} ended with {done.returncode}: {summary.get('rejected')}")
+
+
+@contextmanager
+def answering(model: Model, data: Path) -> Iterator[Caller]:
+    """`cstp serve` over `data`, once it is ready, until the block ends. Raises NotServing when it does not become so.
+
+    Its searches wait longer than usual: a busy machine must not cost a result.
+    """
+    settings = Settings(data_dir=data, embedding=model.settings)
+    patient = {f"CSTP_{name}__DEADLINE_SECONDS": "60" for name in ("STORE", "VECTORS", "EMBEDDING")}
+    patient["CSTP_SERVER__HANDLER_SECONDS"] = "120"
+    with served(settings, {**model.variables, **patient}) as caller:
+        deadline = monotonic() + _DEADLINE
+        while not _ready(caller.port):
+            if monotonic() > deadline:
+                raise NotServing("the server did not become ready")
+            sleep(0.1)
+        yield caller
+
+
+def _ready(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/readyz")
+    status = connection.getresponse().status
+    connection.close()
+    return status == 200
+
+
+def finder(caller: Caller, method: str, member: str, limit: int) -> Find:
+    """Asks `method` for `limit` results, which the answer has as `member`."""
+
+    def find(mode: str, query: str) -> list[str]:
+        result = result_of(caller.send(method, {"query": query, "mode": mode, "limit": limit}))
+        return [found["id"] for found in result[member]]
+
+    return find
+
+
+def compare(find: Find, queries: Mapping[str, str], judgements: Mapping[str, Grades]) -> dict[str, Scores]:
+    """Every mode, and as a control the keyword and the semantic order fused by their ranks."""
+    found = {name: {id: list(find(mode, query)) for id, query in queries.items()} for name, mode in _MODES.items()}
+    found[RRF] = {id: fuse_ranks([found[KEYWORD][id], found[SEMANTIC][id]]) for id in queries}
+    return {name: score(rankings, judgements) for name, rankings in found.items()}

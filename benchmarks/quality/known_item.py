@@ -1,0 +1,52 @@
+"""Known-item search: each decision is asked for by its title, which its own text no longer has."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.quality.measures import Grades
+from benchmarks.texts import read_decisions
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A decision as it is searched: `text` without its title, and the title as the query."""
+
+    id: str
+    query: str
+    text: str
+
+
+def read_items(folder: Path) -> list[Item]:
+    """The decision records under `folder` that have any text beside their title, in the order of their files."""
+    found = [(text.title, without(text.title, text.body)) for text in read_decisions(folder)]
+    return [
+        Item(f"item-{number:05d}", title, text) for number, (title, text) in enumerate(found, start=1) if text.strip()
+    ]
+
+
+def judge(items: Sequence[Item]) -> dict[str, Grades]:
+    """For each item what its title should find: itself, and every other item that has the same title."""
+    same: dict[str, list[str]] = {}
+    for item in items:
+        same.setdefault(_folded(item.query), []).append(item.id)
+    return {item.id: dict.fromkeys(same[_folded(item.query)], 1) for item in items}
+
+
+def write_decisions(items: Sequence[Item], path: Path) -> None:
+    """The items as decisions, one a line, with the id in the title's place."""
+    with path.open("w", encoding="utf-8") as file:
+        for item in items:
+            file.write(json.dumps({"id": item.id, "title": item.id, "text": item.text}) + "\n")
+
+
+def without(title: str, text: str) -> str:
+    """`text` without the words of `title` wherever they stand in that order, whatever the case and the blanks."""
+    words = r"\s+".join(re.escape(word) for word in title.split())
+    return re.sub(rf"(?<!\w){words}(?!\w)", " ", text, flags=re.IGNORECASE) if words else text
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.casefold().split())

@@ -1,0 +1,117 @@
+"""What the quality bench reads and writes, and one run of it over small sets."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
+from benchmarks.quality.known_item import judge, read_items, without
+from benchmarks.quality.turns import alone, read_conversations
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [
+    {"_id": "17", "title": "Tides", "text": "The moon pulls at the sea, which rises twice a day."},
+    {"_id": "18", "title": "Bread", "text": "Dough rises when yeast makes gas in it."},
+    {"_id": "19", "title": "", "text": "Basalt cools into columns."},
+]
+CONVERSATION = {
+    "sample_id": "c1",
+    "conversation": {
+        "speaker_a": "Ana",
+        "session_2_date_time": "9:05 am on 2 June, 2023",
+        "session_2": [{"speaker": "Ana", "dia_id": "D2:1", "text": "Look.", "blip_caption": "a red kite"}],
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ana", "dia_id": "D1:1", "text": "Where did you keep the harbour keys?"},
+            {"speaker": "Ben", "dia_id": "D1:2", "text": "In the blue tin, since spring."},
+        ],
+    },
+    "qa": [
+        {"question": "Where are the harbour keys?", "evidence": ["D1:1; D1:2"]},
+        {"question": "Nobody knows this?", "evidence": []},
+        {"question": "Where is a turn that is not there?", "evidence": ["D9:9"]},
+    ],
+}
+
+
+def _beir(folder: Path, judged: str = "q1\t17\t1\n") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
+    queries = [{"_id": "q1", "text": "why does the sea rise"}, {"_id": "q2", "text": "not judged"}]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    (folder / "qrels").mkdir(exist_ok=True)
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    return folder
+
+
+def test_a_collection_has_the_judged_queries_alone(tmp_path: Path) -> None:
+    collection = read_collection(_beir(tmp_path))
+    assert collection.queries == {"q1": "why does the sea rise"}
+    assert collection.judgements == {"q1": {"17": 1}}
+    write_chunks(collection, tmp_path / "chunks.jsonl")
+    chunks = [json.loads(line) for line in (tmp_path / "chunks.jsonl").read_text().splitlines()]
+    assert chunks[0] == {"kind": "chunk", "id": "17", "title": "Tides", "content": DOCUMENTS[0]["text"]}
+    assert chunks[2] == {"kind": "chunk", "id": "19", "content": "Basalt cools into columns."}
+
+
+@pytest.mark.parametrize("judged", ["q1\tmissing\t1\n", "missing\t17\t1\n"])
+def test_a_judgement_of_something_that_is_not_there_is_refused(tmp_path: Path, judged: str) -> None:
+    with pytest.raises(UnknownShape, match="such as missing"):
+        read_collection(_beir(tmp_path, judged))
+
+
+def test_a_folder_of_another_shape_is_refused_with_the_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(UnknownShape, match=r"corpus\.jsonl: there is no such file"):
+        read_collection(tmp_path)
+    (tmp_path / "corpus.jsonl").write_text("[1]\n")
+    with pytest.raises(UnknownShape, match=r"corpus\.jsonl:1: must be an object"):
+        read_collection(tmp_path)
+
+
+def test_a_title_is_removed_from_a_text_wherever_it_stands() -> None:
+    assert without("Use HTTP/2 (now)", "We use\nhttp/2 (now). Reuse it.").split() == ["We", ".", "Reuse", "it."]
+    assert without("Log", "Logs and a log").split() == ["Logs", "and", "a"]
+
+
+def test_items_with_one_title_are_all_relevant(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        text = f"# Keep a record\n\n## Status\n\nAccepted\n\n## Decision\n\nKeep a record of {name}, it says.\n"
+        (tmp_path / f"{name}.md").write_text(text)
+    items = read_items(tmp_path)
+    assert [item.query for item in items] == ["Keep a record"] * 2
+    assert all(
+        "Keep a record" not in item.text and f"of {name}," in item.text for item, name in zip(items, "ab", strict=True)
+    )
+    assert judge(items)["item-00001"] == {"item-00001": 1, "item-00002": 1}
+
+
+def test_conversations_keep_the_order_of_sessions_and_questions_with_evidence(tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps([CONVERSATION]))
+    found = read_conversations(tmp_path)
+    assert [turn.id for turn in found.turns] == ["talk-c1-D1:1", "talk-c1-D1:2", "talk-c1-D2:1"]
+    assert [(turn.session, turn.turn_index) for turn in found.turns] == [("1", 0), ("1", 1), ("2", 2)]
+    assert found.turns[0].ts == "2023-05-08T13:56:00"
+    assert found.turns[2].content == "Look. [shares a red kite]"
+    assert [question.evidence for question in found.questions] == [{"talk-c1-D1:1": 1, "talk-c1-D1:2": 1}]
+    assert len({turn.session for turn in alone(found.turns)}) == len(found.turns)
+
+
+def test_a_file_that_is_no_list_of_conversations_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text("[{}]")
+    with pytest.raises(UnknownShape, match=r"talk\.json: must be a list of conversations"):
+        read_conversations(tmp_path)
+
+
+def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
+    output = tmp_path / "quality.md"
+    command = ["-m", "benchmarks.quality", "--model", "minilm", "--beir", str(_beir(tmp_path / "sea")), "--decisions"]
+    command += ["--output", str(output)]
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = output.read_text()
+    for row in ("keyword (BM25)", "semantic", "hybrid", "both by RRF, k = 60"):
+        assert f"| {row} | 1.000 | 1.000 |" in page
+    assert "What is to be reached" not in page
