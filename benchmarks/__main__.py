@@ -10,13 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import make_corpus
 from benchmarks.embedding import Embedded, embed_texts
 from benchmarks.ingesting import measure_ingest
+from benchmarks.kind_calls import measure_kinds
+from benchmarks.kind_table import KindRun, render_kinds
+from benchmarks.kinds import KindsCorpus
 from benchmarks.machine import describe_machine, describe_versions
 from benchmarks.measure import WARM_UP
 from benchmarks.results import Block, Results, RunFacts
@@ -65,6 +68,8 @@ class Material:
 
 def main() -> int:
     options = _parser().parse_args()
+    if options.kinds:
+        return _measure_kinds(options)
     rounds = min(50, options.rounds) if options.quick else options.rounds
     plan = Plan(options.sizes, options.real, rounds, options.quick, options.stores)
     began = perf_counter()
@@ -88,22 +93,52 @@ def main() -> int:
         windows=sum(map(len, material.embedded.vectors)),
     )
     results = Results(facts, material.embedded.rates, cheap, ingest, blocks)
-    options.output.write_text(render(results), encoding="utf-8")
-    _say(f"wrote {options.output}")
-    if options.json:
-        options.json.write_text(json.dumps(asdict(results), indent=1), encoding="utf-8")
+    _write(options, "benchmarks.md", render(results), asdict(results))
     return 0
+
+
+def _measure_kinds(options: argparse.Namespace) -> int:
+    """Every method over records of all kinds, at every size; the texts' vectors may be those of an earlier run."""
+    began = perf_counter()
+    rounds = min(50, options.rounds) if options.quick else options.rounds
+    sizes = sorted(set(options.kinds))
+    material = _prepare(options.texts, Plan(sizes, (), rounds, quick=True, stores=options.stores))
+    corpora = [KindsCorpus(material.texts, material.embedded.vectors, size) for size in sizes]
+    with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
+        model, known = material.embedder.model, material.asked.known
+        filled, rows = measure_kinds(corpora, model, known, rounds, options.stores or Path(folder), _say)
+    run = KindRun(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions=describe_versions(),
+        command=f"python -m benchmarks --kinds {','.join(map(str, sizes))} --rounds {rounds}",
+        minutes=(perf_counter() - began) / 60,
+        model=model,
+        sizes=filled,
+        rows=rows,
+    )
+    _write(options, "speed.md", render_kinds(run), asdict(run))
+    return 0
+
+
+def _write(options: argparse.Namespace, name: str, page: str, figures: dict[str, Any]) -> None:
+    output = options.output or _ROOT / "docs" / name
+    output.write_text(page, encoding="utf-8")
+    _say(f"wrote {output}")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, with controls.")
     parser.add_argument("--sizes", type=_sizes, default="1k,10k,100k", help="decisions with one window each")
     parser.add_argument("--real", type=_sizes, default="", metavar="SIZES", help="decisions with all their windows")
+    parser.add_argument("--kinds", type=_sizes, default="", metavar="SIZES", help="instead: every method, all kinds")
     parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")
     parser.add_argument("--texts", type=Path, default=_default_texts(), help="folder with decision records")
-    parser.add_argument("--output", type=Path, default=_ROOT / "docs" / "benchmarks.md", help="the table")
+    parser.add_argument("--output", type=Path, help="the page; docs/benchmarks.md, or docs/speed.md with --kinds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all figures, for machines")
     return parser
 

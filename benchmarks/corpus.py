@@ -99,9 +99,9 @@ def make_corpus(texts: Sequence[Text], vectors: Sequence[FloatArray], size: int,
     fields = _Fields(size, random)
     decisions = []
     for place, (text, window) in enumerate(zip(texts_of, windows_of, strict=True)):
-        body = texts[text].body if window is None else _window_words(texts[text].body, window)
+        body = texts[text].body if window is None else window_words(texts[text].body, window)
         if place >= len(texts):
-            body = _reworded(body, texts[int(random.integers(len(texts)))].body, random)
+            body = reworded(body, texts[int(random.integers(len(texts)))].body, random)
         decisions.append(fields.decision(place, texts[text], body))
     return Corpus(decisions, stacked, counts)
 
@@ -122,13 +122,14 @@ def _bases(
     return texts, [*[0] * own, *(picked - first[owners[picked]]).tolist()]
 
 
-def _window_words(body: str, window: int) -> str:
+def window_words(body: str, window: int) -> str:
+    """About the words that the window was made of."""
     words = body.split()
     start = min(window * WORDS, max(0, len(words) - WORDS))
     return " ".join(words[start : start + WORDS])
 
 
-def _reworded(body: str, other: str, random: np.random.Generator) -> str:
+def reworded(body: str, other: str, random: np.random.Generator) -> str:
     """Half to all of the words of `body` and a few of `other`, in any order: copies must not all score the same."""
     words, strange = body.split(), other.split()
     kept = random.permutation(len(words))[: int(len(words) * random.uniform(0.5, 1.0))]

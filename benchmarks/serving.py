@@ -12,13 +12,13 @@ from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import orjson
 
-from benchmarks.corpus import Corpus
 from cognition_engines.models import Filters, Mode
 from cognition_engines.records.store import open_records
+from cognition_engines.records.values import Entry
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
@@ -47,6 +47,12 @@ class Filled:
     records: float
     columns_and_keywords: float
     neighbours: float
+
+
+class Corpus(Protocol):
+    """Anything that a store can be filled with."""
+
+    def entries(self) -> Iterator[Entry]: ...
 
 
 def fill(settings: Settings, corpus: Corpus, model: str) -> Filled:

@@ -1,0 +1,274 @@
+"""Every method over records of all kinds: the same calls against servers of different sizes, in turns."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from http.client import HTTPConnection
+from math import log
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import monotonic, sleep
+from typing import Any, Final
+
+from benchmarks.corpus import DAYS, FIRST_DAY
+from benchmarks.kinds import TURNS, KindsCorpus, artifact_id, chunk_id, conversation_id, project, topic
+from benchmarks.measure import Measured, Timing, Variant, take_turns
+from benchmarks.serving import Caller, NotServing, fill, result_of, served
+from benchmarks.starting import resident_bytes
+from cstp_server.settings import Settings
+from cstp_server.tokens import create_token
+
+LIMIT: Final = 10
+MIDDLE: Final = "half-way"
+_READY: Final = 600.0  # seconds
+_ONE_PROJECT: Final = "a token of one project"
+_PATIENT: Final = {"CSTP_SERVER__IDLE_SECONDS": "600"}
+_MEMBERS: Final = ("episodes", "results", "decisions", "turns", "relatedChunks")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call to be measured; `params` of a round. `limited` calls are made with a token of one project."""
+
+    name: str
+    method: str
+    params: "Params"
+    limited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """`fixed` members, and of the others another value each round. `middle` asks for the page half-way through."""
+
+    fixed: Mapping[str, Any]
+    drawn: Mapping[str, Sequence[Any]]
+    middle: bool = False
+
+    def of(self, number: int, offset: int | None) -> dict[str, Any]:
+        drawn = {name: values[number % len(values)] for name, values in self.drawn.items()}
+        return {**self.fixed, **drawn, **({} if offset is None else {"offset": offset})}
+
+
+@dataclass(frozen=True, slots=True)
+class KindRow:
+    """One call at every size. At the largest: how many `results` came back (median), and where the page began."""
+
+    name: str
+    timings: Mapping[int, Timing]
+    results: int
+    offset: int | None
+
+    @property
+    def growth(self) -> float:
+        """How many times the smallest size's median the largest one's is."""
+        return self.timings[max(self.timings)].p50 / self.timings[min(self.timings)].p50
+
+
+@dataclass(frozen=True, slots=True)
+class KindSize:
+    """A store of `size` records of each kind, how long it took to fill, and what its server has resident."""
+
+    size: int
+    store_seconds: float
+    indexes_seconds: float
+    megabytes: float
+
+
+def allowed_growth(sizes: Sequence[int]) -> float:
+    """The ratio of the logarithms of the largest and the smallest size."""
+    return log(max(sizes)) / log(min(sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server over so many records of each kind, and the calls that are made to it."""
+
+    size: int
+    caller: Caller
+    limited: Caller
+    calls: Sequence[Call]
+
+    def asked_by(self, call: Call) -> Caller:
+        return self.limited if call.limited else self.caller
+
+
+def measure_kinds(
+    corpora: Sequence[KindsCorpus],
+    model: str,
+    queries: Sequence[str],
+    rounds: int,
+    folder: Path,
+    say: Callable[[str], None],
+) -> tuple[list[KindSize], list[KindRow]]:
+    """Fills a store in `folder` for each corpus, smallest first, and asks all of their servers in turns.
+
+    Raises NotServing.
+    """
+    filled = []
+    for corpus in corpora:
+        say(f"{corpus.size} records of each kind: filling the store and its indexes")
+        filled.append(_filled(corpus, model, folder / f"kinds-{corpus.size}"))
+    with ExitStack() as stack:
+        servers = []
+        for corpus, (settings, _, _) in zip(corpora, filled, strict=True):
+            caller, limited = stack.enter_context(_callers(settings))
+            _warm(caller, queries)
+            servers.append(_Server(corpus.size, caller, limited, list(_calls(corpus.size, queries))))
+        offsets = {_name(server, call): _offset(server, call) for server in servers for call in server.calls}
+        variants = [_variant(server, call, offsets) for server in servers for call in server.calls]
+        say(f"measuring {len(variants)} calls in {rounds} rounds")
+        measured = take_turns(variants, rounds)
+        megabytes = [resident_bytes(server.caller) / 1e6 for server in servers]
+    sizes = [
+        KindSize(server.size, stored, indexed, resident)
+        for server, (_, stored, indexed), resident in zip(servers, filled, megabytes, strict=True)
+    ]
+    return sizes, [_row(servers, place, offsets, measured) for place in range(len(servers[-1].calls))]
+
+
+def _row(
+    servers: Sequence[_Server], place: int, offsets: Mapping[str, int | None], measured: Mapping[str, Measured[bytes]]
+) -> KindRow:
+    """The call at `place` of every server. Raises NotServing for an answer that is an error."""
+    timings, counts = {}, [0]
+    for server in servers:
+        found = measured[_name(server, server.calls[place])]
+        timings[server.size] = found.timing
+        counts = [_count(body) for body in found.results]
+    largest = servers[-1]
+    call = largest.calls[place]
+    return KindRow(call.name, timings, int(median(counts)), offsets[_name(largest, call)])
+
+
+def _name(server: _Server, call: Call) -> str:
+    return f"{call.name}/{server.size}"
+
+
+def _filled(corpus: KindsCorpus, model: str, folder: Path) -> tuple[Settings, float, float]:
+    settings = Settings(data_dir=folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    filled = fill(settings, corpus, model)
+    filled.knowledge.close()
+    return settings, filled.records, filled.columns_and_keywords + filled.neighbours
+
+
+@contextmanager
+def _callers(settings: Settings) -> Iterator[tuple[Caller, Caller]]:
+    """One that sees everything and one that sees one project, once the server is ready."""
+    _, text = create_token(settings.tokens_path, "benchmark-project", lifetime=timedelta(days=1), projects=[project(0)])
+    with served(settings, _PATIENT) as caller:
+        deadline = monotonic() + _READY
+        while not _ready(caller.port):
+            if monotonic() > deadline:
+                raise NotServing("the server did not become ready")
+            sleep(0.1)
+        limited = Caller("127.0.0.1", caller.port, text)
+        yield caller, limited
+        limited.close()
+
+
+def _ready(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/readyz")
+    status = connection.getresponse().status
+    connection.close()
+    return status == 200
+
+
+def _warm(caller: Caller, queries: Sequence[str]) -> None:
+    """Every query is known to the server from here on: what embedding takes does not depend on the collection."""
+    for query in queries:
+        result_of(caller.send("cstp.searchKnowledge", {"query": query, "limit": 1}))
+
+
+def _variant(server: _Server, call: Call, offsets: Mapping[str, int | None]) -> Variant[bytes]:
+    name, caller = _name(server, call), server.asked_by(call)
+    return Variant(name, lambda number: caller.send(call.method, call.params.of(number, offsets[name])))
+
+
+def _offset(server: _Server, call: Call) -> int | None:
+    """Half of what there is, for a call that wants the page there."""
+    if not call.params.middle:
+        return None
+    result = result_of(server.asked_by(call).send(call.method, call.params.of(0, 0)))
+    total: int = result.get("metadata", result)["totalCount"]
+    return total // 2
+
+
+def _count(body: bytes) -> int:
+    """How many items an answer has. Raises NotServing for an error."""
+    result = result_of(body)
+    return sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
+
+
+def _calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
+    yield from _episode_calls()
+    yield from _knowledge_calls(size, queries)
+    yield from _recall_calls(size, queries)
+
+
+def _episode_calls() -> Iterator[Call]:
+    early, late = (FIRST_DAY + timedelta(days=share * DAYS) for share in (0.2, 0.8))
+    filters: dict[str, dict[str, Any]] = {
+        "no filter": {},
+        "since": {"since": early.isoformat()},
+        "a range of dates": {"dateFrom": early.isoformat(), "dateTo": late.isoformat()},
+        "a tag": {"tags": [topic(0)]},
+        "two tags": {"tags": [topic(0), topic(1)]},
+        "a category": {"category": "research"},
+    }
+    filters["all of these"] = {
+        **filters["a range of dates"],
+        **filters["a tag"],
+        **filters["a category"],
+    }
+    for middle in (False, True):
+        where = f", {MIDDLE}" if middle else ""
+        for name, given in filters.items():
+            yield Call(
+                f"listEpisodes, {name}{where}", "cstp.listEpisodes", Params({**given, "limit": LIMIT}, {}, middle)
+            )
+        name = f"listEpisodes, {_ONE_PROJECT}{where}"
+        yield Call(name, "cstp.listEpisodes", Params({"limit": LIMIT}, {}, middle), limited=True)
+
+
+def _knowledge_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
+    chunks = [chunk_id(number) for number in _drawn(size)]
+    for middle in (False, True):
+        where = f", {MIDDLE}" if middle else ""
+        for name, given in (("a topic", {"topic": topic(0)}), ("all", {})):
+            yield Call(f"getPatterns, {name}{where}", "cstp.getPatterns", Params({**given, "limit": LIMIT}, {}, middle))
+    yield Call("getChunk, five related", "cstp.getChunk", Params({"relatedLimit": 5}, {"chunkId": chunks}))
+    yield Call("getChunk, none related", "cstp.getChunk", Params({"includeRelated": False}, {"chunkId": chunks}))
+    asked = {"query": queries}
+    for mode in ("hybrid", "semantic", "keyword"):
+        yield Call(f"searchKnowledge, {mode}", "cstp.searchKnowledge", Params({"limit": LIMIT, "mode": mode}, asked))
+    by_topic = {"limit": LIMIT, "filters": {"type": "chunk", "topic": topic(0)}}
+    yield Call("searchKnowledge, chunks of a topic", "cstp.searchKnowledge", Params(by_topic, asked))
+    yield Call("queryDecisions", "cstp.queryDecisions", Params({"limit": LIMIT}, asked))
+
+
+def _recall_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
+    numbers = _drawn(size)
+    query, ids = {"query": queries}, {"id": [artifact_id(number) for number in numbers]}
+    conversations = {"conversationId": [conversation_id(number) for number in _drawn(size // TURNS)]}
+    named: dict[str, tuple[dict[str, Any], Mapping[str, Sequence[Any]]]] = {
+        "a query, without expansion": ({"expand": False}, query),
+        "a query, with expansion": ({}, query),
+        "a query, budget 50 of every category": ({"graphBudget": 50, "graphFilters": ["*"]}, query),
+        "a query in a context": ({"context": "meeting"}, query),
+        "by id, without expansion": ({"expand": False}, ids),
+        "by id, with expansion": ({}, ids),
+        "a conversation": ({}, conversations),
+        "a context": ({"context": "meeting"}, {}),
+    }
+    for name, (fixed, drawn) in named.items():
+        yield Call(f"recall, {name}", "cstp.recall", Params({**fixed, "limit": LIMIT}, drawn))
+    yield Call(f"recall, {_ONE_PROJECT}", "cstp.recall", Params({"limit": LIMIT}, query), limited=True)
+
+
+def _drawn(size: int) -> list[int]:
+    """Numbers below `size`, in another order than the records were made."""
+    return Random(4).sample(range(size), min(size, 500))

@@ -1,0 +1,66 @@
+"""The speed bench over records of all kinds, at sizes that say nothing about speed."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.kind_calls import KindRow, KindSize, measure_kinds
+from benchmarks.kind_table import KindRun, render_kinds
+from benchmarks.kinds import KINDS, KindsCorpus
+from benchmarks.measure import Timing
+from benchmarks.texts import Text
+from cognition_engines.kinds.kind import Kind, kind_of
+from cognition_engines.records.store import open_records
+from cstp.methods.registry import METHODS
+from cstp_server.knowledge import open_model
+from cstp_server.settings import Settings
+
+TEXTS = (
+    Text(
+        "Keep times in UTC", "A time without a zone means another moment to each reader. Store all of them in UTC.", ""
+    ),
+    Text("Tides", "The moon pulls at the sea, which rises and falls twice a day along most coasts.", ""),
+)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> KindsCorpus:
+    embedder = open_model(Settings())
+    assert embedder is not None
+    return KindsCorpus(TEXTS, [embedder.embed_text(text.whole) for text in TEXTS], 60)
+
+
+def test_a_corpus_has_as_many_records_of_each_kind_as_it_says_and_is_always_the_same(
+    corpus: KindsCorpus, tmp_path: Path
+) -> None:
+    entries = list(corpus.entries())
+    assert [entry.record for entry in entries] == [entry.record for entry in corpus.entries()]
+    assert [sum(kind_of(entry.record) is kind for entry in entries) for kind in Kind] == [60] * len(KINDS)
+    records = open_records(f"sqlite:///{tmp_path / 'records.sqlite3'}")
+    records.put(entries, "test")
+    assert set(records.counts().values()) == {60}
+    assert not records.dangling(["/benchmark"])
+    records.close()
+
+
+def test_every_method_is_called_and_finds_something(corpus: KindsCorpus, tmp_path: Path) -> None:
+    model = open_model(Settings())
+    assert model is not None
+    sizes, rows = measure_kinds([corpus], model.model, ["why the sea rises"], 1, tmp_path, lambda _: None)
+    assert [one.size for one in sizes] == [60]
+    named = {row.name.partition(",")[0] for row in rows}
+    # the other lists of extractions are getPatterns with another type
+    missing = {method.name.removeprefix("cstp.") for method in METHODS} - named
+    assert missing == {"getDecisions", "getWarnings", "whoami"}
+    assert [row.name for row in rows if row.results == 0] == ["getChunk, none related"]
+
+
+def test_a_call_that_grows_more_than_the_logarithm_is_marked() -> None:
+    rows = [
+        KindRow(name, {1000: Timing(9, 1.0, 2.0), 100_000: Timing(9, slow, 2.0)}, 10, None)
+        for name, slow in (("well", 1.66), ("badly", 1.68))
+    ]
+    sizes = [KindSize(1000, 1.0, 1.0, 1.0), KindSize(100_000, 1.0, 1.0, 1.0)]
+    page = render_kinds(KindRun("", "", {}, "", 1.0, "", sizes, rows))
+    assert "| well | 1.00 / 2.00 | 1.66 / 2.00 | 1.66 | yes |" in page
+    assert "| badly | 1.00 / 2.00 | 1.68 / 2.00 | 1.68 | **no** |" in page
