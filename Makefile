@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-servers chaos lint types bench check docs env lock clean FORCE
+.PHONY: help demo test test-servers chaos lint types bench bench-quality check docs env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -13,7 +13,7 @@ FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
   done
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.server ## start a server on this project's own records and print calls to paste
 	@.venv/bin/cstp demo $(ARGS)
@@ -39,6 +39,9 @@ check: lint types test ## lint, types and test
 
 bench: .venv/.dev ## measure, with controls
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+bench-quality: .venv/.dev ## measure how good the answers are, on sets with known answers
+	@.venv/bin/python -m benchmarks.quality $(ARGS)
 
 docs: .venv/.server ## write the files that are generated from the code, and the answers in README.md
 	@.venv/bin/python -m cstp_server.reference --write
