@@ -17,6 +17,7 @@ from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
 from benchmarks.quality.conversations import measure_turns
 from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
+from benchmarks.quality.memory import measure_graph
 from benchmarks.quality.results import Compared, Run, Section
 from benchmarks.quality.table import render
 from benchmarks.serving import NotServing
@@ -51,6 +52,7 @@ def main() -> int:
             kept = options.keep or Path(stack.enter_context(TemporaryDirectory(prefix="cstp-quality-")))
             sections = [_measure(_beir(folder), models, kept) for folder in options.beir]
             sections += [_measure(_known_items(folder), models, kept) for folder in options.decisions]
+            sections += [measure_graph(folder, models, kept, _say) for folder in options.memory]
             sections += [measure_turns(folder, models, kept, _say) for folder in options.turns]
     except (UnknownShape, NotServing, FileNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
@@ -76,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     sets = {
         "--beir": (_given(_SHARED / "data" / "scifact"), "documents with judged queries, as BEIR has them"),
         "--decisions": (_given(_SHARED / "data" / "decisions"), "decision records, asked for by their titles"),
+        "--memory": (_given(_SHARED / "data" / "memory"), "artifacts, turns and events with a graph of entities"),
         "--turns": ([], "conversations with questions, as LoCoMo has them"),
     }
     for name, (default, about) in sets.items():
@@ -164,7 +167,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
     """What gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
-    for name in ("beir", "decisions", "turns"):
+    for name in ("beir", "decisions", "memory", "turns"):
         folders = " ".join(folder.name for folder in getattr(options, name))
         parts.append(f"--{name} {folders}".strip())
     return " ".join([*parts, *(f"--model {model.name}" for model in models)])

@@ -107,7 +107,16 @@ def test_a_file_that_is_no_list_of_conversations_is_refused(tmp_path: Path) -> N
 
 def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
     output = tmp_path / "quality.md"
-    command = ["-m", "benchmarks.quality", "--model", "minilm", "--beir", str(_beir(tmp_path / "sea")), "--decisions"]
+    command = [
+        "-m",
+        "benchmarks.quality",
+        "--model",
+        "minilm",
+        "--beir",
+        str(_beir(tmp_path / "sea")),
+        "--decisions",
+        "--memory",
+    ]
     command += ["--output", str(output)]
     done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
