@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         "--model",
         action="append",
         metavar="MODEL",
-        help="minilm, or a folder with model.onnx; may be given several times",
+        help="minilm, none, or a folder with model.onnx; may be given several times",
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keeps what was embedded between runs")
     parser.add_argument("--output", type=Path, default=_ROOT / "docs" / "quality.md", help="the page")
@@ -160,7 +160,8 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
         with answering(model, data) as caller:
             _say(f"  asking {len(asked.queries)} queries in every mode")
             find = finder(caller, asked.method, asked.member, asked.limit)
-            compared.append(Compared(asked.name, model.name, compare(find, asked.queries, asked.judgements)))
+            scores = compare(find, asked.queries, asked.judgements, model)
+        compared.append(Compared(asked.name, model.name, scores))
     return Section(asked.title, asked.lines, compared)
 
 

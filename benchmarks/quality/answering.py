@@ -29,7 +29,7 @@ Find = Callable[[str, str], Sequence[str]]  # a mode and a query to ids, best fi
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An embedding model: `minilm`, `none`, or a folder with `model.onnx` and `tokenizer.json`."""
+    """An embedding model: `minilm`, `none` for keywords alone, or a folder with `model.onnx` and `tokenizer.json`."""
 
     given: str
 
@@ -49,6 +49,9 @@ class Model:
         settings = self.settings
         variables = {"CSTP_EMBEDDING__MODEL": settings.model}
         return variables if settings.path is None else variables | {"CSTP_EMBEDDING__PATH": settings.path}
+
+
+NO_MODEL: Final = Model("none")
 
 
 def ingest(path: Path, model: Model, data: Path) -> None:
@@ -97,8 +100,12 @@ def finder(caller: Caller, method: str, member: str, limit: int) -> Find:
     return find
 
 
-def compare(find: Find, queries: Mapping[str, str], judgements: Mapping[str, Grades]) -> dict[str, Scores]:
-    """Every mode, and as a control the keyword and the semantic order fused by their ranks."""
-    found = {name: {id: list(find(mode, query)) for id, query in queries.items()} for name, mode in _MODES.items()}
-    found[RRF] = {id: fuse_ranks([found[KEYWORD][id], found[SEMANTIC][id]]) for id in queries}
+def compare(
+    find: Find, queries: Mapping[str, str], judgements: Mapping[str, Grades], model: Model
+) -> dict[str, Scores]:
+    """Every mode that the model allows, and as a control the keyword and the semantic order fused by their ranks."""
+    modes = {KEYWORD: _MODES[KEYWORD]} if model == NO_MODEL else _MODES
+    found = {name: {id: list(find(mode, query)) for id, query in queries.items()} for name, mode in modes.items()}
+    if model != NO_MODEL:
+        found[RRF] = {id: fuse_ranks([found[KEYWORD][id], found[SEMANTIC][id]]) for id in queries}
     return {name: score(rankings, judgements) for name, rankings in found.items()}

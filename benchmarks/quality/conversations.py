@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from benchmarks.quality.answering import KEYWORD, Model, answering, ingest
+from benchmarks.quality.answering import KEYWORD, NO_MODEL, Model, answering, ingest
 from benchmarks.quality.measures import Grades, Scores, score
 from benchmarks.quality.results import Compared, Section
 from benchmarks.quality.turns import Conversations, Said, alone, found_turns, read_conversations, write_turns
@@ -17,7 +17,6 @@ WITH: Final = "hybrid, words with neighbours"
 WITHOUT: Final = "hybrid, words of the turn alone"
 WORDS_WITH: Final = f"{KEYWORD}, with neighbours"
 WORDS_WITHOUT: Final = f"{KEYWORD}, of the turn alone"
-_NONE: Final = Model("none")
 
 
 def measure_turns(folder: Path, models: Sequence[Model], kept: Path, say: Callable[[str], None]) -> Section:
@@ -26,17 +25,14 @@ def measure_turns(folder: Path, models: Sequence[Model], kept: Path, say: Callab
     sets = {"with": found.turns, "without": alone(found.turns)}
     say(f"Turns: {folder.name}: {len(found.turns)} turns, {len(found.questions)} questions")
     judgements = {question.id: question.evidence for question in found.questions}
-    words = _both(found, sets, _NONE, kept / "none" / folder.name, judgements)
+    words = _both(found, sets, NO_MODEL, kept / "none" / folder.name, judgements)
     compared = []
     for model in models:
-        say(f"  reading and embedding with {model.name}, twice")
-        hybrid = _both(found, sets, model, kept / model.name / folder.name, judgements)
-        rows = {
-            WORDS_WITHOUT: words["without"],
-            WORDS_WITH: words["with"],
-            WITHOUT: hybrid["without"],
-            WITH: hybrid["with"],
-        }
+        rows = {WORDS_WITHOUT: words["without"], WORDS_WITH: words["with"]}
+        if model != NO_MODEL:
+            say(f"  reading and embedding with {model.name}, twice")
+            hybrid = _both(found, sets, model, kept / model.name / folder.name, judgements)
+            rows |= {WITHOUT: hybrid["without"], WITH: hybrid["with"]}
         compared.append(Compared(folder.name, model.name, rows))
     conversations = len({turn.conversation_id for turn in found.turns})
     lines = [

@@ -3,15 +3,13 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from benchmarks.quality.answering import KEYWORD, Model, answering, ingest
+from benchmarks.quality.answering import KEYWORD, NO_MODEL, Model, answering, ingest
 from benchmarks.quality.graph import report
 from benchmarks.quality.memory_corpus import read_corpus
 from benchmarks.quality.results import Section
 from benchmarks.serving import result_of
-
-_NONE: Final = Model("none")
 
 
 def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callable[[str], None]) -> Section:
@@ -20,7 +18,7 @@ def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callab
     kinds = ("artifact", "turn", "event", "entity", "edge")
     counts = ", ".join(f"{sum(record['kind'] == kind for record in records)} {kind} records" for kind in kinds)
     extra = []
-    for model in (_NONE, *models):
+    for model in dict.fromkeys((NO_MODEL, *models)):
         say(f"Graph: {folder.name}: reading and asking with {model.name}")
         data = kept / model.name / folder.name / "data"
         data.mkdir(parents=True, exist_ok=True)
@@ -32,7 +30,7 @@ def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callab
             def recall(params: Mapping[str, Any]) -> Mapping[str, Any]:
                 return result_of(caller.send("cstp.recall", params))
 
-            extra += [f"### {KEYWORD if model is _NONE else model.name}", report(folder, recall)]
+            extra += [f"### {KEYWORD if model == NO_MODEL else model.name}", report(folder, recall)]
     lines = [
         f"{counts}; `cstp.recall` with limit 5 and every category of events.",
         "A link is reached when the answer to the name of its start has its end among the entities, with budget 50.",

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.quality.answering import Model
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
+from benchmarks.quality.conversations import WORDS_WITH, WORDS_WITHOUT, measure_turns
 from benchmarks.quality.known_item import judge, read_items, without
 from benchmarks.quality.turns import alone, read_conversations
 
@@ -103,6 +105,15 @@ def test_a_file_that_is_no_list_of_conversations_is_refused(tmp_path: Path) -> N
     (tmp_path / "talk.json").write_text("[{}]")
     with pytest.raises(UnknownShape, match=r"talk\.json: must be a list of conversations"):
         read_conversations(tmp_path)
+
+
+def test_a_turn_is_found_by_its_neighbours_words_where_it_has_neighbours(tmp_path: Path) -> None:
+    answered = {**CONVERSATION, "qa": [{"question": "harbour keys", "evidence": ["D1:2"]}]}
+    (tmp_path / "talk.json").write_text(json.dumps([answered, {**answered, "sample_id": "c2"}]))
+    section = measure_turns(tmp_path, [Model("none")], tmp_path / "kept", lambda _: None)
+    scores = section.compared[0].scores
+    assert (scores[WORDS_WITHOUT].recall, scores[WORDS_WITH].recall) == (0.0, 1.0)
+    assert scores[WORDS_WITH].queries == 2
 
 
 def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
