@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On servers, only what is about a store is run, and not what always runs on both (tests/records)."""
+    """On servers, only what is about a store is run, and not what always runs on both, as tests/records does."""
     if config.getoption("--stores") == "embedded":
         return
     concerned = [item for item in items if USE_STORES & set(getattr(item, "fixturenames", ()))]
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"embedded only: {marker.args[0]}"))
 
 
-USE_STORES = {"stores", "lasting_stores", "shared_servers"}
+USE_STORES = {"stores", "lasting_stores"}
 DEADLINE = 20.0  # seconds that anything here may take to come up
 READ_TIMEOUT = 15.0
 

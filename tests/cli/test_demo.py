@@ -20,7 +20,10 @@ from tests.cli.answers import Demo, demo, differences, replies, section, shown
 ROOT = Path(__file__).parents[2]
 # what a demo must not touch
 NOWHERE = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
-pytestmark = pytest.mark.timeout(300)  # on a busy machine it embeds for a minute
+pytestmark = [
+    pytest.mark.timeout(300),  # on a busy machine it embeds for a minute
+    pytest.mark.embedded_only("runs the demo, which has a folder of its own"),
+]
 
 
 @pytest.fixture(scope="module")
