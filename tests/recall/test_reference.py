@@ -1,7 +1,7 @@
 """cstp.recall against a slow reference: filters and isolation in every part of every answer, over random records."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -78,10 +78,14 @@ def facts_of(records: list[Any]) -> dict[str, Fact]:
     facts = {str(record.id): own_fact(record) for record in records}
     for id, fact in facts.items():
         owner = facts.get(getattr(fact.record, "artifact_id", None) or "")
-        if isinstance(fact.record, Event | ArtifactChunk) and owner is not None:
+        if not isinstance(fact.record, Event | ArtifactChunk) or owner is None:
+            continue
+        if fact.project not in (None, owner.project):  # who sees the one may not see the other
+            facts[id] = replace(fact, sensitivity=max(fact.sensitivity, owner.sensitivity))
+        else:
             facts[id] = Fact(
                 fact.record,
-                fact.project or owner.project,
+                owner.project,
                 max(fact.sensitivity, owner.sensitivity),
                 owner.context,
                 owner.system,
