@@ -84,7 +84,7 @@ env: .venv/.dev ## make the development environment and stop there
 # Existing pins stay; ARGS=--upgrade or ARGS="--upgrade-package NAME" moves them.
 UV_VERSION = 0.13.8
 COMPILE = build/uv/bin/uv pip compile --quiet --universal --python build/uv/bin/python --python-version 3.11 \
-  --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock"
+  --fork-strategy fewest --generate-hashes --no-annotate --custom-compile-command "make lock"
 
 lock: ## resolve pyproject.toml into requirements/ again (needs the package index)
 	@$(FIND_PYTHON); "$${python:-python3}" -m venv --clear build/uv
