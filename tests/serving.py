@@ -145,19 +145,10 @@ class Serving:
             time.sleep(0.005)
 
 
-def start(
-    folder: Path, stores: Stores, embedder: Embedder | None, vectors: str | None
-) -> tuple[Serving, Callable[[], None]]:
-    """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place."""
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = Settings.model_validate(
-        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}}
-        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
-    )
-    records = open_records(settings.store_url)
-    calls = Calls()
-    sa.event.listen(records._store.reader, "begin", calls.note)
-    indexes = open_indexes(settings.indexes_path, records, embedder, vectors or stores.vectors)
+def listen(
+    settings: Settings, records: Records, indexes: Indexes, embedder: Embedder | None
+) -> tuple[str, httpx.Client, Callable[[], None]]:
+    """Serves them in a thread of its own: the endpoint's URL, a client to it, and what stops both."""
     indexes.start()
     cache = None if embedder is None else QueryCache(embedder, 64)
     server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
@@ -177,7 +168,23 @@ def start(
         listener.close()
         assert not thread.is_alive()
 
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/cstp"
+    return f"http://127.0.0.1:{listener.getsockname()[1]}/cstp", client, stop
+
+
+def start(
+    folder: Path, stores: Stores, embedder: Embedder | None, vectors: str | None
+) -> tuple[Serving, Callable[[], None]]:
+    """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = Settings.model_validate(
+        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}}
+        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
+    )
+    records = open_records(settings.store_url)
+    calls = Calls()
+    sa.event.listen(records._store.reader, "begin", calls.note)
+    indexes = open_indexes(settings.indexes_path, records, embedder, vectors or stores.vectors)
+    url, client, stop = listen(settings, records, indexes, embedder)
     return Serving(url, settings, records, indexes, client, calls), stop
 
 

@@ -51,6 +51,13 @@ def format_instant(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def not_later(early: datetime | None, name: str, late: datetime | None, late_name: str) -> datetime | None:
+    """`late` as it is, unless `early` is later: then both members, by their names on the wire, are refused."""
+    if early is not None and late is not None and early > late:
+        raise PydanticCustomError("order", f"{name} must not be later than {late_name}", {"also": name})
+    return late
+
+
 def not_blank(value: str) -> str:
     if not value.strip():
         raise PydanticCustomError("blank", "must not be blank")

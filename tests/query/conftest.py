@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -18,17 +17,14 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
 from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, FloatArray, Origin
-from cstp_server.http import Gate
-from cstp_server.knowledge import Knowledge, Listings
-from cstp_server.serve import bind, make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
+from tests.serving import listen
 from tests.stores import Stores
 
 DIM = 8
@@ -264,9 +260,7 @@ class Running:
     stop: Callable[[], None]
 
 
-def start_asking(
-    folder: Path, stores: Stores, embedder: Embedder | None, known: Sequence[Known], wait_until: Callable[..., None]
-) -> Running:
+def start_asking(folder: Path, stores: Stores, embedder: Embedder | None, known: Sequence[Known]) -> Running:
     settings = Settings.model_validate(
         {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}, "agent": {"id": "tester"}}
         | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
@@ -275,24 +269,7 @@ def start_asking(
     if known:
         put(records, known)
     indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
-    indexes.start()
-    cache = None if embedder is None else QueryCache(embedder, 64)
-    server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
-    listener = bind(settings)
-    thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started)
-
-    client = httpx.Client(timeout=20, trust_env=False)
-
-    def stop() -> None:
-        client.close()
-        server.should_exit = True
-        thread.join(15)
-        listener.close()
-        assert not thread.is_alive()
-
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/cstp"
+    url, client, stop = listen(settings, records, indexes, embedder)
     return Running(Asking(url, settings, records, indexes, client), stop)
 
 
@@ -305,7 +282,7 @@ def asking(
 
     def start(embedder: Embedder | None, known: Sequence[Known] = ()) -> Asking:
         folder = tmp_path_factory.mktemp("asking")
-        running.append(start_asking(folder, lasting_stores, embedder, known, wait_until))
+        running.append(start_asking(folder, lasting_stores, embedder, known))
         return running[-1].asking
 
     yield start

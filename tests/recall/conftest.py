@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from threading import Thread, current_thread
+from threading import current_thread
 from typing import Any
 
 import httpx
@@ -16,17 +16,14 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry, FloatArray
-from cstp_server.http import Gate
-from cstp_server.knowledge import Knowledge, Listings
-from cstp_server.serve import bind, make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
+from tests.serving import listen
 from tests.stores import Stores
 
 DIM = 32
@@ -146,23 +143,7 @@ def _start(
             transactions.append(connection)
 
     sa.event.listen(records._store.reader, "begin", note)
-    indexes.start()
-    cache = None if embedder is None else QueryCache(embedder, 64)
-    server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
-    listener = bind(settings)
-    thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started)
-    client = httpx.Client(timeout=20, trust_env=False)
-
-    def stop() -> None:
-        client.close()
-        server.should_exit = True
-        thread.join(15)
-        listener.close()
-        assert not thread.is_alive()
-
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}/cstp"
+    url, client, stop = listen(settings, records, indexes, embedder)
     running = Remembering(url, settings, records, indexes, embedder, client, wait_until, transactions)
     running.caught_up()
     return running, stop

@@ -2,21 +2,18 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Reason, Sensitivity
 from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Removal, Upsert
+from tests.records.earlier import first_schema
 
 MANY = 500
 DECISION = {
@@ -41,21 +38,6 @@ DECISION = {
     "updated_at": 1_700_000_000_000_000,
     "text": "Text",
 }
-
-
-@contextmanager
-def first_schema(url: str) -> Iterator[sa.Connection]:
-    """A new database with the tables of the first schema, before it is closed."""
-    if url.startswith("sqlite"):
-        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", "cognition_engines.records:migrations")
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-        yield connection
-    engine.dispose()
 
 
 def fill(connection: sa.Connection) -> None:

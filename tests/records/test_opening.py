@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -19,6 +20,7 @@ from cognition_engines.records.open import open_store
 from cognition_engines.records.schema import HEAD, metadata
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry
+from tests.records.earlier import first_schema
 from tests.stores import PostgreSQL
 
 Make = Callable[..., Entry]
@@ -93,13 +95,37 @@ def test_two_new_stores_have_different_ids(tmp_path: Path) -> None:
         store.close()
 
 
-def test_the_migrations_make_the_tables_of_the_schema(records: Records, url: str) -> None:
+def test_the_migrations_make_the_tables_that_a_new_store_has(url: str) -> None:
+    open_records(url).close()
     engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        made = checked_shape(connection)
+        connection.execute(sa.text("DROP TABLE alembic_version"))
+        metadata.drop_all(connection)
+    with first_schema(url):
+        pass
+    open_records(url).close()
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection)
-        assert context.get_current_revision() == HEAD
-        assert compare_metadata(context, metadata) == []
+        assert checked_shape(connection) == made
     engine.dispose()
+
+
+def checked_shape(connection: sa.Connection) -> dict[str, Any]:
+    """Every table as the database describes it, whatever the order of its columns; it is that of the newest schema."""
+    context = MigrationContext.configure(connection)
+    assert context.get_current_revision() == HEAD
+    assert compare_metadata(context, metadata) == []
+    inspector = sa.inspect(connection)
+    return {
+        table: {
+            "columns": sorted(str(sorted(column.items())) for column in inspector.get_columns(table)),
+            "primary key": inspector.get_pk_constraint(table),
+            "foreign keys": sorted(map(str, inspector.get_foreign_keys(table))),
+            "unique": sorted(map(str, inspector.get_unique_constraints(table))),
+            "indexes": sorted(map(str, inspector.get_indexes(table))),
+        }
+        for table in inspector.get_table_names()
+    }
 
 
 def test_a_store_of_a_newer_version_is_refused_and_left_alone(url: str, entry: Make) -> None:

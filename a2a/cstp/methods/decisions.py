@@ -1,5 +1,6 @@
 """Methods over decision records: `cstp.queryDecisions` (F002)."""
 
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
@@ -17,6 +18,7 @@ from cstp.fields import (
     SearchMode,
     UpperInstant,
     not_blank,
+    not_later,
 )
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
@@ -48,11 +50,8 @@ class QueryFilters(Wire):
 
     @field_validator("date_before")
     @classmethod
-    def _dates_in_order(cls, value: object, info: ValidationInfo) -> object:
-        early = info.data.get("date_after")
-        if value is not None and early is not None and early > value:
-            raise PydanticCustomError("order", "dateAfter must not be later than dateBefore", {"also": "dateAfter"})
-        return value
+    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        return not_later(info.data.get("date_after"), "dateAfter", value, "dateBefore")
 
 
 class QueryDecisionsParams(Wire):

@@ -1,13 +1,13 @@
 """Methods over episodes: `cstp.listEpisodes` (F003)."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import QueryFailed
-from cstp.fields import WHOLE, InstantOut, LowerInstant, Offset, UpperInstant
+from cstp.fields import WHOLE, InstantOut, LowerInstant, Offset, UpperInstant, not_later
 
 Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]
 
@@ -29,13 +29,11 @@ class ListEpisodesParams(Wire):
 
     @field_validator("date_to")
     @classmethod
-    def _dates_in_order(cls, value: object, info: ValidationInfo) -> object:
-        given = {"dateFrom": info.data.get("date_from"), "since": info.data.get("since")}
-        name = "since" if given["dateFrom"] is None else "dateFrom"
-        early = given[name]
-        if value is not None and early is not None and early > value:
-            raise PydanticCustomError("order", f"{name} must not be later than dateTo", {"also": name})
-        return value
+    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        date_from = info.data.get("date_from")
+        if date_from is None:
+            return not_later(info.data.get("since"), "since", value, "dateTo")
+        return not_later(date_from, "dateFrom", value, "dateTo")
 
 
 class EpisodeSummary(WireResult):

@@ -1,5 +1,6 @@
 """`cstp.recall`: what was said, written, decided and read, with what is related to it."""
 
+from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
@@ -7,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank
+from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank, not_later
 
 Selector: TypeAlias = Literal["id", "conversationId", "query", "context"]
 Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
@@ -80,11 +81,8 @@ class RecallParams(Wire):
 
     @field_validator("date_to")
     @classmethod
-    def _dates_in_order(cls, value: object, info: ValidationInfo) -> object:
-        early = info.data.get("date_from")
-        if value is not None and early is not None and early > value:
-            raise PydanticCustomError("order", "dateFrom must not be later than dateTo", {"also": "dateFrom"})
-        return value
+    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        return not_later(info.data.get("date_from"), "dateFrom", value, "dateTo")
 
 
 class ActorRef(WireResult):

@@ -1,0 +1,24 @@
+"""Databases as earlier versions of the program made them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+
+@contextmanager
+def first_schema(url: str) -> Iterator[sa.Connection]:
+    """A new database with the tables of the first schema, before it is closed."""
+    if url.startswith("sqlite"):
+        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", "cognition_engines.records:migrations")
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        yield connection
+    engine.dispose()
