@@ -21,6 +21,7 @@ from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.protocol import Caps
 from cstp_server.settings import ServerSettings, Settings
 from cstp_server.stopping import Grace, GracefulServer, Watchdog
+from cstp_server.tls import ServerConfig, tls_context
 
 _COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young collections, middle ones; Python's own first is 700
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
@@ -96,8 +97,10 @@ def make_server(
     when a signal wants the process to be gone.
     """
     server = settings.server
-    config = uvicorn.Config(
+    config = ServerConfig(
         create_app(settings, gate, opened),
+        tls=tls_context(server),
+        handshake=server.receive_seconds,
         http=timed_protocol(Caps(server.max_header_bytes, server.max_headers), _deadlines(server)),
         ws="none",
         lifespan="on",

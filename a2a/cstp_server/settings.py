@@ -35,6 +35,8 @@ class ServerSettings(Section):
 
     host: str = Field("127.0.0.1", description="Loopback only, until somebody decides otherwise.")
     port: int = Field(8100, ge=0, le=65535, description="0 takes any free port and prints it.")
+    ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain: then HTTPS alone.")
+    ssl_keyfile: str | None = Field(None, description="Its key, in PEM; not needed where the other file has it.")
     max_body_bytes: Positive = Field(1_048_576, description="A larger request is refused with 413.")
     max_header_bytes: Positive = Field(16_384, description="Larger request headers are refused with 400.")
     max_headers: Positive = Field(64, description="More request headers than this are refused with 400.")
@@ -64,6 +66,12 @@ class ServerSettings(Section):
             return ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
+
+    @model_validator(mode="after")
+    def _key_has_a_certificate(self) -> Self:
+        if self.ssl_keyfile is not None and self.ssl_certfile is None:
+            raise ValueError("ssl_keyfile: needs ssl_certfile, too")
+        return self
 
     @model_validator(mode="after")
     def _drain_leaves_time(self) -> Self:
@@ -168,7 +176,8 @@ class Settings(Section):
     def base_url(self) -> str:
         """Where a server with these settings can be reached from this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.server.host, self.server.host)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.server.port}"
+        scheme = "http" if self.server.ssl_certfile is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.server.port}"
 
 
 Layer = Mapping[str, Any]

@@ -20,6 +20,10 @@ HostOption = Annotated[
 PortOption = Annotated[
     int | None, typer.Option(metavar="PORT", help="8100 unless named; 0 takes any free port and prints it.")
 ]
+CertificateOption = Annotated[
+    str | None, typer.Option("--ssl-certfile", metavar="FILE", help="Certificate chain in PEM: serve HTTPS.")
+]
+KeyOption = Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="The certificate's key in PEM.")]
 
 
 @app.command("serve")
@@ -27,16 +31,20 @@ def serve_command(
     ctx: typer.Context,
     host: HostOption = None,
     port: PortOption = None,
+    ssl_certfile: CertificateOption = None,
+    ssl_keyfile: KeyOption = None,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Answer calls until stopped. SIGTERM and Ctrl-C let running calls finish, then end it with exit code 0."""
-    settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port).settings
+    tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
+    settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls).settings
     configure_logging(settings.log)
     live = _live_tokens(settings)
     with bind(settings) as listener:
         address, actual = listener.getsockname()[:2]
-        url = f"http://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
+        scheme = "http" if settings.server.ssl_certfile is None else "https"
+        url = f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
 
         def announce() -> None:
             typer.echo(

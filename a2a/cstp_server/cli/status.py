@@ -63,7 +63,8 @@ def _stored(settings: Settings) -> tuple[dict[Kind, int], dict[str, int]]:
 def _health(settings: Settings) -> str:
     url = settings.base_url
     try:
-        answer = httpx.get(f"{url}/healthz", timeout=2.0)
+        # its certificate is for its public name; nothing secret is sent
+        answer = httpx.get(f"{url}/healthz", timeout=2.0, verify=False)
     except (httpx.HTTPError, httpx.InvalidURL):
         return f"none on {url}"
     return f"alive on {url}" if answer.status_code == httpx.codes.OK else f"HTTP {answer.status_code} on {url}"
