@@ -160,7 +160,7 @@ def test_killed_at_random_moments_nothing_is_lost_and_everything_is_found(
     chaos_report: Callable[..., None],
 ) -> None:
     use_embedder(monkeypatch)
-    kills, base = chaos_scale.pick((8, 2_000), (200, 20_000))
+    kills, base = chaos_scale.pick((4, 2_000), (200, 20_000))
     store_of(tmp_path / "data", base)
     server = served(MODEL, data_dir=tmp_path / "data")
     records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")

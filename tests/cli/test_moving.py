@@ -29,9 +29,10 @@ Cstp = Callable[..., Any]
 Start = Callable[..., Any]
 Wait = Callable[..., None]
 DATABASES = ("sqlite", "postgresql")
-KILLS = 4
 RECORDS = 2500
 FILE = Path("backup")
+
+pytestmark = pytest.mark.embedded_only("names its databases, of both kinds, itself")
 
 
 class Quiet:
@@ -356,10 +357,16 @@ def kill_when(running: Any, reached: Callable[[], bool], wait_until: Wait) -> bo
     return running.finish().code == -signal.SIGKILL
 
 
-def limits(database: Target, size: int) -> Iterator[int]:
+@pytest.fixture
+def kills(request: pytest.FixtureRequest) -> int:
+    """How often a command is killed; each time starts it anew, which takes a second or two."""
+    return 20 if request.config.getoption("--chaos") == "long" else 3
+
+
+def limits(database: Target, size: int, kills: int) -> Iterator[int]:
     """How many bytes may be written before each kill, from the first one to about all."""
     random = Random(database.kind)
-    for share in (0, *(random.random() for _ in range(KILLS - 1))):
+    for share in (0, *(random.random() for _ in range(kills - 1))):
         yield database.written() + max(1, int(share * size / 2))
 
 
@@ -371,7 +378,7 @@ def partial_bytes() -> int:
 
 
 def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
-    database: Target, program: Start, wait_until: Wait
+    database: Target, program: Start, wait_until: Wait, kills: int
 ) -> None:
     fill(database.url, range(RECORDS)).close()
     wanted = held(database.url)
@@ -382,7 +389,7 @@ def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
     random = Random(database.kind)
     killed = 0
     leftovers = False
-    for share in (0, 1, *(random.random() for _ in range(KILLS - 2))):
+    for share in (0, 1, *(random.random() for _ in range(kills - 2))):
         running = program("backup", FILE, **environment)
         limit = max(1, int(share * size))
         killed += kill_when(running, lambda limit=limit: partial_bytes() >= limit, wait_until)
@@ -390,7 +397,7 @@ def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
         if FILE.exists():
             assert held_by(FILE) == wanted
             FILE.unlink()
-    assert killed >= KILLS // 2
+    assert killed >= kills // 2
     assert leftovers, "some kill must come in the middle"
     assert program("backup", FILE, **environment).finish().code == 0
     assert held_by(FILE) == wanted
@@ -399,7 +406,7 @@ def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
 
 
 def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
-    database: Target, program: Start, wait_until: Wait
+    database: Target, program: Start, wait_until: Wait, kills: int
 ) -> None:
     fill(database.url, range(RECORDS)).close()
     new = held(database.url)
@@ -415,19 +422,19 @@ def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
         return program("restore", file, "--replace", **environment)
 
     killed = 0
-    for limit in limits(database, Path("new").stat().st_size):
+    for limit in limits(database, Path("new").stat().st_size, kills):
         killed += kill_when(restore("new"), lambda limit=limit: database.written() >= limit, wait_until)
         found = held(database.url)
         assert found in (old, new)
         if found == new:
             assert restore("old").finish().code == 0
-    assert killed >= KILLS // 2
+    assert killed >= kills // 2
     assert restore("new").finish().code == 0
     assert held(database.url) == new
 
 
 def test_a_copy_killed_at_any_moment_leaves_an_empty_target_or_a_complete_one(
-    database: Target, program: Start, wait_until: Wait, tmp_path: Path
+    database: Target, program: Start, wait_until: Wait, kills: int, tmp_path: Path
 ) -> None:
     source = tmp_path / "from" / "records.sqlite3"
     fill(f"sqlite:///{source}", range(RECORDS)).close()
@@ -435,7 +442,7 @@ def test_a_copy_killed_at_any_moment_leaves_an_empty_target_or_a_complete_one(
     open_records(database.url).close()
     empty = held(database.url)
     killed = 0
-    for limit in limits(database, source.stat().st_size):
+    for limit in limits(database, source.stat().st_size, kills):
         running = program("--data-dir", "from", "copy", "--to", database.url)
         killed += kill_when(running, lambda limit=limit: database.written() >= limit, wait_until)
         found = held(database.url)
@@ -444,6 +451,6 @@ def test_a_copy_killed_at_any_moment_leaves_an_empty_target_or_a_complete_one(
             records = open_records(database.url)
             records.delete(Kind.DECISION, [f"d-{number}" for number in range(RECORDS)])
             records.close()
-    assert killed >= KILLS // 2
+    assert killed >= kills // 2
     assert program("--data-dir", "from", "copy", "--to", database.url).finish().code == 0
     assert held(database.url) == wanted

@@ -11,7 +11,8 @@ import typer
 
 from cognition_engines.ingest.run import Options, ingest
 from cstp_server.cli.demo_calls import CALLS, Call
-from cstp_server.cli.options import ConfigOption, command_family, opened_records, settings_for
+from cstp_server.cli.opened import opened_records
+from cstp_server.cli.options import ConfigOption, command_family, settings_for
 from cstp_server.cli.serve import HostOption, PortOption
 from cstp_server.knowledge import open_model
 from cstp_server.log import configure_logging

@@ -26,15 +26,8 @@ from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
 from cognition_engines.models import SENSITIVITIES, Problem
 from cognition_engines.records.store import Records
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    command_family,
-    has_records,
-    opened_records,
-    settings_for,
-)
+from cstp_server.cli.opened import has_records, opened_records
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.knowledge import open_model
 from cstp_server.settings import Settings
 

@@ -11,13 +11,12 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.records.backup import Backup, opened_backup
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.transfer import Contents
+from cstp_server.cli.opened import existing_records, opened_records
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
     JsonOption,
     command_family,
-    existing_records,
-    opened_records,
     settings_for,
     without_secrets,
 )

@@ -1,8 +1,9 @@
-"""Options that several commands share, the settings behind them, and the records they open."""
+"""Options that several commands share, and the settings behind them.
+
+Every command imports this module, so it imports nothing that takes time: the records are opened in `opened.py`.
+"""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,9 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cognition_engines.errors import ConfigurationError
-from cognition_engines.records.store import Records, open_records
-from cstp_server.settings import Loaded, Settings, load_settings
+from cstp_server.settings import Loaded, load_settings
 
 DataDirOption = Annotated[
     Path | None,
@@ -51,32 +50,6 @@ def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None,
     given = ctx.obj if isinstance(ctx.obj, Given) else Given(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
-
-
-def has_records(settings: Settings) -> bool:
-    """Whether there is a database to read: a folder that was never written to has none."""
-    return settings.store.url is not None or (settings.data_dir / "records.sqlite3").exists()
-
-
-@contextmanager
-def opened_records(settings: Settings, folder: Path | None = None) -> Iterator[Records]:
-    """The records, made if missing, or those of another folder; closed in the end."""
-    records = open_records(settings.store_url if folder is None else f"sqlite:///{folder / 'records.sqlite3'}")
-    try:
-        yield records
-    finally:
-        records.close()
-
-
-@contextmanager
-def existing_records(settings: Settings) -> Iterator[Records]:
-    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
-    if not has_records(settings):
-        raise ConfigurationError(
-            f"{settings.data_dir} holds no records yet: fill it with cstp ingest PATH, or name another --data-dir"
-        )
-    with opened_records(settings) as records:
-        yield records
 
 
 def without_secrets(text: str) -> str:

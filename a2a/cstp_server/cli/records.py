@@ -8,19 +8,13 @@ import typer
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.recognise import KIND_NAMES
 from cognition_engines.ingest.schemas import record_schema
-from cognition_engines.kinds.kind import ADAPTERS, KINDS, Kind
+from cognition_engines.kinds.kind import KINDS, Kind, adapter
 from cognition_engines.models import Decision
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Stored
 from cstp.fields import format_instant
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    command_family,
-    existing_records,
-    settings_for,
-)
+from cstp_server.cli.opened import existing_records
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 
 app = command_family()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
@@ -112,7 +106,7 @@ def _members(stored: Stored) -> dict[str, object]:
     """What a record says, in camelCase, and where it comes from."""
     if isinstance(stored.record, Decision):
         return _of_decision(stored, stored.record)
-    given: dict[str, object] = ADAPTERS[stored.kind].dump_python(stored.record, mode="json", by_alias=True)
+    given: dict[str, object] = adapter(stored.kind).dump_python(stored.record, mode="json", by_alias=True)
     return {
         "kind": stored.kind.label,
         **given,

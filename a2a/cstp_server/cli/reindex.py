@@ -12,7 +12,8 @@ from cognition_engines.indexes.following import fill_vectors, open_indexes, remo
 from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.indexes.neighbours import start_over
 from cognition_engines.records.spaces import SEARCHED
-from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, existing_records, settings_for
+from cstp_server.cli.opened import existing_records
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.knowledge import open_model
 
 app = command_family()

@@ -10,13 +10,12 @@ from rich.text import Text
 
 from cognition_engines.indexes.lock import is_held
 from cognition_engines.kinds.kind import Kind
+from cstp_server.cli.opened import has_records, opened_records
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
     JsonOption,
     command_family,
-    has_records,
-    opened_records,
     print_table,
     settings_for,
     without_secrets,

@@ -9,7 +9,7 @@ from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.kind import ADAPTERS, PREFIXES, Kind, kind_of, prefixed
+from cognition_engines.kinds.kind import PREFIXES, Kind, adapter, kind_of, prefixed
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
 from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision
@@ -91,7 +91,7 @@ def _text_of(record: OtherRecord, *names: str) -> str:
 
 def _dumped(record: OtherRecord, names: set[str] | None = None) -> str:
     # without defaults, so that a field added to a kind changes no digest and no id
-    dumped: str = ADAPTERS[kind_of(record)].dump_json(record, include=names, exclude_defaults=True).decode()
+    dumped: str = adapter(kind_of(record)).dump_json(record, include=names, exclude_defaults=True).decode()
     return f"{record.type} {dumped}" if isinstance(record, Extraction) else dumped
 
 

@@ -6,7 +6,7 @@ from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.recognise import KIND, KIND_NAMES
 from cognition_engines.ingest.schema import decision_schema
-from cognition_engines.kinds.kind import ADAPTERS, Kind
+from cognition_engines.kinds.kind import Kind, adapter
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT_OF_A_SOURCE: Final = {
@@ -20,7 +20,7 @@ def record_schema(kind: Kind) -> dict[str, Any]:
     if kind is Kind.DECISION:
         decision: dict[str, Any] = decision_schema()
         return decision | {"properties": {KIND: {"const": kind.label}, **decision["properties"]}}
-    schema: dict[str, Any] = ADAPTERS[kind].json_schema(by_alias=False)
+    schema: dict[str, Any] = adapter(kind).json_schema(by_alias=False)
     definitions = {name: _object(inner) for name, inner in schema.pop("$defs", {}).items()}
     named = {"enum": [name for name, of in KIND_NAMES.items() if of is kind]}
     if kind is Kind.EXTRACTION:

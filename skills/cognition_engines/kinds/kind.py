@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import IntEnum
+from functools import cache
 from typing import Annotated, Any, Final, TypeAlias
 
 import orjson
@@ -56,11 +57,6 @@ CLASSES: Final[Mapping[Kind, type[Any]]] = {
     Kind.ENTITY: Entity,
     Kind.EDGE: Edge,
 }
-# Validate JSON of either spelling; a decision has its own table of rules, see ingest/schema.py.
-ADAPTERS: Final[Mapping[Kind, TypeAdapter[Any]]] = {
-    **{kind: TypeAdapter(model) for kind, model in CLASSES.items() if kind is not Kind.DECISION},
-    Kind.EXTRACTION: TypeAdapter[Any](Annotated[AnyExtraction, Field(discriminator="type")]),
-}
 # These three have their ids in common, so an id names one of them.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
 PREFIXES: Final[Mapping[Kind, str]] = {Kind.ARTIFACT: "art_", Kind.TURN: "art_", Kind.EVENT: "evt_"}
@@ -79,13 +75,23 @@ def prefixed(kind: Kind, id: str) -> str:
     return id if id.startswith(prefix) else prefix + id
 
 
+@cache
+def adapter(kind: Kind) -> TypeAdapter[Any]:
+    """Validates JSON of either spelling, and writes it; made when it is first asked for, since all take 0.1 s.
+
+    Not for what is ingested as a decision, which has its own table of rules, see ingest/schema.py.
+    """
+    given: Any = Annotated[AnyExtraction, Field(discriminator="type")] if kind is Kind.EXTRACTION else CLASSES[kind]
+    return TypeAdapter(given)
+
+
 def validated(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
     """A record of its members, in either spelling; null counts as absent. Raises pydantic's ValidationError.
 
     Not for decisions. `members` holds no number beyond 64 bits and no lone surrogate, else TypeError.
     """
     given = {name: value if name == "metadata" else _present(value) for name, value in members.items()}
-    record: Record = ADAPTERS[kind].validate_json(orjson.dumps({k: v for k, v in given.items() if v is not None}))
+    record: Record = adapter(kind).validate_json(orjson.dumps({k: v for k, v in given.items() if v is not None}))
     return record
 
 
