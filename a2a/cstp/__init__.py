@@ -1,10 +1,68 @@
 """The Cognition State Transfer Protocol: its values, its errors, its methods and the client.
 
-Needs pydantic and httpx, nothing else.
+Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and the models that they take and give
+(`cstp.exports`) are imported when they are first asked for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from cstp.contract import Method, Wire
-from cstp.errors import CstpError
+from cstp.errors import (
+    AuthenticationRequired,
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    NotFound,
+    OtherError,
+    Overloaded,
+    ParseError,
+    QueryFailed,
+    RateLimited,
+    Violation,
+)
+from cstp.transport_errors import (
+    ConnectFailed,
+    ConnectionLost,
+    DeadlineExceeded,
+    TransportError,
+    UnexpectedAnswer,
+)
 
 __version__ = "0.1.0"
-__all__ = ["CstpError", "Method", "Wire", "__version__"]
+__all__ = [
+    "AuthenticationRequired",
+    "ConnectFailed",
+    "ConnectionLost",
+    "CstpError",
+    "DeadlineExceeded",
+    "Forbidden",
+    "InternalError",
+    "InvalidParams",
+    "InvalidRequest",
+    "Method",
+    "MethodNotFound",
+    "NotFound",
+    "OtherError",
+    "Overloaded",
+    "ParseError",
+    "QueryFailed",
+    "RateLimited",
+    "TransportError",
+    "UnexpectedAnswer",
+    "Violation",
+    "Wire",
+    "__version__",
+]
+
+if TYPE_CHECKING:
+    from cstp.async_client import AsyncClient as AsyncClient
+    from cstp.exports import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> object:
+        """`AsyncClient`, or a name of `cstp.exports`."""
+        return getattr(import_module("cstp.async_client" if name == "AsyncClient" else "cstp.exports"), name)

@@ -11,30 +11,35 @@
     ├── QueryFailed              -32003  data: component, requestId
     ├── NotFound                 -32007  data: id
     ├── Forbidden                -32009  data: scope
-    └── Overloaded               -32010  data: retryAfter
+    ├── Overloaded               -32010  data: retryAfter
+    └── OtherError               any code that is not above, or one with other data than it has here
 
 `message` is fixed for a code, so nothing that a caller sent and no internal detail can travel in it; what varies is
 in `data`, which is structured.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
-ErrorData: TypeAlias = Mapping[str, JsonValue]
 
 
 class CstpError(Exception):
-    """An answer with an `error` member. Codes outside the table above arrive as this class itself."""
+    """An answer with an `error` member. `data` is what came with it, in wire spelling."""
 
-    code: ClassVar[int] = 0
-    message: ClassVar[str] = "Error"
+    code: int = 0
+    message: str = "Error"
     meaning: ClassVar[str] = ""
 
-    def __init__(self, data: ErrorData | None = None) -> None:
+    def __init__(self, data: JsonValue = None) -> None:
         super().__init__(self.message)
         self.data = data
+
+    def __str__(self) -> str:
+        about = f"{self.code} {self.message}"
+        return about if self.data is None else f"{about} {json.dumps(self.data, ensure_ascii=False)}"
 
 
 class ParseError(CstpError):
@@ -169,6 +174,15 @@ class Overloaded(CstpError):
     def __init__(self, retry_after: int) -> None:
         super().__init__({"retryAfter": retry_after})
         self.retry_after = retry_after
+
+
+class OtherError(CstpError):
+    """An error that is not in the table, as other servers may have: its code, its message and its data as they came."""
+
+    def __init__(self, code: int, message: str, data: JsonValue = None) -> None:
+        super().__init__(data)
+        self.code = code
+        self.message = message
 
 
 ERRORS: tuple[type[CstpError], ...] = (

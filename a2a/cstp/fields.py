@@ -5,7 +5,7 @@ A violation's message says what is allowed and never repeats what was sent.
 
 import re
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -39,11 +39,16 @@ def parse_instant(value: object, *, end_of_day: bool) -> datetime:
 
 
 def _lower(value: object) -> datetime | None:
-    return None if value is None else parse_instant(value, end_of_day=False)
+    return None if value is None else parse_instant(_as_text(value), end_of_day=False)
 
 
 def _upper(value: object) -> datetime | None:
-    return None if value is None else parse_instant(value, end_of_day=True)
+    return None if value is None else parse_instant(_as_text(value), end_of_day=True)
+
+
+def _as_text(value: object) -> object:
+    """Python's own dates and times, which only a client in this process has, as ISO 8601."""
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def format_instant(moment: datetime) -> str:
@@ -70,6 +75,8 @@ def _mode(value: object) -> object:
     return value
 
 
+# what a client may give as a time
+Instant: TypeAlias = datetime | date | str
 _INSTANT_SCHEMA = {"type": "string", "format": "date-time"}
 _INSTANT_IN = {"anyOf": [_INSTANT_SCHEMA, {"type": "string", "format": "date"}, {"type": "null"}]}
 

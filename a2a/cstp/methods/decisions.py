@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
@@ -32,6 +32,8 @@ class QueryFilters(Wire):
     their case; `status` matches the normalised or the original status.
     """
 
+    model_config = ConfigDict(validate_by_name=True)  # as a client makes it
+
     category: Annotated[Label, AfterValidator(not_blank)] | None = None
     min_confidence: Share | None = None
     max_confidence: Share | None = None
@@ -52,6 +54,9 @@ class QueryFilters(Wire):
     @classmethod
     def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
         return not_later(info.data.get("date_after"), "dateAfter", value, "dateBefore")
+
+
+Filters = QueryFilters  # as the client calls them
 
 
 class QueryDecisionsParams(Wire):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
@@ -102,6 +102,8 @@ class KnowledgeFilters(Wire):
     `type` is one type or several; "extraction" is all seven types of extractions. `topic` is a whole topic or tag, in
     any case; an empty one is no condition. `source` is a source's id, or its title in any case.
     """
+
+    model_config = ConfigDict(validate_by_name=True)  # as a client makes it
 
     type: Types = None
     topic: Topic | None = None

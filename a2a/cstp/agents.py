@@ -1,0 +1,117 @@
+"""Several servers by name: `AgentRegistry` over a file like `agents.yaml`.
+
+Needs PyYAML: `pip install "cognition-cstp[agents]"`.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from cstp.async_client import AsyncClient
+from cstp.client import Client
+from cstp.transport import endpoint
+
+try:
+    import yaml
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        'cstp.agents reads YAML, and PyYAML is not installed: pip install "cognition-cstp[agents]"', name=error.name
+    ) from error
+
+Text = Annotated[str, Field(min_length=1)]
+_CONFIG: Final = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+def _is_url(url: str) -> str:
+    endpoint(url)
+    return url
+
+
+class Agent(BaseModel):
+    """One server: what it is called here, where it is, and the environment variable that holds the token for it."""
+
+    model_config = _CONFIG
+
+    name: Text
+    url: Annotated[str, AfterValidator(_is_url)]
+    token_env: Text
+
+
+class Defaults(BaseModel):
+    """What holds for every client: see `cstp.Client`."""
+
+    model_config = _CONFIG
+
+    timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
+    retries: Annotated[int, Field(ge=0)] = 3
+
+
+class _File(BaseModel):
+    model_config = _CONFIG
+
+    agents: list[Agent]
+    defaults: Defaults = Defaults()
+
+
+class AgentRegistry:
+    """The agents of a YAML file, and clients for them.
+
+    The file has `agents`, a list of `name`, `url` and `token_env`, and may have `defaults` with `timeout_seconds` (30)
+    and `retries` (3). Raises ValueError naming what is wrong with it, and OSError where it cannot be read.
+    """
+
+    def __init__(self, config_path: str | Path, environment: Mapping[str, str] = os.environ) -> None:
+        self._path = Path(config_path)
+        self._environment = environment
+        read = _read(self._path)
+        self._defaults = read.defaults
+        self._agents = {agent.name: agent for agent in read.agents}
+        if len(self._agents) < len(read.agents):
+            raise ValueError(f"{self._path}: two agents have the same name")
+
+    def list(self) -> tuple[Agent, ...]:
+        """All agents, in the order of the file."""
+        return tuple(self._agents.values())
+
+    def get(self, name: str) -> Agent:
+        """Raises ValueError for a name that is not in the file."""
+        if name not in self._agents:
+            raise ValueError(f"{self._path} has no agent {name!r}; it has {', '.join(self._agents) or 'none'}")
+        return self._agents[name]
+
+    def client(self, name: str) -> Client:
+        """A client of one's own to close. Raises ValueError for an unknown name, and where there is no token."""
+        agent = self.get(name)
+        return Client(agent.url, self._token(agent), self._defaults.timeout_seconds, self._defaults.retries)
+
+    def async_client(self, name: str) -> AsyncClient:
+        """As `client`, for asyncio."""
+        agent = self.get(name)
+        return AsyncClient(agent.url, self._token(agent), self._defaults.timeout_seconds, self._defaults.retries)
+
+    def _token(self, agent: Agent) -> str:
+        token = self._environment.get(agent.token_env)
+        if not token:
+            raise ValueError(f"no token for {agent.name}: set {agent.token_env}")
+        return token
+
+
+def _read(path: Path) -> _File:
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise ValueError(f"{path} is not YAML in UTF-8") from None
+    try:
+        return _File.model_validate(document)
+    except ValidationError as error:
+        # without what was read, which may be a token in the wrong place
+        wrong = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False, include_input=False)]
+    raise ValueError(f"{path}: {'; '.join(wrong)}")
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return path.lstrip(".") or "the file"

@@ -1,0 +1,93 @@
+"""`AsyncClient`: as `cstp.client`, for asyncio. A module of its own, as importing asyncio takes its time."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self, TypeVar
+
+import httpx
+
+from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
+from cstp.async_methods import AsyncMethods
+from cstp.call import Call, raw_call
+from cstp.errors import CstpError, JsonValue
+from cstp.target import httpx_options, make_target, settled
+from cstp.transport import Deadline, TimeLeft, received, transport_error
+from cstp.transport_errors import TransportError
+
+R = TypeVar("R")
+
+
+class AsyncClient(AsyncMethods):
+    """As `Client`, with methods to await and `async with`. For one event loop of asyncio."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        *,
+        token_file: str | Path | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._target = make_target(url, timeout, retries)
+        self._http = httpx.AsyncClient(**httpx_options(token, token_file, ssl_context))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._target.url}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections; the client cannot be used again."""
+        await self._http.aclose()
+
+    async def call(
+        self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
+    ) -> JsonValue:
+        """Any method by its name on the wire; `params` go and the result comes as JSON."""
+        return await self.send(raw_call(method, params), timeout=timeout)
+
+    async def send(self, call: Call[R], *, timeout: float | None = None) -> R:
+        """One call, as `cstp.calls` makes it; its result."""
+        return read_answer(await self._exchange(request_body(call), call.repeatable, timeout), call)
+
+    async def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
+        """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
+
+        Raises CstpError where the server refuses the whole batch, such as one of more than 100 calls.
+        """
+        if not calls:
+            return []
+        repeatable = all(call.repeatable for call in calls)
+        return read_batch(await self._exchange(batch_body(calls), repeatable, timeout), calls)
+
+    async def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> Received:
+        deadline, tried, before = self._target.deadline(timeout), 0, None
+        while True:
+            outcome = await self._post(body, deadline)
+            tried += 1
+            pause = self._target.pause(outcome, tried, deadline, repeatable)
+            if pause is None:
+                return settled(outcome, before)
+            await asyncio.sleep(pause)
+            before = outcome
+
+    async def _post(self, body: bytes, deadline: Deadline) -> Received | TransportError:
+        extensions = {"timeout": TimeLeft(deadline)}
+        try:
+            async with (
+                asyncio.timeout(deadline.left),
+                self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response,
+            ):
+                return received(response, b"".join([piece async for piece in response.aiter_raw()]))
+        except TimeoutError:
+            return deadline.error()
+        except httpx.HTTPError as error:
+            return transport_error(error, deadline)

@@ -1,0 +1,52 @@
+"""One call as a value: what is sent, whether it may be sent twice, and what its result is read as."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic_core import to_json
+
+from cstp.contract import Method, Scope, Wire
+from cstp.errors import JsonValue
+from cstp.methods.registry import METHODS
+from cstp.validation import parse_params
+
+R = TypeVar("R", bound=Wire)
+R_co = TypeVar("R_co", covariant=True)
+_READS: Final[tuple[Scope | None, ...]] = (None, "read")
+_REPEATABLE: Final = frozenset(method.name for method in METHODS if method.scope in _READS)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[R_co]):
+    """A call that is ready to be sent, alone or in a batch. `cstp.calls` makes one for each method.
+
+    `params` are JSON in wire spelling. `repeatable` says that running the call twice does no harm. `read` makes the
+    result of what came back, or raises ValueError.
+    """
+
+    method: str
+    params: Mapping[str, JsonValue]
+    repeatable: bool
+    read: Callable[[JsonValue], R_co]
+
+
+def typed_call(method: Method[Any, R], members: Mapping[str, object]) -> Call[R]:
+    """A call with parameters by field name, those that are None left out. Raises InvalidParams, as the server would."""
+    given = {name: value for name, value in members.items() if value is not None}
+    params = parse_params(method.params, given).model_dump(mode="json", exclude_none=True)
+
+    def read(result: JsonValue) -> R:
+        # members that a newer server has beside ours are no error
+        return method.result.model_validate_json(to_json(result), extra="ignore")
+
+    return Call(method.name, params, method.name in _REPEATABLE, read)
+
+
+def raw_call(method: str, params: Mapping[str, JsonValue] | None = None) -> Call[JsonValue]:
+    """A call whose parameters are sent as they are, and whose result comes as JSON."""
+    return Call(method, params or {}, method in _REPEATABLE, _as_it_is)
+
+
+def _as_it_is(result: JsonValue) -> JsonValue:
+    return result

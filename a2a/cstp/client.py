@@ -1,0 +1,104 @@
+"""`Client`, which only sends and waits; what is decided is elsewhere, and the same for `cstp.async_client`.
+
+`cstp.calls` makes calls, `cstp.answers` reads what comes back, `cstp.retries` says what is sent again and when.
+"""
+
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self, TypeVar
+
+import httpx
+
+from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
+from cstp.call import Call, raw_call
+from cstp.errors import CstpError, JsonValue
+from cstp.sync_methods import Methods
+from cstp.target import httpx_options, make_target, settled
+from cstp.transport import Deadline, TimeLeft, received, transport_error
+from cstp.transport_errors import TransportError
+
+R = TypeVar("R")
+
+
+class Client(Methods):
+    """Asks one CSTP server, over connections that are kept open. Safe to share between threads.
+
+    `url` is `http://host:8100`, with or without `/cstp`. The token is `token`, else what `token_file` holds, else
+    `CSTP_TOKEN`. `timeout` is how many seconds a call may take, with all tries and pauses; each method takes another
+    one for itself. `retries` is how often a call is tried again: after 429, 503 and failed connections always, after
+    a connection that broke where the method only reads. `ssl_context` is for servers with a certificate of one's own.
+
+    Methods raise a CstpError for an error of the server, and a TransportError where none came. Raises ValueError.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        *,
+        token_file: str | Path | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._target = make_target(url, timeout, retries)
+        self._http = httpx.Client(**httpx_options(token, token_file, ssl_context))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._target.url}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections; the client cannot be used again."""
+        self._http.close()
+
+    def call(
+        self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
+    ) -> JsonValue:
+        """Any method by its name on the wire; `params` go and the result comes as JSON."""
+        return self.send(raw_call(method, params), timeout=timeout)
+
+    def send(self, call: Call[R], *, timeout: float | None = None) -> R:
+        """One call, as `cstp.calls` makes it; its result."""
+        return read_answer(self._exchange(request_body(call), call.repeatable, timeout), call)
+
+    def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
+        """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
+
+        Raises CstpError where the server refuses the whole batch, such as one of more than 100 calls.
+        """
+        if not calls:
+            return []
+        repeatable = all(call.repeatable for call in calls)
+        return read_batch(self._exchange(batch_body(calls), repeatable, timeout), calls)
+
+    def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> Received:
+        deadline, tried, before = self._target.deadline(timeout), 0, None
+        while True:
+            outcome = self._post(body, deadline)
+            tried += 1
+            pause = self._target.pause(outcome, tried, deadline, repeatable)
+            if pause is None:
+                return settled(outcome, before)
+            time.sleep(pause)
+            before = outcome
+
+    def _post(self, body: bytes, deadline: Deadline) -> Received | TransportError:
+        extensions = {"timeout": TimeLeft(deadline)}
+        try:
+            with self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response:
+                pieces = []
+                for piece in response.iter_raw():
+                    pieces.append(piece)
+                    if deadline.left <= 0:
+                        return deadline.error()
+                return received(response, b"".join(pieces))
+        except httpx.HTTPError as error:
+            return transport_error(error, deadline)

@@ -1,0 +1,44 @@
+"""Where a client's token comes from, and how it is kept out of sight."""
+
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Final
+
+import httpx
+from pydantic import SecretStr
+
+VARIABLE: Final = "CSTP_TOKEN"
+
+
+def read_token(token: str | None, token_file: str | Path | None, environment: Mapping[str, str]) -> SecretStr:
+    """The token given, else the one in the file, else that of `CSTP_TOKEN`.
+
+    Raises ValueError where there is none, where both are given, or where it is no token; OSError for the file.
+    """
+    if token is not None and token_file is not None:
+        raise ValueError("give token or token_file, not both")
+    if token is not None:
+        return _checked(SecretStr(token), "token")
+    if token_file is not None:
+        return _checked(SecretStr(Path(token_file).read_text(encoding="utf-8").strip()), str(token_file))
+    if found := environment.get(VARIABLE):
+        return _checked(SecretStr(found), VARIABLE)
+    raise ValueError(f"no token: give token or token_file, or set {VARIABLE}")
+
+
+def _checked(secret: SecretStr, source: str) -> SecretStr:
+    text = secret.get_secret_value()
+    if not text or not all("!" <= character <= "~" for character in text):
+        raise ValueError(f"{source}: a token is printable ASCII without spaces")
+    return secret
+
+
+class BearerAuth(httpx.Auth):
+    """Puts the token into each request when it is sent, so that no client holds it in its headers."""
+
+    def __init__(self, secret: SecretStr) -> None:
+        self._secret = secret
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = f"Bearer {self._secret.get_secret_value()}"
+        yield request

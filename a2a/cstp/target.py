@@ -1,0 +1,57 @@
+"""What both clients have in common: where they ask, how long and how often, and what a last outcome means."""
+
+import os
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from random import random
+from typing import Any
+
+import httpx
+
+from cstp.answers import Received
+from cstp.credentials import BearerAuth, read_token
+from cstp.retries import pause_before_retry
+from cstp.transport import HEADERS, Deadline, deadline_after, endpoint
+from cstp.transport_errors import TransportError
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where calls go, and how long and how often they are tried."""
+
+    url: httpx.URL
+    timeout: float
+    retries: int
+
+    def pause(
+        self, outcome: Received | TransportError, tried: int, deadline: Deadline, repeatable: bool
+    ) -> float | None:
+        return pause_before_retry(
+            outcome, tried, self.retries, repeatable=repeatable, left=deadline.left, draw=random()
+        )
+
+    def deadline(self, timeout: float | None) -> Deadline:
+        return deadline_after(self.timeout if timeout is None else timeout)
+
+
+def make_target(url: str, timeout: float, retries: int) -> Target:
+    deadline_after(timeout)
+    if retries < 0:
+        raise ValueError("retries must not be negative")
+    return Target(endpoint(url), timeout, retries)
+
+
+def settled(outcome: Received | TransportError, before: Received | TransportError | None) -> Received:
+    """The answer. An error is raised with the one of the try before, which says why there was no answer earlier."""
+    if isinstance(outcome, TransportError):
+        raise outcome from before if isinstance(before, TransportError) else None
+    return outcome
+
+
+def httpx_options(
+    token: str | None, token_file: str | Path | None, ssl_context: ssl.SSLContext | None
+) -> dict[str, Any]:
+    """What both of httpx's clients are made with."""
+    auth = BearerAuth(read_token(token, token_file, os.environ))
+    return {"auth": auth, "headers": HEADERS, "verify": True if ssl_context is None else ssl_context}

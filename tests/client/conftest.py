@@ -1,0 +1,99 @@
+"""Clients of both kinds, driven alike, and a server over the sample of docs/sample and the decisions of docs."""
+
+import asyncio
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp import AsyncClient, Client
+from cstp_server.cli.main import run
+from tests.serving import Serving, start
+from tests.stores import Stores
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Driver:
+    """One client; its methods are called, and for the async kind awaited, by their names."""
+
+    client: Any
+    runner: asyncio.Runner | None
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            made = getattr(self.client, name)(*arguments, **named)
+            return made if self.runner is None else self.runner.run(made)
+
+        return call
+
+    def all_of(self, name: str, **named: Any) -> list[Any]:
+        """Everything that an iterator of the client has."""
+        made = getattr(self.client, name)(**named)
+        return list(made) if self.runner is None else self.runner.run(_collected(made))
+
+
+async def _collected(items: Any) -> list[Any]:
+    return [item async for item in items]
+
+
+@dataclass
+class Drivers:
+    """Makes clients of one kind."""
+
+    kind: str
+    opened: list[Driver] = field(default_factory=list)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Driver:
+        made = (Client if self.kind == "sync" else AsyncClient)(*arguments, **named)
+        self.opened.append(Driver(made, None if self.kind == "sync" else asyncio.Runner()))
+        return self.opened[-1]
+
+    def close(self) -> None:
+        for driver in self.opened:
+            driver.close()
+            if driver.runner is not None:
+                driver.runner.close()
+
+
+@pytest.fixture(params=["sync", "async"])
+def connect(request: pytest.FixtureRequest) -> Iterator[Drivers]:
+    """`connect(url, token, ...)`: a client, in each of both kinds."""
+    drivers = Drivers(request.param)
+    yield drivers
+    drivers.close()
+
+
+@pytest.fixture(autouse=True)
+def no_token_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CSTP_TOKEN", raising=False)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
+    """A server without a model, over records of all kinds."""
+    folder = tmp_path_factory.mktemp("sample")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("CSTP_EMBEDDING__MODEL", "none")
+        for name, value in lasting_stores.environment(folder).items():
+            patch.setenv(name, value)
+        sources = [str(ROOT / "docs" / name) for name in ("sample", "decisions")]
+        assert run(["ingest", "--data-dir", str(folder), *sources]) == 0
+    serving, stop = start(folder, lasting_stores, None, None)
+    yield serving
+    stop()
+
+
+@pytest.fixture
+def shown() -> Callable[[BaseException], str]:
+    """All that a traceback of an error can show: its chain, and the locals of every frame."""
+
+    def text(error: BaseException) -> str:
+        return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format()) + repr(error)
+
+    return text

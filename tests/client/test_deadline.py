@@ -1,0 +1,83 @@
+"""A call ends when the caller's time is over, whatever the server does; both kinds alike."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from cstp import ConnectFailed, DeadlineExceeded, TransportError
+
+TIMEOUT = 0.5
+MUCH_LATER = 10.0  # a busy machine may be slow, but not by this
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+
+
+@pytest.fixture
+def silent() -> Iterator[Callable[..., str]]:
+    """`silent(head, drop)`: a server that sends `head`, then `drop` every 50 ms; its URL."""
+    over = Event()
+    threads: list[Thread] = []
+
+    def serve(listener: socket.socket, head: bytes, drop: bytes) -> None:
+        with listener, listener.accept()[0] as connection:
+            connection.recv(65536)
+            connection.sendall(head)
+            try:
+                while not over.wait(0.05):
+                    connection.sendall(drop)
+            except OSError:
+                return
+
+    def start(head: bytes = b"", drop: bytes = b"") -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        threads.append(Thread(target=serve, args=(listener, head, drop)))
+        threads[-1].start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield start
+    over.set()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("head", "drop"), [(b"", b""), (HEAD, b""), (HEAD, b" ")], ids=["nothing", "only a head", "drop by drop"]
+)
+def test_a_call_ends_at_its_deadline(connect: Any, silent: Callable[..., str], head: bytes, drop: bytes) -> None:
+    client = connect(silent(head, drop), "t", timeout=TIMEOUT)
+    began = time.monotonic()
+    with pytest.raises(DeadlineExceeded, match=r"within 0\.5 s"):
+        client.whoami()
+    assert TIMEOUT * 0.9 < time.monotonic() - began < MUCH_LATER
+
+
+def test_a_method_takes_another_deadline_than_the_clients(connect: Any, silent: Callable[..., str]) -> None:
+    client = connect(silent(), "t", timeout=60)
+    began = time.monotonic()
+    with pytest.raises(DeadlineExceeded, match=r"within 0\.5 s"):
+        client.query_decisions("x", timeout=TIMEOUT)
+    assert time.monotonic() - began < MUCH_LATER
+
+
+def test_retries_end_before_the_deadline(connect: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    client = connect(f"http://127.0.0.1:{port}", "t", timeout=1.5, retries=1000)
+    began = time.monotonic()
+    with pytest.raises(TransportError) as caught:
+        client.whoami()
+    # the last try may have begun in time and not have ended in it
+    assert isinstance(caught.value, ConnectFailed) or isinstance(caught.value.__cause__, ConnectFailed)
+    assert time.monotonic() - began < MUCH_LATER
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_a_timeout_is_above_nought(connect: Any, timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout"):
+        connect("http://127.0.0.1:1", "t", timeout=timeout)
+    with pytest.raises(ValueError, match="timeout"):
+        connect("http://127.0.0.1:1", "t").whoami(timeout=timeout)

@@ -1,0 +1,207 @@
+"""Both clients against a real server: every method, batches, pages, errors, and connections that are reused."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from cstp import (
+    AuthenticationRequired,
+    Client,
+    CstpError,
+    Filters,
+    Forbidden,
+    InvalidParams,
+    KnowledgeFilters,
+    MethodNotFound,
+    NotFound,
+    QueryDecisionsResult,
+    RateLimited,
+    Violation,
+    WhoamiResult,
+    calls,
+)
+from cstp.call import Call
+from cstp.methods.registry import METHODS
+from tests.serving import Serving
+
+ASKED: dict[str, dict[str, Any]] = {
+    "query_decisions": {"query": "sqlite", "filters": Filters(stakes=["high"]), "include_reasons": True, "limit": 3},
+    "get_decisions": {"topic": "indexes"},
+    "get_patterns": {},
+    "get_warnings": {"limit": 1},
+    "get_chunk": {"chunk_id": "chk_running-2"},
+    "list_episodes": {"since": "2026-01-01", "tags": ["filters"]},
+    "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
+    "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
+    "whoami": {},
+}
+MORE_RECALLS = [
+    {"conversation_id": "slow-filters"},
+    {"id": "art_power-cut"},
+    {"context": "document", "include_events": False},
+    {"query": "sqlite", "limit": 50},
+]
+CHANGES = {"queryTimeMs", "remaining", "expiresAt"}
+
+
+@pytest.fixture
+def client(connect: Any, sample: Serving) -> Any:
+    return connect(sample.url, sample.token(clearance="highly_sensitive"))
+
+
+def lasting(value: Any) -> Any:
+    """The JSON without what differs from call to call."""
+    if isinstance(value, dict):
+        return {name: lasting(member) for name, member in value.items() if name not in CHANGES}
+    return [lasting(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [*ASKED.items(), *(("recall", one) for one in MORE_RECALLS)], ids=lambda value: str(value)[:40]
+)
+def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str, asked: dict[str, Any]) -> None:
+    call: Call[Any] = getattr(calls, name)(**asked)
+    found = getattr(client, name)(**asked)
+    method = next(one for one in METHODS if one.name == call.method)
+    assert type(found) is method.result
+    sent = client.call(call.method, call.params)
+    assert lasting(found.model_dump(mode="json", by_alias=True)) == lasting(sent)
+    assert any(sent[key] for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent") if key in sent)
+
+
+def test_every_method_of_the_registry_is_asked_above() -> None:
+    made = {getattr(calls, name)(**asked).method for name, asked in ASKED.items()}
+    assert made == {method.name for method in METHODS}
+
+
+def test_filters_are_made_by_python_names_and_take_pythons_times(client: Any) -> None:
+    early = datetime(2026, 11, 20, tzinfo=UTC)
+    everything = client.query_decisions("records", limit=50)
+    narrow = client.query_decisions("records", limit=50, filters=Filters(min_confidence=0.95))
+    assert 0 < narrow.total < everything.total
+    assert all(one.confidence >= 0.95 for one in narrow.decisions)
+    assert client.query_decisions("records", filters=Filters(date_before=datetime(2020, 1, 1))).total == 0
+    assert client.query_decisions("records", filters=Filters(date_after=early, category="storage")).total > 0
+
+
+@pytest.mark.parametrize("moment", ["2026-11-07", date(2026, 11, 7), datetime(2026, 11, 7, tzinfo=UTC)])
+def test_a_time_may_be_a_text_a_date_or_a_datetime(client: Any, moment: Any) -> None:
+    since = client.list_episodes(date_from=moment)
+    assert 0 < since.total_count < client.list_episodes().total_count
+    assert calls.list_episodes(date_from=moment).params["dateFrom"] == "2026-11-07T00:00:00Z"
+
+
+def test_a_bare_date_as_an_upper_bound_means_its_end() -> None:
+    for moment in ("2026-11-07", date(2026, 11, 7)):
+        assert calls.list_episodes(date_to=moment).params["dateTo"] == "2026-11-07T23:59:59.999999Z"
+    naive = calls.list_episodes(date_to=datetime(2026, 11, 7))
+    assert naive.params["dateTo"] == "2026-11-07T00:00:00Z"
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 100])
+def test_an_iterator_pages_by_itself_and_gives_everything_once_in_order(client: Any, page_size: int) -> None:
+    whole = client.list_episodes(limit=100)
+    found = client.all_of("iter_episodes", page_size=page_size)
+    assert [one.id for one in found] == [one.id for one in whole.episodes]
+    assert len(found) == whole.total_count > 3
+
+
+@pytest.mark.parametrize("kind", ["decisions", "patterns", "warnings"])
+def test_the_extractions_can_be_iterated_with_their_filters(client: Any, kind: str) -> None:
+    for topic in (None, "search"):
+        whole = getattr(client, f"get_{kind}")(topic=topic)
+        found = client.all_of(f"iter_{kind}", topic=topic, page_size=1)
+        assert [one.id for one in found] == [one.id for one in whole.results]
+
+
+def test_an_iterator_over_nothing_is_empty(client: Any) -> None:
+    assert client.all_of("iter_episodes", category="no such") == []
+
+
+def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
+    class Moving(Client):
+        """Between two pages something new comes to the front, as `send` sees it."""
+
+        def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
+            limit, offset = call.params["limit"], call.params["offset"]
+            ids = [*range(100 + offset // 2, 99, -1), 3, 2, 1][offset : offset + limit]
+            page = [
+                {"id": id, "query": "q", "reward": 0, "createdAt": None, "tags": [], "category": None} for id in ids
+            ]
+            answer = {"episodes": page, "totalCount": 10, "limit": limit, "offset": offset, "status": "success"}
+            return call.read(answer)
+
+    with Moving("http://127.0.0.1:9", "t") as moving:
+        found = [one.id for one in moving.iter_episodes(page_size=2)]
+    assert len(found) == len(set(found))
+    assert found[-1] == 1
+
+
+def test_a_batch_hands_back_each_result_or_error_in_its_place(client: Any) -> None:
+    found = client.batch(
+        [calls.whoami(), calls.recall(id="art_nowhere"), calls.query_decisions("sqlite"), calls.whoami()]
+    )
+    assert [type(one) for one in found] == [WhoamiResult, NotFound, QueryDecisionsResult, WhoamiResult]
+    assert found[1].id == "art_nowhere"
+
+
+def test_a_batch_that_is_too_long_is_refused_as_a_whole(client: Any) -> None:
+    assert len(client.batch([calls.whoami()] * 100)) == 100
+    with pytest.raises(CstpError) as caught:
+        client.batch([calls.whoami()] * 101)
+    assert caught.value.code == -32600
+
+
+def test_wrong_parameters_are_named_before_anything_is_sent_and_by_the_server(client: Any) -> None:
+    with pytest.raises(InvalidParams) as here:
+        client.query_decisions("", limit=51)
+    with pytest.raises(InvalidParams) as there:
+        client.call("cstp.queryDecisions", {"query": "", "limit": 51})
+    assert here.value.violations == there.value.violations
+    assert Violation("limit", "must be at most 50") in here.value.violations
+
+
+def test_errors_of_the_server_arrive_as_their_classes(connect: Any, client: Any, sample: Serving) -> None:
+    with pytest.raises(NotFound) as caught:
+        client.get_chunk("chk_nowhere")
+    assert caught.value.id == "chk_nowhere"
+    with pytest.raises(MethodNotFound):
+        client.call("cstp.nothing")
+    with pytest.raises(AuthenticationRequired):
+        connect(sample.url, "cstp_wrong_token").whoami()
+    with pytest.raises(Forbidden) as forbidden:
+        connect(sample.url, sample.token(scopes=["write"])).query_decisions("x")
+    assert forbidden.value.scope == "read"
+
+
+def test_a_limit_that_is_used_up_is_waited_for(connect: Any, live_server: Callable[..., Any]) -> None:
+    server = live_server({"limits.default": "2/second"})
+    client = connect(f"http://127.0.0.1:{server.port}", server.token())
+    assert [client.whoami().agent for _ in range(4)] == ["agent-0"] * 4
+
+
+def test_a_limit_that_lasts_longer_than_the_deadline_is_raised(connect: Any, live_server: Callable[..., Any]) -> None:
+    server = live_server({"limits.default": "2/hour"})
+    client = connect(f"http://127.0.0.1:{server.port}", server.token())
+    assert [client.whoami().agent for _ in range(2)] == ["agent-0"] * 2
+    with pytest.raises(RateLimited) as caught:
+        client.whoami()
+    assert 0 < caught.value.retry_after <= 3600
+    assert (caught.value.limit, caught.value.window, caught.value.policy) == (2, 3600, "hour")
+
+
+def test_calls_share_a_connection(connect: Any, live_server: Callable[..., Any]) -> None:
+    server = live_server()
+    one = connect(f"http://127.0.0.1:{server.port}", server.token())
+    for _ in range(5):
+        one.whoami()
+        assert len(server.state.connections) == 1
+
+
+def test_a_client_that_was_closed_refuses_to_send(sample: Serving) -> None:
+    with Client(sample.url, sample.token()) as client:
+        client.whoami()
+    with pytest.raises(RuntimeError, match="closed"):
+        client.whoami()

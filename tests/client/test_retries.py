@@ -1,0 +1,98 @@
+"""What is sent again, and after how long."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cstp.answers import Received
+from cstp.retries import FIRST_SECONDS, LONGEST_SECONDS, pause_before_retry, read_retry_after
+from cstp.transport_errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
+
+NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
+
+
+def answer(status: int, retry_after: float | None = None) -> Received:
+    return Received(status, retry_after, b"")
+
+
+def pause(outcome: Received | TransportError, tried: int = 1, **given: float) -> float | None:
+    options = {"retries": 3, "repeatable": True, "left": 1e9, "draw": 0.5} | given
+    return pause_before_retry(outcome, tried, **options)
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+@pytest.mark.parametrize("outcome", [answer(429), answer(503), ConnectFailed("")])
+def test_what_was_not_run_is_sent_again_whatever_the_method(outcome: Received, repeatable: bool) -> None:
+    assert pause(outcome, repeatable=repeatable) is not None
+
+
+def test_after_a_broken_connection_only_what_reads_is_sent_again() -> None:
+    assert pause(ConnectionLost(""), repeatable=True) is not None
+    assert pause(ConnectionLost(""), repeatable=False) is None
+
+
+@pytest.mark.parametrize("status", [200, 204, 301, 400, 401, 403, 404, 405, 413, 415, 500, 502, 504])
+def test_any_other_answer_stands(status: int) -> None:
+    assert pause(answer(status)) is None
+
+
+@pytest.mark.parametrize("error", [DeadlineExceeded(""), UnexpectedAnswer(200, "")])
+def test_a_missed_deadline_and_an_answer_that_is_none_stand(error: TransportError) -> None:
+    assert pause(error) is None
+
+
+def test_there_are_as_many_further_tries_as_were_asked_for() -> None:
+    assert [pause(answer(503), tried) is not None for tried in (1, 2, 3, 4)] == [True, True, True, False]
+    assert pause(answer(503), retries=0) is None
+
+
+@given(tried=st.integers(1, 10_000), draw=st.floats(0, 1, exclude_max=True))
+def test_a_pause_doubles_up_to_a_bound_and_half_of_it_is_drawn(tried: int, draw: float) -> None:
+    whole = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** (min(tried, 30) - 1))
+    found = pause(answer(503), tried, retries=tried, draw=draw)
+    assert found == pytest.approx(whole * (1 + draw) / 2)
+
+
+@given(asked=st.floats(0, 1e6), draw=st.floats(0, 1, exclude_max=True))
+def test_a_retry_after_is_waited_for_and_a_little_more(asked: float, draw: float) -> None:
+    found = pause(answer(429, asked), draw=draw)
+    assert found is not None
+    assert asked <= found <= asked + FIRST_SECONDS
+
+
+@given(
+    tried=st.integers(1, 8),
+    draw=st.floats(0, 1, exclude_max=True),
+    left=st.floats(-10, 100),
+    asked=st.none() | st.floats(0, 100),
+)
+def test_no_pause_reaches_the_deadline(tried: int, draw: float, left: float, asked: float | None) -> None:
+    found = pause(answer(429, asked), tried, retries=8, draw=draw, left=left)
+    assert found is None or 0 <= found < left
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("0", 0),
+        (" 12 ", 12),
+        ("9999999999999", float("inf")),
+        ("Sat, 21 Nov 2026 20:00:30 GMT", 30),
+        ("Sat, 21 Nov 2026 19:59:30 GMT", 0),
+        ("soon", None),
+        ("-1", None),
+        ("1.5", None),
+        ("", None),
+        ("٣", None),
+        (None, None),
+    ],
+)
+def test_a_retry_after_is_a_number_of_seconds_or_a_date(header: str | None, seconds: float | None) -> None:
+    assert read_retry_after(header, NOW) == seconds
+
+
+def test_a_date_in_another_zone_is_the_same_moment() -> None:
+    later = (NOW + timedelta(seconds=30)).strftime("%a, %d %b %Y")
+    assert read_retry_after(f"{later} 22:00:30 +0200", NOW) == 30
