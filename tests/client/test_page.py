@@ -1,0 +1,55 @@
+"""The blocks of docs/client.md, run in their order against a real server; and the one of the README."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cstp.methods.registry import METHODS
+from tests.client.conftest import ROOT
+from tests.serving import Serving
+
+PAGE = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def run(block: str, sample: Serving, names: dict[str, object]) -> None:
+    """Runs a block of Python, with the address of the server in place of the one that it names."""
+    exec(compile(re.sub(r"http://127\.0\.0\.1:\d+", sample.url, block), "page", "exec"), names)
+
+
+def test_every_block_of_the_page_runs(
+    sample: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("CSTP_TOKEN", "SHOP_TOKEN", "BILLING_TOKEN"):
+        monkeypatch.setenv(name, sample.token())
+    names: dict[str, object] = {}
+    for language, block in blocks(PAGE):
+        if language == "yaml":
+            (tmp_path / "agents.yaml").write_text(re.sub(r"http://127\.0\.0\.1:\d+", sample.url, block))
+        elif language == "python":
+            run(block, sample, names)
+    names["client"].close()  # type: ignore[attr-defined]
+    printed = capsys.readouterr().out
+    for expected in ("dec_", "WhoamiResult\nGetChunkResult\n-32007 Not found", "no record of art_nowhere", "shop 1"):
+        assert expected in printed
+
+
+def test_the_block_of_the_readme_runs(
+    sample: Serving, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CSTP_TOKEN", sample.token())
+    found = [block for language, block in blocks((ROOT / "README.md").read_text()) if language == "python"]
+    assert len(found) == 1
+    run(found[0].replace("Postgres", "PostgreSQL"), sample, {})
+    assert "DecisionSummary(id='dec_" in capsys.readouterr().out
+
+
+def test_the_page_names_every_method() -> None:
+    for method in METHODS:
+        snake = re.sub(r"([A-Z])", r"_\1", method.name.removeprefix("cstp.")).lower()
+        assert f"`{snake}`" in PAGE

@@ -1,0 +1,36 @@
+"""mypy, as a caller runs it, accepts what is right and refuses what is wrong."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.client.conftest import ROOT
+
+SAMPLES = Path(__file__).parent / "typing"
+_ERROR = re.compile(r"^.*wrong\.py:(\d+): error: .*\[([a-z-]+)\]$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    """What mypy says of both samples, with a cache that lasts: reading all of pydantic and httpx takes its time."""
+    options = ["--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache' / 'samples'}"]
+    samples = [str(SAMPLES / name) for name in ("right.py", "wrong.py")]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *samples], capture_output=True, text=True, timeout=110, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_what_is_right_is_accepted(said: str) -> None:
+    assert [line for line in said.splitlines() if "right.py" in line] == []
+
+
+def test_what_is_wrong_is_refused_for_its_reason_and_nothing_else_is(said: str) -> None:
+    lines = (SAMPLES / "wrong.py").read_text(encoding="utf-8").splitlines()
+    marked = [(number, line.partition("# error: ")[2]) for number, line in enumerate(lines, 1) if "# error: " in line]
+    assert [(int(number), code) for number, code in _ERROR.findall(said)] == marked
+    assert said.count(": error: ") == len(marked), said
