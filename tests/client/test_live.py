@@ -1,6 +1,7 @@
 """Both clients against a real server: every method, batches, pages, errors, and connections that are reused."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -198,6 +199,12 @@ def test_calls_share_a_connection(connect: Any, live_server: Callable[..., Any])
     for _ in range(5):
         one.whoami()
         assert len(server.state.connections) == 1
+
+
+def test_threads_share_a_client(sample: Serving) -> None:
+    with Client(sample.url, sample.token()) as client, ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda limit: client.list_episodes(limit=limit).limit, range(1, 41)))
+    assert found == list(range(1, 41))
 
 
 def test_a_client_that_was_closed_refuses_to_send(sample: Serving) -> None:

@@ -1,0 +1,49 @@
+"""What `import cstp` offers: every model of every method, and the same methods on both clients."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+from pydantic.alias_generators import to_snake
+
+import cstp
+import cstp.exports
+from cstp import AsyncClient, Client, calls
+from cstp.contract import Wire
+from cstp.errors import ERRORS
+from cstp.methods.registry import METHODS
+
+
+def models(annotation: Any) -> Iterator[type[Wire]]:
+    """The model, and all those inside it."""
+    if isinstance(annotation, type) and issubclass(annotation, Wire):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from models(field.annotation)
+    for inner in get_args(annotation):
+        yield from models(inner)
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+def test_every_model_of_a_result_or_a_filter_can_be_imported_from_cstp() -> None:
+    found = {model for method in METHODS for model in models(method.result)}
+    found |= {model for method in METHODS for model in models(method.params) if model is not method.params}
+    assert {getattr(cstp, model.__name__) for model in found} == found
+    assert {error: getattr(cstp, error.__name__) for error in ERRORS} == {error: error for error in ERRORS}
+
+
+def test_everything_that_is_named_is_there_and_nothing_else_is() -> None:
+    for name in (*cstp.__all__, *cstp.exports.__all__, "AsyncClient"):
+        assert getattr(cstp, name) is not None
+    with pytest.raises(AttributeError, match="Nothing"):
+        cstp.Nothing  # noqa: B018
+
+
+def test_both_clients_have_every_method_and_the_same_names() -> None:
+    methods = {to_snake(method.name.removeprefix("cstp.")) for method in METHODS}
+    iterators = {f"iter_{name}" for name in ("decisions", "patterns", "warnings", "episodes")}
+    assert public(Client) == public(AsyncClient) == methods | iterators | {"call", "send", "batch", "close"}
+    assert methods <= public(calls)  # type: ignore[arg-type]
