@@ -25,7 +25,7 @@ test-servers: .venv/.dev ## run what uses a store on PostgreSQL and a Chroma ser
 	@.venv/bin/python -m pytest --stores=servers $(ARGS)
 
 chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md
-	@.venv/bin/python -m pytest tests/chaos tests/cli/test_moving.py --chaos long --timeout 7200 $(ARGS)
+	@.venv/bin/python -m pytest tests/chaos tests/cli/test_moving.py tests/image --chaos long --timeout 7200 $(ARGS)
 	@.venv/bin/python -m tests.chaos.report
 
 lint: .venv/.dev ## check style and formatting

@@ -1,0 +1,112 @@
+"""Reads a Dockerfile and carries its first stage out in a folder: no engine is needed.
+
+Of Docker's syntax only what the project's own Dockerfile uses is understood; anything else fails.
+"""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction and what follows it, its lines joined."""
+
+    name: str
+    rest: str
+
+
+def stages(text: str) -> list[list[Step]]:
+    """The steps of each stage, FROM first."""
+    found: list[list[Step]] = []
+    lines = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
+    for line in filter(None, map(str.strip, lines.splitlines())):
+        name, _, rest = line.partition(" ")
+        if name == "FROM":
+            found.append([])
+        found[-1].append(Step(name, rest.strip()))
+    return found
+
+
+def context(root: Path) -> list[str]:
+    """The files that a build gets to see: those that `.dockerignore` lets through, relative to `root`."""
+    rules = [line for line in (root / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    assert rules[0] == "*", "everything is left out that is not named"
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\n")
+    return [path for path in tracked if path and (root / path).is_file() and _let_through(path, rules[1:])]
+
+
+def _let_through(path: str, rules: Sequence[str]) -> bool:
+    seen = False
+    for rule in rules:
+        pattern = rule.removeprefix("!")
+        if pattern.startswith("**/"):
+            matches = any(fnmatch(part, pattern[3:]) for part in path.split("/"))
+        else:
+            matches = path == pattern or path.startswith(f"{pattern}/")
+        if matches:
+            seen = rule.startswith("!")
+    return seen
+
+
+@dataclass(frozen=True)
+class Build:
+    """A first stage in `folder`, which stands for the root of the image's file system."""
+
+    root: Path
+    folder: Path
+    environment: Mapping[str, str]
+
+    def copy(self, rest: str) -> None:
+        """COPY from the context into the working folder `/src`."""
+        *sources, target = rest.split()
+        files = context(self.root)
+        into = self.folder / "src" / target
+        for source in sources:
+            matching = [path for path in files if path == source or path.startswith(f"{source}/")]
+            assert matching, f"COPY {source}: the build does not see it"
+            for path in matching:
+                inside = path.removeprefix(f"{source}/") if path != source else Path(source).name
+                place = into / inside
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.root / path, place)
+
+    def run(self, rest: str) -> None:
+        """RUN with every absolute path moved below the folder."""
+        moved = re.sub(r"(?<=\s)/(?=(wheels|opt|dist|src)\b)", f"{self.folder}/", f" {rest}")
+        done = subprocess.run(
+            ["sh", "-e", "-c", moved],
+            cwd=self.folder / "src",
+            env=dict(self.environment),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{moved}\n{done.stdout}\n{done.stderr}"
+
+
+def variables(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+    """What the ENV lines set."""
+    for step in steps:
+        if step.name == "ENV":
+            for pair in shlex.split(step.rest):
+                name, _, value = pair.partition("=")
+                yield name, value
+
+
+def command(steps: Sequence[Step], name: str) -> list[str]:
+    """The words of the last CMD, or of the CMD of the HEALTHCHECK."""
+    rest = [step.rest for step in steps if step.name == name][-1]
+    words: list[str] = json.loads(rest[rest.index("[") :])
+    return words

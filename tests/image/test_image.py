@@ -1,0 +1,164 @@
+"""The Dockerfile's steps in a fresh folder, and the settings of compose.yaml. No engine runs here."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cognition_engines.records.open import OLDEST_POSTGRESQL, parse_url
+from cstp_server.settings import load_settings
+from cstp_server.tokens import create_token
+from tests.image.dockerfile import Build, command, context, stages, variables
+
+ROOT = Path(__file__).parents[2]
+BUILD, RUNTIME = stages((ROOT / "Dockerfile").read_text())
+
+
+def test_a_build_sees_what_it_needs_and_nothing_else() -> None:
+    seen = context(ROOT)
+    assert not [path for path in seen if path.startswith(("tests", "benchmarks", "build", ".git", "data"))]
+    assert {"pyproject.toml", "README.md", "LICENSE", "docs/decisions", "a2a", "skills"} <= {
+        part for path in seen for part in (path, path.split("/")[0], "/".join(path.split("/")[:2]))
+    }
+
+
+@pytest.mark.timeout(900)
+def test_the_steps_make_a_server_that_passes_its_health_check(
+    tmp_path: Path, request: pytest.FixtureRequest, wait_until: Callable[..., None]
+) -> None:
+    """The long form runs every step; the short one takes the locked requirements from this environment."""
+    every_step = request.config.getoption("--chaos") == "long"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, **dict(variables(BUILD)), "PATH": path}
+    build = Build(ROOT, tmp_path, environment)
+    (tmp_path / "src").mkdir()
+    runs = 0
+    for step in BUILD[1:]:
+        if step.name == "COPY":
+            build.copy(step.rest)
+        elif step.name == "RUN":
+            runs += 1
+            if runs == 1 and not every_step:
+                borrow(tmp_path / "opt" / "cstp")
+            else:
+                build.run(step.rest)
+        else:
+            assert step.name in ("ENV", "WORKDIR")
+    wheel, *others = (tmp_path / "dist").glob("cognition_cstp-*.whl")
+    assert not others
+    with zipfile.ZipFile(wheel) as packed:
+        names = set(packed.namelist())
+    assert {"cstp/py.typed", "cstp_server/config/server.yaml", "cognition_engines/records/migrations/env.py"} <= names
+    assert any(name.startswith("cstp_server/demo/decisions/") for name in names)
+    shutil.rmtree(tmp_path / "src")  # the image has no source
+    serve_and_check(tmp_path, wait_until)
+
+
+def borrow(folder: Path) -> None:
+    """A virtual environment that has the requirements of this one, and not this project."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    # the folder's own .pth files, such as that of an editable install, are not read this way
+    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+
+
+def serve_and_check(folder: Path, wait_until: Callable[..., None]) -> None:
+    given = dict(variables(RUNTIME))
+    bin_folder = given["PATH"].split(":")[0]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    (folder / "data").mkdir()
+    create_token(folder / "data" / "tokens.json", "me", lifetime=timedelta(hours=1))
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "PYTHONPATH"))},
+        "PATH": f"{folder}{bin_folder}:/usr/bin:/bin",
+        "CSTP_DATA_DIR": f"{folder}{given['CSTP_DATA_DIR']}",
+        "CSTP_SERVER__PORT": port,
+        "CSTP_EMBEDDING__MODEL": "none",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+    }
+    running = subprocess.Popen(command(RUNTIME, "CMD"), cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+    check = command(RUNTIME, "HEALTHCHECK")
+
+    def healthy() -> bool:
+        assert running.poll() is None
+        return subprocess.run(check, cwd=folder, env=environment, capture_output=True).returncode == 0
+
+    try:
+        wait_until(healthy, 120)
+        used = subprocess.run(
+            ["python", "-c", "import cstp_server; print(cstp_server.__file__)"],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert used.stdout.startswith(f"{folder}/opt/cstp/")
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 0
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_the_image_runs_as_a_user_without_rights_in_one_volume() -> None:
+    (user,) = [step.rest for step in RUNTIME if step.name == "USER"]
+    (volume,) = [step.rest for step in RUNTIME if step.name == "VOLUME"]
+    assert int(user) > 0
+    assert dict(variables(RUNTIME))["CSTP_DATA_DIR"] == volume
+    assert "--uid " + user in " ".join(step.rest for step in RUNTIME if step.name == "RUN")
+
+
+@pytest.fixture
+def compose() -> Any:
+    return yaml.safe_load((ROOT / "compose.yaml").read_text())
+
+
+def test_the_settings_in_compose_are_ours_and_name_its_services(compose: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("CSTP_")]:
+        monkeypatch.delenv(name)
+    server = compose["services"]["cstp"]
+    for name, value in server["environment"].items():
+        monkeypatch.setenv(name, re.sub(r"\$\{\w+:\?[^}]*\}", "secret1", value))
+    settings = load_settings({}).settings
+    store = parse_url(settings.store_url)
+    database = compose["services"][store.host]["environment"]
+    assert (store.username, store.database) == (database["POSTGRES_USER"], database["POSTGRES_DB"])
+    assert database["POSTGRES_PASSWORD"] in server["environment"]["CSTP_STORE__URL"]
+    assert settings.vectors.url == "http://chroma:8000"
+    assert settings.limits.redis_url is not None
+    assert settings.limits.redis_url.startswith("redis://redis:")
+    assert set(server["depends_on"]) == {"postgres", "chroma", "redis"} == compose["services"].keys() - {"cstp"}
+    for needed, how in server["depends_on"].items():
+        assert (how["condition"] == "service_healthy") == ("healthcheck" in compose["services"][needed])
+    assert float(server["stop_grace_period"].removesuffix("s")) > settings.server.grace_seconds
+
+
+def test_compose_and_image_agree_on_port_volume_and_versions(compose: Any) -> None:
+    server = compose["services"]["cstp"]
+    (exposed,) = [step.rest for step in RUNTIME if step.name == "EXPOSE"]
+    assert [port.split(":")[-1] for port in server["ports"]] == [exposed] == [server["command"][-1]]
+    assert all(port.startswith("127.0.0.1:") for port in server["ports"])
+    assert [volume.split(":")[1] for volume in server["volumes"]] == [dict(variables(RUNTIME))["CSTP_DATA_DIR"]]
+    named = {volume.split(":")[0] for each in compose["services"].values() for volume in each.get("volumes", ())}
+    assert named == set(compose["volumes"])
+    locked = re.search(r"^chromadb==(\S+)", (ROOT / "requirements" / "server.txt").read_text(), re.MULTILINE)
+    assert locked is not None
+    assert compose["services"]["chroma"]["image"] == f"chromadb/chroma:{locked[1]}"
+    version = re.match(r"postgres:(\d+)", compose["services"]["postgres"]["image"])
+    assert version is not None
+    assert int(version[1]) >= OLDEST_POSTGRESQL
