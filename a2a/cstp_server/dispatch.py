@@ -1,7 +1,8 @@
 """From a request body to the answer: envelope, batch, limit, scope, validation, call, error mapping, log line.
 
-The only catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but
-the request id. jsonrpcserver dispatches one checked element at a time.
+`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, whatever they came by. The only
+catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but the request
+id. jsonrpcserver dispatches one checked element at a time.
 """
 
 import asyncio
@@ -61,9 +62,13 @@ class Answer:
 
 
 @dataclass(slots=True)
-class _Outcome:
-    """What a call came to, carried past jsonrpcserver: its result as JSON, or the error."""
+class Outcome:
+    """What a call came to, carried past jsonrpcserver: its result as JSON, or the error.
 
+    The result's names are those of the wire, or with `snake_case` those of the fields.
+    """
+
+    snake_case: bool = False
     result: str = ""
     error: CstpError | None = None
 
@@ -98,6 +103,16 @@ class Dispatcher:
         request = read_requests([document], body, batch=False)[0]
         return await self._answer(request, call, self._bounds.answer_bytes)
 
+    async def run(self, method: str, params: object, call: Call) -> Outcome:
+        """One call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
+        began = perf_counter()
+        outcome = Outcome(snake_case=True)
+        await self._dispatch(method, params, call, outcome)
+        if len(outcome.result.encode()) > self._bounds.answer_bytes:
+            outcome.error = QueryFailed("answer", call.request_id)
+        self._note_outcome(method, call, outcome, began)
+        return outcome
+
     async def _handle_batch(self, document: Sequence[object], body: bytes, call: Call) -> Answer:
         if not 1 <= len(document) <= self._bounds.max_batch:
             return self._refuse(InvalidRequest(), call)
@@ -127,10 +142,8 @@ class Dispatcher:
         if isinstance(request, Malformed):
             self._note(UNKNOWN, call, request.error.code, began)
             return Answer(error_body(request.error, request.id), request.error)
-        guarded = self._guarded.get(request.method)
-        outcome = _Outcome()
-        element = Element(request.method, [request.params], 0)
-        await dispatch_request({request.method: guarded or self._unknown}, (call, outcome), element)
+        outcome = Outcome()
+        await self._dispatch(request.method, request.params, call, outcome)
         body = (
             b""
             if outcome.error
@@ -138,11 +151,14 @@ class Dispatcher:
         )
         if len(body) > room and not request.notification:
             outcome.error = QueryFailed("answer", call.request_id)
-        name = UNKNOWN if guarded is None else request.method
-        self._note(name, call, 0 if outcome.error is None else outcome.error.code, began)
+        self._note_outcome(request.method, call, outcome, began)
         if request.notification:
             return Answer(None)
         return Answer(body if outcome.error is None else error_body(outcome.error, request.id), outcome.error)
+
+    async def _dispatch(self, method: str, params: object, call: Call, outcome: Outcome) -> None:
+        guarded = self._guarded.get(method, self._unknown)
+        await dispatch_request({method: guarded}, (call, outcome), Element(method, [params], 0))
 
     def _guard(self, bound: AnyBound | None) -> Guarded:
         """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception.
@@ -151,11 +167,12 @@ class Dispatcher:
         """
         name = "" if bound is None else bound.method.name
 
-        async def run(context: tuple[Call, _Outcome], sent: object, /) -> Result:
+        async def run(context: tuple[Call, Outcome], sent: object, /) -> Result:
             call, outcome = context
             try:
                 await self._limiter.charge(call.token.agent, name)
-                outcome.result = (await _run(bound, sent, call)).model_dump_json()
+                result = await _run(bound, sent, call)
+                outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
             except CstpError as error:
                 outcome.error = error
@@ -170,6 +187,10 @@ class Dispatcher:
         # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
         run.__signature__ = signature(run)  # type: ignore[attr-defined]
         return run
+
+    def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
+        name = method if method in self._guarded else UNKNOWN
+        self._note(name, call, 0 if outcome.error is None else outcome.error.code, began)
 
     def _note(self, method: str, call: Call, code: int, began: float) -> None:
         """One line in the log and one count for each call."""

@@ -1,12 +1,13 @@
 """HTTP in, HTTP out: the checks that come before a body is parsed, in their order, and the headers of every answer.
 
-Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body goes to dispatch.
+Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body goes to dispatch. `/cstp` and `/mcp` differ in
+their `Face` alone.
 """
 
 import asyncio
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from random import getrandbits
 from typing import Final
@@ -103,54 +104,73 @@ class Reply:
     headers: list[Header]
 
 
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A way in: what answers a body of a caller who was let in, and how an error is written before that."""
+
+    answer: Callable[[Scope, bytes, Call], Awaitable[Reply]]
+    error_body: Callable[[CstpError], bytes]
+
+
 class _Disconnected(Exception):
     """The client went away while sending its body."""
 
 
 async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     """`POST /cstp`."""
+    await answer_post(scope, receive, send, _JSON_RPC)
+
+
+async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) -> None:
+    """Checks a request, has `face` answer it if it may, and sends the answer."""
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
     request_id = _request_id(headers)
     try:
-        reply = await _answer(scope, receive, parts, request_id)
+        reply = await _answer(scope, receive, parts, face, request_id)
     except _Disconnected:
         return
     except asyncio.CancelledError:
         # only a server whose grace time is over cancels a call; its client is told rather than dropped
-        reply = refuse(503, Overloaded(_RETRY_SECONDS))
+        reply = refuse(503, Overloaded(_RETRY_SECONDS), face.error_body)
         reply.headers.append(_CLOSE)
     parts.metrics.answered(reply.status)
     await send_reply(send, reply, request_id)
 
 
-async def _answer(scope: Scope, receive: Receive, parts: Parts, request_id: str) -> Reply:
+async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, request_id: str) -> Reply:
     headers: list[Header] = scope["headers"]
     if scope["method"] != "POST":
         return Reply(405, None, [(b"allow", b"POST")])
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
-        return unauthenticated(scope, token, parts, request_id)
-    reply = await _authenticated(receive, headers, parts, Call(token, request_id))
+        return unauthenticated(scope, token, parts, request_id, face.error_body)
+    reply = await _authenticated(scope, receive, parts, face, Call(token, request_id))
     reply.headers.extend(await parts.limiter.headers(token.agent))
     return reply
 
 
-async def _authenticated(receive: Receive, headers: list[Header], parts: Parts, call: Call) -> Reply:
+async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
+    headers: list[Header] = scope["headers"]
     if not _is_json(headers):
-        return _refuse_call(415, InvalidRequest(), call)
+        return _refuse_call(415, InvalidRequest(), face, call)
     body = await _read_body(receive, headers, parts.max_body_bytes)
     if body is None:
-        return _refuse_call(413, InvalidRequest(), call)
+        return _refuse_call(413, InvalidRequest(), face, call)
     if not await parts.gate.enter():
-        reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), call)
+        reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), face, call)
         if parts.gate.draining:
             reply.headers.append(_CLOSE)
         return reply
     try:
-        answer = await parts.dispatcher.handle(body, call)
+        return await face.answer(scope, body, call)
     finally:
         parts.gate.leave()
+
+
+async def _answer_json_rpc(scope: Scope, body: bytes, call: Call) -> Reply:
+    parts: Parts = scope["state"]["parts"]
+    answer = await parts.dispatcher.handle(body, call)
     if answer.body is None:
         return Reply(204, None, [])
     status, extra = _status(answer.error)
@@ -166,26 +186,35 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
     return 200, []
 
 
-def refuse(status: int, error: CstpError) -> Reply:
+_JSON_RPC: Final = Face(_answer_json_rpc, error_body)
+
+
+def refuse(status: int, error: CstpError, body: Callable[[CstpError], bytes] = error_body) -> Reply:
     headers = [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, Overloaded | RateLimited) else []
-    return Reply(status, error_body(error), headers)
+    return Reply(status, body(error), headers)
 
 
-def _refuse_call(status: int, error: CstpError, call: Call) -> Reply:
+def _refuse_call(status: int, error: CstpError, face: Face, call: Call) -> Reply:
     _log.warning("refused", status=status, agent=call.token.agent, request_id=call.request_id)
-    return refuse(status, error)
+    return refuse(status, error, face.error_body)
 
 
-def unauthenticated(scope: Scope, refusal: Refusal, parts: Parts, request_id: str = "") -> Reply:
+def unauthenticated(
+    scope: Scope,
+    refusal: Refusal,
+    parts: Parts,
+    request_id: str = "",
+    body: Callable[[CstpError], bytes] = error_body,
+) -> Reply:
     """401, or 429 once there were too many wrong tokens from there."""
     peer = scope["client"][0] if scope.get("client") else ""
     address = client_address(peer, scope["headers"], parts.proxies)
     limited = parts.failures.count(address) if refusal.presented else None
     _log.warning("refused", status=429 if limited else 401, address=address, request_id=request_id)
     if limited is not None:
-        return refuse(429, limited)
+        return refuse(429, limited, body)
     challenge = _CHALLENGE + (', error="invalid_token"' if refusal.presented else "")
-    reply = refuse(401, AuthenticationRequired())
+    reply = refuse(401, AuthenticationRequired(), body)
     reply.headers.append((b"www-authenticate", challenge.encode()))
     return reply
 
