@@ -33,6 +33,7 @@ from cstp_server.handlers.system import system_methods
 from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
+from cstp_server.mcp.http import Mount, mcp_endpoint, open_mount
 from cstp_server.metrics import CallMetrics, watch_loop
 from cstp_server.probes import Probes, healthz, metrics, readyz
 from cstp_server.readiness import ReadinessCheck
@@ -48,6 +49,7 @@ class State(TypedDict):
 
     parts: Parts
     probes: Probes
+    mcp: Mount
 
 
 class Endpoint:
@@ -118,7 +120,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         probes = _probes(opened, pools, limiter, places, registry, need_token=not server.loopback)
         lag = asyncio.create_task(watch_loop(registry))
         try:
-            yield {"parts": parts, "probes": probes}
+            async with open_mount(parts.dispatcher, settings) as mount:
+                yield {"parts": parts, "probes": probes, "mcp": mount}
         finally:
             lag.cancel()
             pools.close()
@@ -128,6 +131,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     app = Starlette(
         routes=[
             Route("/cstp", Endpoint(cstp_endpoint)),
+            Route("/mcp", Endpoint(mcp_endpoint)),
             Route("/healthz", Endpoint(healthz)),
             Route("/readyz", Endpoint(readyz)),
             Route("/metrics", Endpoint(metrics)),

@@ -7,6 +7,7 @@ server. The shipped file and `docs/configuration.md` are generated from this mod
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,13 +16,14 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, cast
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
 
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+_PUBLIC_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?")
 
 
 class Section(BaseModel):
@@ -37,6 +39,9 @@ class ServerSettings(Section):
     port: int = Field(8100, ge=0, le=65535, description="0 takes any free port and prints it.")
     ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain: then HTTPS alone.")
     ssl_keyfile: str | None = Field(None, description="Its key, in PEM; not needed where the other file has it.")
+    public_url: str | None = Field(
+        None, description="Where others reach it, as https://host/path without /cstp; the agent card names it."
+    )
     max_body_bytes: Positive = Field(1_048_576, description="A larger request is refused with 413.")
     max_header_bytes: Positive = Field(16_384, description="Larger request headers are refused with 400.")
     max_headers: Positive = Field(64, description="More request headers than this are refused with 400.")
@@ -66,6 +71,13 @@ class ServerSettings(Section):
             return ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None and not _PUBLIC_URL.fullmatch(value):
+            raise ValueError("must read like https://host:port/path, without credentials, a query or a fragment")
+        return None if value is None else value.rstrip("/").removesuffix("/cstp")
 
     @model_validator(mode="after")
     def _key_has_a_certificate(self) -> Self:
@@ -140,6 +152,17 @@ class AuthSettings(Section):
     )
 
 
+class McpSettings(Section):
+    """Who may ask `/mcp` from where, beside a token. Loopback and `server.public_url` are always let in."""
+
+    allowed_hosts: tuple[str, ...] = Field(
+        (), description="Further values of the Host header, such as cstp.lan:8100, or cstp.lan:* for any port."
+    )
+    allowed_origins: tuple[str, ...] = Field(
+        (), description="Further web pages that may ask, such as https://app.example.com; none unless named."
+    )
+
+
 class LogSettings(Section):
     """One line per call, on standard error."""
 
@@ -158,6 +181,7 @@ class Settings(Section):
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()
+    mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
 
     @property

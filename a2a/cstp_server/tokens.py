@@ -252,5 +252,10 @@ class TokenBook:
         same = hmac.compare_digest(digest, expected)
         return token if token is not None and same and prefix == b"cstp" and token.live(now) else None
 
+    def newest(self, agent: str, now: datetime) -> Token | None:
+        """The live token of the agent that was made last."""
+        live = [token for token in self._by_id.values() if token.agent == agent and token.live(now)]
+        return max(live, key=lambda token: datetime.fromisoformat(token.created), default=None)
+
     def live_count(self, now: datetime) -> int:
         return sum(token.live(now) for token in self._by_id.values())

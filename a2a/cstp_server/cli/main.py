@@ -31,6 +31,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
 _FAMILIES: Final[Mapping[str, str]] = {
     "demo": "demo",
     "serve": "serve",
+    "mcp": "mcp",
     "ingest": "ingest",
     "show": "records",
     "delete": "records",

@@ -1,0 +1,60 @@
+"""`cstp mcp`."""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from cognition_engines.errors import ConfigurationError, EngineError, FolderInUse
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.knowledge import open_knowledge
+from cstp_server.log import configure_logging
+from cstp_server.mcp.stdio import Identify, answer_from_folder
+from cstp_server.settings import Settings
+from cstp_server.tokens import Token, TokenBook
+
+app = command_family()
+
+
+@app.command("mcp")
+def mcp_command(
+    ctx: typer.Context,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Answer with the rights of this agent's newest live token.")
+    ] = None,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve MCP on standard input and output, for a client that starts it; see docs/mcp.md.
+
+    Who asks is --agent, or the token in CSTP_TOKEN.
+    """
+    settings = settings_for(ctx, data_dir, config).settings
+    configure_logging(settings.log)
+    identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
+    try:
+        knowledge = open_knowledge(settings)
+    except FolderInUse as error:
+        raise EngineError(f"{error}; to ask the server that holds it: cstp mcp --url URL") from error
+    asyncio.run(answer_from_folder(settings, knowledge, identify))
+
+
+def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:
+    """Finds the caller's token. Raises ConfigurationError when there is none by now."""
+    if agent is None and not secret:
+        raise ConfigurationError("whose rights count: give --agent NAME, or a token in CSTP_TOKEN")
+
+    def identify(book: TokenBook) -> Token | None:
+        now = datetime.now(UTC)
+        return book.find((secret or "").encode(), now) if agent is None else book.newest(agent, now)
+
+    book = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
+    book.refresh(0)
+    if identify(book) is None:
+        whose = "the one in CSTP_TOKEN" if agent is None else f"one of {agent}"
+        raise ConfigurationError(
+            f"{settings.tokens_path}: has no live token that is {whose}; make one: cstp token create --agent NAME"
+        )
+    return identify

@@ -1,0 +1,126 @@
+"""How a tool tells an error: bodies in the shape of each tool's own specification, without the codes of JSON-RPC."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from pydantic.alias_generators import to_snake
+
+from cstp.errors import (
+    AuthenticationRequired,
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    JsonValue,
+    MethodNotFound,
+    NotFound,
+    Overloaded,
+    QueryFailed,
+    RateLimited,
+    Violation,
+)
+from cstp_server.mcp.schemas import bounds, in_snake_case
+
+Body: TypeAlias = Mapping[str, JsonValue]
+Shape: TypeAlias = Callable[[CstpError, Mapping[str, Any]], Body]
+
+CODES: Final[Mapping[type[CstpError], str]] = {
+    InvalidParams: "VALIDATION_ERROR",
+    InvalidRequest: "VALIDATION_ERROR",
+    NotFound: "NOT_FOUND",
+    MethodNotFound: "NOT_FOUND",
+    AuthenticationRequired: "UNAUTHORIZED",
+    Forbidden: "FORBIDDEN",
+    RateLimited: "RATE_LIMITED",
+    Overloaded: "OVERLOADED",
+    QueryFailed: "INTERNAL_ERROR",
+    InternalError: "INTERNAL_ERROR",
+}
+NO_SELECTOR: Final = "Must provide query, id, conversation_id, or context filter"
+_LIMITS: Final = re.compile(r"must (?:be|have) at (?:least|most) \S+( characters?| items?)?(?:\(s\))?")
+_LARGEST_TOLD: Final = 10**6
+
+
+def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
+    """`{"error": {"code", "message", "details"}}`: F000, and the tools whose specification has no shape."""
+    details: Mapping[str, JsonValue] = {
+        to_snake(name): value for name, value in (error.data or {}).items() if name != "violations"
+    }
+    message = error.message
+    if isinstance(error, InvalidParams):
+        found = _in_snake_case(error.violations)
+        details = {"violations": [{"field": one.field, "message": one.message} for one in found]}
+        message = "; ".join(_sentences(error.violations, schema))
+    return {"error": {"code": CODES.get(type(error), "INTERNAL_ERROR"), "message": message, "details": details}}
+
+
+def of_episodes(error: CstpError, schema: Mapping[str, Any]) -> Body:
+    """`{"error", "details", "tool"}` (F003)."""
+    match error:
+        case InvalidParams():
+            told, details = "Parameter validation failed", "; ".join(_sentences(error.violations, schema))
+        case QueryFailed(component="records"):
+            told, details = "Database operation failed", _explained(error)
+        case QueryFailed() | InternalError():
+            told, details = "Tool execution failed", _explained(error)
+        case _:
+            told, details = error.message, _explained(error)
+    return {"error": told, "details": details, "tool": "list_episodes"}
+
+
+def of_recall(error: CstpError, schema: Mapping[str, Any]) -> Body:
+    """`{"error"}`, one sentence (F004); an unknown id has the members of an empty answer beside it."""
+    match error:
+        case InvalidParams():
+            told = "; ".join(_capital(sentence) for sentence in _sentences(error.violations, schema))
+            return {"error": NO_SELECTOR if "one of id, conversation_id" in told else told}
+        case NotFound():
+            return {"results": [], "related": [], "entities": [], "total_count": 0, "error": f"Not found: {error.id}"}
+        case _:
+            return {"error": f"{error.message}: {_explained(error)}"}
+
+
+def _explained(error: CstpError) -> str:
+    """What a caller can do with an error, in words."""
+    match error:
+        case RateLimited():
+            return f"{error.limit} in {error.window} s are used up; retry after {error.retry_after} s"
+        case Overloaded():
+            return f"retry after {error.retry_after} s"
+        case Forbidden():
+            return f"the token lacks the scope {error.scope}"
+        case AuthenticationRequired():
+            return "the token is unknown, expired or revoked"
+        case QueryFailed(component="answer"):
+            return f"the answer would be too large; ask for less (request {error.request_id})"
+        case QueryFailed():
+            return f"{error.component} does not answer (request {error.request_id})"
+        case InternalError():
+            return f"a bug of the server (request {error.request_id})"
+        case _:
+            return error.meaning
+
+
+def _in_snake_case(violations: Sequence[Violation]) -> list[Violation]:
+    return [Violation(in_snake_case(one.field), in_snake_case(one.message)) for one in violations]
+
+
+def _sentences(violations: Sequence[Violation], schema: Mapping[str, Any]) -> list[str]:
+    """`limit must be between 1 and 100`: both bounds where there are two."""
+    return [f"{one.field} {_both_bounds(one, schema)}" for one in _in_snake_case(violations)]
+
+
+def _both_bounds(violation: Violation, schema: Mapping[str, Any]) -> str:
+    limited = _LIMITS.fullmatch(violation.message)
+    allowed = bounds(schema, violation.field) if limited else {}
+    for low, high, unit in (("minimum", "maximum", ""), ("minLength", "maxLength", " characters")):
+        least, most = allowed.get(low), allowed.get(high)
+        if isinstance(least, int | float) and isinstance(most, int | float) and most < _LARGEST_TOLD:
+            return f"must be between {least:g} and {most:g}{unit}"
+    return violation.message
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

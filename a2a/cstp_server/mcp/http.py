@@ -1,0 +1,125 @@
+"""`POST /mcp`: streamable HTTP without sessions, each request answered by one JSON document.
+
+A request passes the same checks as one to `/cstp` before the SDK sees it, and before those a check of Host and Origin,
+so that no page in a browser reaches a server on its user's machine.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import orjson
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from cstp.errors import CstpError, ParseError
+from cstp_server.call import Call
+from cstp_server.dispatch import Dispatcher, Outcome
+from cstp_server.envelope import parse_body
+from cstp_server.http import Face, Reply, answer_post
+from cstp_server.mcp.errors import coded
+from cstp_server.mcp.server import Context, make_mcp_server
+from cstp_server.settings import Settings
+
+_CALL: Final = "cstp.call"  # where a request's scope has the Call
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """What the endpoint works with, made when the server starts."""
+
+    sessions: StreamableHTTPSessionManager
+    security: TransportSecurityMiddleware
+
+
+@asynccontextmanager
+async def open_mount(dispatcher: Dispatcher, settings: Settings) -> AsyncIterator[Mount]:
+    """The endpoint over `dispatcher`, for as long as the application runs."""
+
+    async def run(method: str, arguments: Mapping[str, object], context: Context) -> Outcome:
+        assert context.request is not None
+        return await dispatcher.run(method, arguments, context.request.scope[_CALL])
+
+    largest = settings.server.max_body_bytes
+    sessions = StreamableHTTPSessionManager(
+        make_mcp_server(run), json_response=True, stateless=True, max_request_body_size=largest
+    )
+    async with sessions.run():
+        yield Mount(sessions, TransportSecurityMiddleware(allowed(settings)))
+
+
+def allowed(settings: Settings) -> TransportSecuritySettings:
+    """The values of Host and Origin that are let in: loopback, the server's own address and URL, and what is named."""
+    host = settings.server.host
+    hosts = [*_LOOPBACK, f"[{host}]" if ":" in host else host]
+    origins = [f"{scheme}://{name}" for name in _LOOPBACK for scheme in ("http", "https")]
+    named = [*settings.mcp.allowed_hosts]
+    if settings.server.public_url is not None:
+        public = urlsplit(settings.server.public_url)
+        named.append(public.netloc)
+        origins.append(f"{public.scheme}://{public.netloc}")
+    return TransportSecuritySettings(
+        allowed_hosts=[*hosts, *(f"{name}:*" for name in hosts), *named],
+        allowed_origins=[*origins, *(f"{origin}:*" for origin in origins), *settings.mcp.allowed_origins],
+    )
+
+
+async def mcp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+    """`POST /mcp`."""
+    mount: Mount = scope["state"]["mcp"]
+    refused = await mount.security.validate_request(Request(scope))
+    if refused is not None:
+        await refused(scope, receive, send)
+        return
+    await answer_post(scope, receive, send, _MCP)
+
+
+def _error_body(error: CstpError) -> bytes:
+    return orjson.dumps(coded(error, {}))
+
+
+async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
+    mount: Mount = scope["state"]["mcp"]
+    if refused := _refused(body):
+        return refused
+    sent: list[Message] = []
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        if not unread:
+            await asyncio.Event().wait()  # a call goes on when its client has gone, as one of /cstp does
+        return unread.pop()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await mount.sessions.handle_request({**scope, _CALL: call}, receive, send)
+    start, *rest = sent
+    headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
+    return Reply(start["status"], b"".join(message.get("body", b"") for message in rest), headers)
+
+
+def _refused(body: bytes) -> Reply | None:
+    """Of what is no JSON object as strict as `/cstp` wants it: the SDK would repeat it in its answer."""
+    try:
+        document = parse_body(body)
+    except ParseError as error:
+        return _json_rpc_error(PARSE_ERROR, error.message)
+    if not isinstance(document, Mapping):
+        return _json_rpc_error(INVALID_REQUEST, "Invalid Request: send one JSON-RPC object")
+    return None
+
+
+def _json_rpc_error(code: int, message: str) -> Reply:
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return Reply(400, orjson.dumps(body), [])
+
+
+_MCP: Final = Face(_answer, _error_body)

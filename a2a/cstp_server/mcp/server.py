@@ -1,0 +1,62 @@
+"""The MCP server of the SDK with our tools in it; what runs a call is given, so that every transport has its own."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import orjson
+from mcp.server import Server, ServerRequestContext
+from mcp.server.caching import CacheHint
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+)
+
+import cstp
+from cstp.errors import MethodNotFound
+from cstp_server.dispatch import UNKNOWN, Outcome
+from cstp_server.mcp.errors import coded
+from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+Run: TypeAlias = Callable[[str, Mapping[str, object], Context], Awaitable[Outcome]]
+_LIST_SECONDS: Final = 300  # a client may keep the list of tools, which changes with the server's version only
+
+
+def make_mcp_server(run: Run) -> Server[Any]:
+    """A server whose tools are run by `run(method, arguments, context)`, which raises nothing."""
+    listed = ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
+
+    async def list_tools(_: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return listed
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        tool = TOOLS.get(params.name)
+        outcome = await run(UNKNOWN if tool is None else tool.method.name, params.arguments or {}, context)
+        if isinstance(outcome.error, MethodNotFound):
+            raise MCPError(code=INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
+        if outcome.error is not None:
+            # no structured content: clients check it against the schema of results
+            body = coded(outcome.error, {}) if tool is None else tool.failure(outcome.error)
+            return CallToolResult(content=[_as_text(body)], is_error=True)
+        assert tool is not None
+        found = tool.result(outcome.result)
+        return CallToolResult(content=[_as_text(found)], structured_content=found)
+
+    return Server(
+        "cstp",
+        version=cstp.__version__,
+        title="CSTP",
+        instructions=INSTRUCTIONS,
+        cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_SECONDS * 1000, scope="public")},
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _as_text(members: Mapping[str, Any]) -> TextContent:
+    return TextContent(text=orjson.dumps(members).decode())

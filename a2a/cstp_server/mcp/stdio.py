@@ -1,0 +1,101 @@
+"""MCP over standard input and output: nothing but messages on the latter."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from random import getrandbits
+from time import monotonic
+
+from mcp.server.stdio import stdio_server
+
+from cstp.errors import AuthenticationRequired, Overloaded
+from cstp_server.app import create_app
+from cstp_server.call import Call
+from cstp_server.dispatch import Outcome
+from cstp_server.http import Parts
+from cstp_server.knowledge import Knowledge
+from cstp_server.mcp.server import Context, Run, make_mcp_server
+from cstp_server.settings import Settings
+from cstp_server.stopping import Watchdog
+from cstp_server.tokens import Token, TokenBook
+
+Identify = Callable[[TokenBook], Token | None]
+_RETRY_SECONDS = 1
+
+
+async def answer_from_folder(settings: Settings, knowledge: Knowledge, identify: Identify) -> None:
+    """Answers until standard input ends, or SIGTERM or SIGINT comes; then closes `knowledge`.
+
+    `identify` is asked in each call: a token that ends or is revoked ends the answers.
+    """
+    app = create_app(settings, knowledge=knowledge)
+    async with app.router.lifespan_context(app) as state:
+        assert state is not None
+        parts: Parts = state["parts"]
+        await answer(_folder_run(parts, identify), settings)
+
+
+async def answer(run: Run, settings: Settings) -> None:
+    """Serves the tools on standard input and output until that ends or a signal comes."""
+    server = make_mcp_server(run)
+
+    async def serve() -> None:
+        lines = _Lines(await _standard_input(settings.server.max_body_bytes))
+        async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]
+            await server.run(read, write, server.create_initialization_options())
+
+    serving = asyncio.create_task(serve())
+    watchdog = Watchdog()
+    watchdog.start()
+
+    def stop() -> None:
+        watchdog.end_by(monotonic() + settings.server.grace_seconds)
+        serving.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+def _folder_run(parts: Parts, identify: Identify) -> Run:
+    async def run(method: str, arguments: Mapping[str, object], _: Context) -> Outcome:
+        parts.tokens.refresh(monotonic())
+        token = identify(parts.tokens)
+        if token is None:
+            return Outcome(error=AuthenticationRequired())
+        if not await parts.gate.enter():
+            return Outcome(error=Overloaded(_RETRY_SECONDS))
+        try:
+            # names a request, keeps no secret
+            return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}"))
+        finally:
+            parts.gate.leave()
+
+    return run
+
+
+async def _standard_input(longest_line: int) -> asyncio.StreamReader:
+    """A reader that can be cancelled, which a thread that reads cannot."""
+    reader = asyncio.StreamReader(limit=longest_line)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader
+
+
+class _Lines:
+    """The lines of standard input; in the place of one that is too long comes one that is no JSON."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while True:
+            try:
+                line = await self._reader.readline()
+            except ValueError:
+                line = b"\n"
+            if not line:
+                return
+            yield line.decode("utf-8", errors="replace")

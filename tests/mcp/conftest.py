@@ -1,0 +1,76 @@
+"""A server over a small world of records, and the SDK's own client in front of it."""
+
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.isolation.world import World, make_world, put
+from tests.serving import SeededEmbedder, Serving, start
+from tests.stores import Stores
+
+CSTP = "from cstp_server.entry import main; main()"
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture(scope="session")
+def world() -> World:
+    return make_world(Random(11))
+
+
+@pytest.fixture(scope="session")
+def knowing(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, world: World) -> Iterator[Serving]:
+    """A server that knows the world, for tests that leave it as it is."""
+    serving, stop = start(tmp_path_factory.mktemp("mcp") / "data", lasting_stores, SeededEmbedder(), None)
+    put(serving.records, SeededEmbedder(), world.entries)
+    serving.caught_up()
+    yield serving
+    stop()
+
+
+def mcp_url(serving: Serving) -> str:
+    return serving.url.removesuffix("/cstp") + "/mcp"
+
+
+@asynccontextmanager
+async def over_http(url: str, token: str, mode: str = "auto") -> AsyncIterator[Client]:
+    """The SDK's client on streamable HTTP; `legacy` begins with initialize, `auto` with server/discover."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=20, trust_env=False) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def over_stdio(tmp_path: Path) -> Connect:
+    """`over_stdio("--data-dir", folder, "--agent", name)`: the SDK's client in front of `cstp mcp`."""
+
+    @asynccontextmanager
+    async def connect(*words: object, mode: str = "auto", **environment: str) -> AsyncIterator[Client]:
+        parameters = StdioServerParameters(
+            command=sys.executable,
+            args=["-c", CSTP, "mcp", *map(str, words)],
+            env={"CSTP_EMBEDDING__MODEL": "none", **environment},
+        )
+        with (tmp_path / "stderr.log").open("w") as log:
+            async with Client(stdio_client(parameters, errlog=log), mode=mode) as client:
+                yield client
+
+    return connect
+
+
+def body_of(result: Any) -> Any:
+    """The JSON in the one text of a tool's result."""
+    (content,) = result.content
+    return json.loads(content.text)
