@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-servers chaos lint types bench bench-quality check docs env lock clean FORCE
+.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality check docs env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -13,7 +13,7 @@ FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
   done
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.server ## start a server on this project's own records and print calls to paste
 	@.venv/bin/cstp demo $(ARGS)
@@ -27,6 +27,9 @@ test-servers: .venv/.dev ## run what uses a store on PostgreSQL and a Chroma ser
 chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md
 	@.venv/bin/python -m pytest tests/chaos tests/cli/test_moving.py tests/image --chaos long --timeout 7200 $(ARGS)
 	@.venv/bin/python -m tests.chaos.report
+
+mcp-conformance: .venv/.dev ## run the official conformance suite of MCP, from npm, against /mcp
+	@.venv/bin/python -m tests.mcp.conformance
 
 lint: .venv/.dev ## check style and formatting
 	.venv/bin/ruff check .

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,10 +15,15 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from cognition_engines.ingest.run import Options, ingest
+from cstp_server.cli.options import opened_records
+from cstp_server.settings import Settings
+from cstp_server.tokens import create_token
 from tests.isolation.world import World, make_world, put
 from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores
 
+ROOT = Path(__file__).parents[2]
 CSTP = "from cstp_server.entry import main; main()"
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
@@ -74,3 +80,25 @@ def body_of(result: Any) -> Any:
     """The JSON in the one text of a tool's result."""
     (content,) = result.content
     return json.loads(content.text)
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the project's sample and decisions, and a token of the agent `reader`; without a model."""
+    folder = tmp_path_factory.mktemp("sampled") / "data"
+    settings = Settings.model_validate({"data_dir": folder, "embedding": {"model": "none"}})
+    folder.mkdir()
+    with opened_records(settings) as records:
+        ingest([ROOT / "docs" / "sample", ROOT / "docs" / "decisions"], Options(), records, None, _Quiet(), 1)
+    create_token(settings.tokens_path, "reader", lifetime=timedelta(hours=1))
+    return folder
+
+
+class _Quiet:
+    """No progress."""
+
+    def start(self, total: int) -> None:
+        """Nothing to tell."""
+
+    def advance(self, done: int) -> None:
+        """Nothing to tell."""

@@ -1,0 +1,171 @@
+"""What a tool says when it cannot answer: the bodies of the seeds, as results with `isError`."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp import MCPError
+
+from cognition_engines.kinds.kind import Kind
+from tests.isolation.world import World
+from tests.mcp.conftest import body_of, mcp_url, over_http
+from tests.serving import Serving
+
+REQUEST_ID = "<request id>"
+
+
+async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, Any]) -> Any:
+    """The body of an error; no structured content, which a client would check against the schema of results."""
+    async with over_http(mcp_url(serving), token) as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert result.structured_content is None
+    assert "-320" not in result.content[0].text
+    return body_of(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "details"),
+    [
+        ({"limit": 0}, "limit must be between 1 and 100"),
+        ({"limit": 101}, "limit must be between 1 and 100"),
+        ({"limit": True}, "limit must be an integer"),
+        ({"offset": -1}, "offset must be at least 0"),
+        (
+            {"since": "yesterday"},
+            "since must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, or a date such as 2026-01-31",
+        ),
+        (
+            {"date_from": "2026-02-02", "date_to": "2026-02-01"},
+            "date_from date_from must not be later than date_to; date_to date_from must not be later than date_to",
+        ),
+        ({"limit": 0, "offset": -1}, "limit must be between 1 and 100; offset must be at least 0"),
+    ],
+    ids=str,
+)
+async def test_list_episodes_refuses_parameters_in_the_words_of_its_seed(
+    knowing: Serving, arguments: dict[str, Any], details: str
+) -> None:
+    assert await failure(knowing, knowing.token(), "list_episodes", arguments) == {
+        "error": "Parameter validation failed",
+        "details": details,
+        "tool": "list_episodes",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({}, "Must provide query, id, conversation_id, or context filter"),
+        ({"query": "x"}, "Query must be between 2 and 5000 characters"),
+        ({"query": "x" * 5001}, "Query must be between 2 and 5000 characters"),
+        ({"query": "ok", "limit": 51}, "Limit must be between 1 and 50"),
+        ({"query": "ok", "min_importance": 2}, "Min_importance must be between 0 and 1"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_recall_refuses_parameters_in_the_words_of_its_seed(
+    knowing: Serving, arguments: dict[str, Any], error: str
+) -> None:
+    assert await failure(knowing, knowing.token(), "recall", arguments) == {"error": error}
+
+
+async def test_recall_of_an_unknown_id_is_empty_and_says_so(knowing: Serving) -> None:
+    found = await failure(knowing, knowing.token(), "recall", {"id": "art_nothing"})
+    assert found == {
+        "results": [],
+        "related": [],
+        "entities": [],
+        "total_count": 0,
+        "error": "Not found: art_nothing",
+    }
+
+
+@pytest.mark.parametrize("tool", ["get_decisions", "get_patterns", "get_warnings"])
+async def test_lists_refuse_parameters_as_their_seed_has_it(knowing: Serving, tool: str) -> None:
+    assert await failure(knowing, knowing.token(), tool, {"limit": 501, "colour": "red"}) == {
+        "error": {
+            "code": "VALIDATION_ERROR",
+            "message": "limit must be between 1 and 500; colour is not a parameter of this method",
+            "details": {
+                "violations": [
+                    {"field": "limit", "message": "must be at most 500"},
+                    {"field": "colour", "message": "is not a parameter of this method"},
+                ]
+            },
+        }
+    }
+
+
+async def test_names_in_errors_are_those_of_the_tool(knowing: Serving) -> None:
+    arguments = {"query": "index", "filters": {"min_confidence": 0.9, "max_confidence": 0.1}}
+    found = await failure(knowing, knowing.token(), "query_decisions", arguments)
+    assert found["error"]["details"]["violations"] == [
+        {"field": "filters.min_confidence", "message": "min_confidence must not exceed max_confidence"},
+        {"field": "filters.max_confidence", "message": "min_confidence must not exceed max_confidence"},
+    ]
+
+
+async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Serving, world: World) -> None:
+    hidden = [id for id in world.ids[Kind.CHUNK] if "error" in knowing.send("getChunk", knowing.token(), chunkId=id)]
+    assert hidden
+    for id in (hidden[0], "nothing"):
+        assert await failure(knowing, knowing.token(), "get_chunk", {"chunk_id": id}) == {
+            "error": {"code": "NOT_FOUND", "message": "Not found", "details": {"id": id}}
+        }
+
+
+async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving) -> None:
+    token = knowing.token(scopes=["write"])
+    assert await failure(knowing, token, "get_chunk", {"chunk_id": "x"}) == {
+        "error": {"code": "FORBIDDEN", "message": "Forbidden", "details": {"scope": "read"}}
+    }
+    assert await failure(knowing, token, "list_episodes", {}) == {
+        "error": "Forbidden",
+        "details": "the token lacks the scope read",
+        "tool": "list_episodes",
+    }
+    assert await failure(knowing, token, "recall", {"query": "index"}) == {
+        "error": "Forbidden: the token lacks the scope read"
+    }
+
+
+async def test_a_store_that_does_not_answer_is_told_in_the_shape_of_each_tool(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    serving.break_store()
+    token = serving.token()
+    found = await failure(serving, token, "list_episodes", {})
+    assert (found["error"], found["tool"]) == ("Database operation failed", "list_episodes")
+    assert found["details"].startswith("records does not answer (request ")
+    found = await failure(serving, token, "get_decisions", {})
+    assert found["error"]["code"] == "INTERNAL_ERROR"
+    assert found["error"]["message"] == "Query failed"
+    assert set(found["error"]["details"]) == {"component", "request_id"}
+    found = await failure(serving, token, "recall", {"context": "meeting"})
+    assert found["error"].startswith("Query failed: records does not answer")
+
+
+async def test_tools_spend_the_limits_of_cstp_at_the_same_cost(live_server: Callable[..., Any]) -> None:
+    live = live_server({"limits.default": "5/minute"})
+    token = live.token()
+    async with over_http(f"http://127.0.0.1:{live.port}/mcp", token) as client:
+        await client.list_tools()
+        assert not (await client.call_tool("query_decisions", {"query": "index"})).is_error  # 2
+        assert (await client.call_tool("list_episodes", {"limit": 0})).is_error  # 1: a mistaken call costs, too
+        assert live.call("cstp.queryDecisions", token, {"query": "index"}).status == 200  # 2
+        result = await client.call_tool("query_decisions", {"query": "index"})
+        error = json.loads(result.content[0].text)["error"]
+        assert (error["code"], error["message"]) == ("RATE_LIMITED", "Rate limited")
+        assert 1 <= error["details"].pop("retry_after") <= 60
+        assert error["details"] == {"limit": 5, "window": 60, "policy": "minute"}
+        with pytest.raises(MCPError, match="Unknown tool"):
+            await client.call_tool("query_decision", {})
+
+
+async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Serving) -> None:
+    async with over_http(mcp_url(knowing), knowing.token()) as client:
+        with pytest.raises(MCPError, match="Unknown tool") as caught:
+            await client.call_tool("secret_tool_name", {})
+    assert caught.value.code == -32602
+    assert "secret_tool_name" not in str(caught.value)

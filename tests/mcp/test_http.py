@@ -1,0 +1,183 @@
+"""`POST /mcp` before the protocol begins: token, Host and Origin, type, size, places; and what every answer carries."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from cstp_server.http import Gate
+
+Live = Any
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+def ask(request_bytes: Callable[..., bytes]) -> Callable[..., Any]:
+    """`ask(server, body, token, Header="value")`: one request on a connection of its own; None leaves a header out."""
+
+    def send(live: Live, body: object, token: str | None, method: str = "POST", **given: str | None) -> Any:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        fields: dict[str, str | None] = {"Host": f"127.0.0.1:{live.port}", "Content-Type": "application/json", **ACCEPT}
+        fields |= {"Authorization": token and f"Bearer {token}"}
+        fields |= {name.replace("_", "-"): value for name, value in given.items()}
+        headers = [(name, value) for name, value in fields.items() if value is not None]
+        with live.connect() as connection:
+            connection.send(request_bytes(data, [*headers, ("Connection", "close")], method, "/mcp"))
+            return connection.read(method)
+
+    return send
+
+
+@pytest.fixture
+def live(common_server: Callable[..., Live]) -> Live:
+    return common_server({"mcp.allowed_hosts": ["cstp.lan:*"], "mcp.allowed_origins": ["https://app.example.com"]})
+
+
+def test_an_answer_is_one_json_document_with_the_headers_of_cstp(live: Live, ask: Callable[..., Any]) -> None:
+    reply = ask(live, LIST, live.token(), X_Request_ID="mine")
+    assert reply.status == 200
+    assert reply.header("content-type") == "application/json"
+    assert reply.header("x-request-id") == "mine"
+    assert reply.header("ratelimit-policy") == '"minute";q=600;w=60'
+    assert reply.header("mcp-session-id") is None
+    assert len(reply.json["result"]["tools"]) == 8
+
+
+@pytest.mark.parametrize("token", [None, "cstp_0_0", "nothing"])
+def test_without_a_live_token_the_answer_is_401_whatever_the_body(
+    live_server: Callable[..., Live], ask: Callable[..., Any], token: str | None
+) -> None:
+    for body in (LIST, {**LIST, "method": "initialize"}, b"no json"):
+        reply = ask(live_server(), body, token)
+        assert reply.status == 401
+        challenge = 'Bearer realm="cstp"' + (', error="invalid_token"' if token else "")
+        assert reply.header("www-authenticate") == challenge
+        assert reply.json == {"error": {"code": "UNAUTHORIZED", "message": "Authentication required", "details": {}}}
+
+
+def test_too_many_wrong_tokens_are_429(live_server: Callable[..., Live], ask: Callable[..., Any]) -> None:
+    live = live_server({"limits.auth_failures": "1/minute"})
+    assert ask(live, LIST, "cstp_0_0").status == 401
+    reply = ask(live, LIST, "cstp_0_0")
+    assert reply.status == 429
+    assert reply.header("retry-after") is not None
+    assert reply.json["error"]["code"] == "RATE_LIMITED"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8100", "[::1]:1", "cstp.lan:443", "cstp.lan:8100"])
+def test_a_host_of_this_machine_or_one_that_is_named_is_let_in(live: Live, ask: Callable[..., Any], host: str) -> None:
+    assert ask(live, LIST, live.token(), Host=host).status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example.com", "cstp.lan", "127.0.0.1.evil.example", "localhost.evil:80", ""])
+def test_another_host_is_refused_also_with_a_token(live: Live, ask: Callable[..., Any], host: str) -> None:
+    assert ask(live, LIST, live.token(), Host=host).status == 421
+
+
+@pytest.mark.parametrize("origin", [None, "http://localhost:3000", "http://127.0.0.1", "https://app.example.com"])
+def test_an_origin_of_this_machine_or_one_that_is_named_is_let_in(
+    live: Live, ask: Callable[..., Any], origin: str | None
+) -> None:
+    assert ask(live, LIST, live.token(), Origin=origin).status == 200
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example.com", "null", "https://app.example.com.evil.example"])
+def test_another_origin_is_refused_also_with_a_token(live: Live, ask: Callable[..., Any], origin: str) -> None:
+    assert ask(live, LIST, live.token(), Origin=origin).status == 403
+
+
+def test_the_public_url_is_let_in_as_host_and_as_origin(
+    live_server: Callable[..., Live], ask: Callable[..., Any]
+) -> None:
+    live = live_server({"server.public_url": "https://memory.example.org/team"})
+    given = {"Host": "memory.example.org", "Origin": "https://memory.example.org"}
+    assert ask(live, LIST, live.token(), **given).status == 200
+    assert ask(live, LIST, live.token(), Host="memory.example.com").status == 421
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_there_are_no_streams_and_no_sessions_to_open_or_end(live: Live, ask: Callable[..., Any], method: str) -> None:
+    reply = ask(live, b"", live.token(), method)
+    assert (reply.status, reply.header("allow")) == (405, "POST")
+
+
+def test_the_checks_of_type_and_size_are_those_of_cstp(
+    live_server: Callable[..., Live], ask: Callable[..., Any]
+) -> None:
+    live = live_server({"server.max_body_bytes": 200})
+    assert ask(live, LIST, live.token(), Content_Type="text/plain").status == 415
+    assert ask(live, LIST, live.token(), Content_Encoding="gzip").status == 415
+    reply = ask(live, {**LIST, "params": {"_meta": "x" * 200}}, live.token())
+    assert reply.status == 413
+    assert reply.json["error"]["code"] == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize("draining", [True, False])
+def test_a_server_without_a_free_place_answers_503(
+    live_server: Callable[..., Live], ask: Callable[..., Any], draining: bool
+) -> None:
+    gate = Gate(1, 1) if draining else Gate(0, 0)
+    gate.draining = draining
+    live = live_server(gate=gate)
+    reply = ask(live, LIST, live.token())
+    assert reply.status == 503
+    assert reply.header("retry-after") == "1"
+    assert reply.json["error"]["code"] == "OVERLOADED"
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", -32700),
+        (b'{"jsonrpc": "2.0", "id": 1', -32700),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', -32700),
+        (b"[" * 65 + b"]" * 65, -32700),
+        ([LIST, LIST], -32600),
+        (1, -32600),
+    ],
+    ids=str,
+)
+def test_what_is_no_json_object_is_400_and_not_repeated(
+    live: Live, ask: Callable[..., Any], body: object, code: int
+) -> None:
+    reply = ask(live, body, live.token())
+    assert (reply.status, reply.code) == (400, code)
+
+
+def test_a_notification_is_202_and_a_second_process_answers_the_next_request(
+    live: Live, ask: Callable[..., Any]
+) -> None:
+    token = live.token()
+    reply = ask(live, {"jsonrpc": "2.0", "method": "notifications/initialized"}, token)
+    assert (reply.status, reply.body) == (202, b"")
+    # no initialize came before this on any connection: nothing is kept between requests
+    call: Mapping[str, object] = {**LIST, "method": "tools/call", "params": {"name": "list_episodes", "arguments": {}}}
+    assert ask(live, call, token).json["result"]["structuredContent"]["status"] == "success"
+
+
+def test_calls_of_tools_are_counted_and_logged_like_those_of_cstp(
+    live_server: Callable[..., Live], ask: Callable[..., Any], log_output: Callable[[str], Any]
+) -> None:
+    log = log_output("info")
+    live = live_server()
+    token = live.token("ada")
+    secret = "what nobody must read in a log"
+    arguments = {"query": secret}
+    call = {**LIST, "method": "tools/call", "params": {"name": "query_decisions", "arguments": arguments}}
+    assert ask(live, call, token, X_Request_ID="mine").status == 200
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    (line,) = [line for line in lines if line["event"] == "call"]
+    assert (line["method"], line["agent"], line["code"], line["request_id"]) == (
+        "cstp.queryDecisions",
+        "ada",
+        0,
+        "mine",
+    )
+    assert secret not in log.getvalue()
+    with live.connect() as connection:
+        connection.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        figures = connection.read("GET").body.decode()
+    assert 'cstp_calls_total{code="0",method="cstp.queryDecisions"} 1.0' in figures
+    assert 'cstp_http_answers_total{status="200"} 1.0' in figures

@@ -1,0 +1,121 @@
+"""Every tool through the SDK's client, over both transports and both eras of the protocol."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic.alias_generators import to_snake
+
+from cognition_engines.kinds.kind import Kind
+from cstp_server.mcp.tools import TOOLS
+from tests.isolation.world import World
+from tests.mcp.conftest import Connect, body_of, mcp_url, over_http
+from tests.serving import Serving
+
+HERE = Path(__file__).parent
+ERAS = ["legacy", "auto"]
+
+
+def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
+    """Arguments for each tool; some find something, some nothing."""
+    chunk, event = world.ids[Kind.CHUNK][0], world.ids[Kind.EVENT][0]
+    return {
+        "query_decisions": [
+            {"query": "index record", "filters": {"min_confidence": 0.25, "date_after": "2026-01-01"}, "limit": 5},
+            {"query": "index", "include_reasons": True, "mode": "keyword"},
+        ],
+        "get_decisions": [{}, {"topic": "rag", "limit": 2, "offset": 1}],
+        "get_patterns": [{"topic": ""}],
+        "get_warnings": [{"topic": "none"}],
+        "get_chunk": [{"chunk_id": chunk, "related_limit": 2}, {"chunk_id": chunk, "include_related": False}],
+        "list_episodes": [{}, {"limit": 3, "date_from": "2026-01-02", "tags": ["rag"]}],
+        "recall": [
+            {"query": "index record", "limit": 5},
+            {"id": event},
+            {"conversation_id": "talk-1", "limit": 2},
+            {"context": "meeting", "include_events": False},
+        ],
+        "search_knowledge": [{"query": "graph vector", "filters": {"type": ["chunk", "pattern"]}}],
+    }
+
+
+def in_snake_case(value: Any) -> Any:
+    """An answer of `/cstp` with its names as the seeds spell them."""
+    if isinstance(value, dict):
+        return {to_snake(name): in_snake_case(inner) for name, inner in value.items() if name != "queryTimeMs"}
+    return [in_snake_case(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_every_tool_answers_as_its_method_does_in_the_spelling_of_the_seeds(
+    knowing: Serving, world: World, era: str
+) -> None:
+    token = knowing.token(clearance="highly_sensitive")
+    async with over_http(mcp_url(knowing), token, era) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == set(calls(world))
+        for name, several in calls(world).items():
+            for arguments in several:
+                result = await client.call_tool(name, arguments)
+                assert not result.is_error, result
+                found = result.structured_content
+                assert found is not None
+                assert body_of(result) == found
+                Draft202012Validator(TOOLS[name].schemas.output).validate(found)
+                expected = knowing.ask(TOOLS[name].method.name.removeprefix("cstp."), token, **arguments)
+                expected = in_snake_case(expected)
+                if name == "recall":
+                    expected["selector"] = to_snake(expected["selector"])
+                found.pop("query_time_ms", None)
+                assert found == expected, (name, arguments)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, over_stdio: Connect, era: str) -> None:
+    arguments: Mapping[str, dict[str, Any]] = {
+        "query_decisions": {"query": "which database holds the records", "limit": 1},
+        "get_decisions": {"topic": "indexes"},
+        "get_patterns": {"topic": "search"},
+        "get_warnings": {"topic": "errors"},
+        "get_chunk": {"chunk_id": "chk_running-2", "related_limit": 1},
+        "list_episodes": {"tags": ["filters"], "limit": 2},
+        "recall": {"context": "meeting", "limit": 1},
+        "search_knowledge": {"query": "crash index", "limit": 1},
+    }
+    async with over_stdio("--data-dir", sampled, "--agent", "reader", mode=era) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(listed) == set(arguments)
+        for name, given in arguments.items():
+            result = await client.call_tool(name, given)
+            assert not result.is_error, result
+            Draft202012Validator(listed[name].output_schema).validate(result.structured_content)
+            found = body_of(result)
+            assert any(found.get(key) for key in ("decisions", "results", "episodes", "content")), name
+
+
+def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:
+    """After a change that is meant: python -m tests.mcp.snapshot"""
+    listed = {name: tool.listed.model_dump(by_alias=True, exclude_none=True) for name, tool in TOOLS.items()}
+    assert listed == json.loads((HERE / "tools.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_is_described_in_few_words_as_one_that_reads(name: str) -> None:
+    tool = TOOLS[name].listed
+    assert tool.annotations is not None
+    assert tool.annotations.read_only_hint
+    assert 40 < len(str(tool.description)) < 500
+    Draft202012Validator.check_schema(tool.input_schema)
+    Draft202012Validator.check_schema(dict(tool.output_schema or {}))
+    text = json.dumps(tool.model_dump(exclude={"annotations"}))
+    models = (TOOLS[name].method.params, TOOLS[name].method.result)
+    aliases = {str(field.alias) for model in models for field in model.model_fields.values()}
+    assert [alias for alias in aliases if alias != to_snake(alias) and alias in text] == []
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
+    assert set(TOOLS[name].schemas.input["properties"]) == set(TOOLS[name].method.params.model_fields)
+    assert TOOLS[name].schemas.input["additionalProperties"] is False
