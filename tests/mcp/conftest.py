@@ -20,9 +20,10 @@ from cstp_server.cli.options import opened_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.isolation.world import World, make_world, put
-from tests.serving import SeededEmbedder, Serving, start
+from tests.serving import SeededEmbedder, Serving, serve, start
 from tests.stores import Stores
 
+__all__ = ["serve"]
 ROOT = Path(__file__).parents[2]
 CSTP = "from cstp_server.entry import main; main()"
 Connect = Callable[..., AbstractAsyncContextManager[Client]]

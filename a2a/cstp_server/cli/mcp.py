@@ -37,7 +37,7 @@ def mcp_command(
     try:
         knowledge = open_knowledge(settings)
     except FolderInUse as error:
-        raise EngineError(f"{error}; to ask the server that holds it: cstp mcp --url URL") from error
+        raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
     asyncio.run(answer_from_folder(settings, knowledge, identify))
 
 

@@ -1,0 +1,163 @@
+"""`cstp mcp` as a program: whose rights count, what goes to which stream, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cstp_server.cli.options import opened_records
+from cstp_server.settings import Settings
+from cstp_server.tokens import create_token, revoke_token
+from tests.kinds import entry
+from tests.mcp.conftest import CSTP, Connect, body_of
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+SECONDS = 60  # that the program may take to come up on a busy machine
+
+
+def call(id: int, tool: str, **arguments: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+
+
+@pytest.fixture
+def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """`program("--agent", "reader")`: `cstp mcp` over the sample, killed at the end if it is still there."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: object, folder: Path = sampled, **environment: str) -> "subprocess.Popen[str]":
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+        process = subprocess.Popen(
+            [sys.executable, "-c", CSTP, "mcp", "--data-dir", str(folder), *map(str, words)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**plain, "CSTP_EMBEDDING__MODEL": "none", **environment},
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for one in started:
+        if one.poll() is None:
+            one.kill()
+        one.communicate()
+
+
+def said(process: "subprocess.Popen[str]", *messages: object) -> Any:
+    """Sends messages, and reads the one answer to the last."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for message in messages:
+        process.stdin.write((message if isinstance(message, str) else json.dumps(message)) + "\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+def test_standard_output_has_messages_alone_and_the_log_goes_to_standard_error(program: Any) -> None:
+    process = program("--agent", "reader")
+    assert said(process, INITIALIZE)["result"]["serverInfo"]["name"] == "cstp"
+    found = said(process, INITIALIZED, call(2, "list_episodes", limit=1))
+    assert found["result"]["structuredContent"]["status"] == "success"
+    out, err = process.communicate(timeout=SECONDS)  # which closes standard input
+    assert (process.returncode, out) == (0, "")
+    (line,) = [json.loads(line) for line in err.splitlines() if '"event":"call"' in line]
+    assert (line["method"], line["agent"], line["code"]) == ("cstp.listEpisodes", "reader", 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_signal_ends_it_in_order_while_its_client_is_still_there(program: Any, number: int) -> None:
+    process = program("--agent", "reader")
+    said(process, INITIALIZE)
+    process.send_signal(number)
+    assert process.wait(SECONDS) == 0
+    assert "Traceback" not in process.stderr.read()
+
+
+def test_a_line_that_is_no_message_does_not_end_it(program: Any) -> None:
+    process = program("--agent", "reader", CSTP_SERVER__MAX_BODY_BYTES="2000")
+    said(process, INITIALIZE)
+    process.stdin.write("no json\n" + json.dumps(call(2, "recall", query="x" * 5000)) + "\n[" * 70 + "\n")
+    while (answer := said(process, call(3, "list_episodes", limit=1))).get("id") != 3:
+        assert answer.get("id") is None
+    assert "result" in answer
+
+
+def test_the_token_in_the_environment_counts_and_its_scope_holds(program: Any, sampled: Path) -> None:
+    path = Settings.model_validate({"data_dir": sampled}).tokens_path
+    _, text = create_token(path, "writer", scopes=["write"], lifetime=timedelta(hours=1))
+    process = program(CSTP_TOKEN=text)
+    said(process, INITIALIZE)
+    result = said(process, INITIALIZED, call(2, "list_episodes"))["result"]
+    assert result["isError"]
+    assert json.loads(result["content"][0]["text"])["details"] == "the token lacks the scope read"
+
+
+async def test_records_above_the_clearance_of_the_agent_stay_hidden_until_it_has_a_token_for_them(
+    over_stdio: Connect, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    settings = Settings.model_validate({"data_dir": folder})
+    path = settings.tokens_path
+    with opened_records(settings) as records:
+        records.put([entry(Kind.EPISODE, 1, query="kept back", reward=0.5, sensitivity="sensitive")], None)
+    create_token(path, "ada", lifetime=timedelta(hours=1))
+    async with over_stdio("--data-dir", folder, "--agent", "ada", CSTP_AUTH__RELOAD_SECONDS="0.001") as client:
+        assert body_of(await client.call_tool("list_episodes", {}))["total_count"] == 0
+        cleared, _ = create_token(path, "ada", lifetime=timedelta(hours=2), clearance="sensitive")
+        # the newest token is the agent's identity; two of the same second are told apart by nothing
+        first = [token for token in json.loads(path.read_text())["tokens"] if token["id"] != cleared.id]
+        revoke_token(path, first[0]["id"])
+        assert body_of(await client.call_tool("list_episodes", {}))["total_count"] == 1
+        revoke_token(path, cleared.id)
+        found = body_of(await client.call_tool("list_episodes", {}))
+        assert (found["error"], found["tool"]) == ("Authentication required", "list_episodes")
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "told"),
+    [
+        ((), {}, "--agent NAME"),
+        (("--agent", "nobody"), {}, "cstp token create"),
+        ((), {"CSTP_TOKEN": "cstp_0_0"}, "CSTP_TOKEN"),
+    ],
+    ids=["nobody named", "an agent without a token", "a wrong token"],
+)
+def test_without_a_live_token_it_says_what_to_do_and_ends_with_2(
+    program: Any, words: tuple[str, ...], environment: dict[str, str], told: str
+) -> None:
+    process = program(*words, **environment)
+    out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out) == (2, "")
+    assert err.count("\n") == 1
+    assert told in err
+
+
+def test_a_folder_that_another_process_holds_is_told_with_what_to_do(program: Any) -> None:
+    said(program("--agent", "reader"), INITIALIZE)
+    second = program("--agent", "reader")
+    out, err = second.communicate(timeout=SECONDS)
+    assert (second.returncode, out) == (1, "")
+    assert "/mcp" in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", ["token", "call", "status", "ingest"])
+def test_other_commands_do_not_import_the_sdk(command: str) -> None:
+    code = f"import sys, cstp_server.cli.main, cstp_server.cli.{command}; sys.exit('mcp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=SECONDS).returncode == 0
