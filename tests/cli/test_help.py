@@ -15,7 +15,7 @@ import cstp_server
 
 Cstp = Callable[..., Any]
 COMMANDS = (
-    *("demo", "serve", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
+    *("demo", "serve", "mcp", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
     *("copy", "backup", "restore", "doctor"),
 )
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
