@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality check docs env lock clean FORCE
+.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality check docs site env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -49,6 +49,9 @@ bench-quality: .venv/.dev ## measure how good the answers are, on sets with know
 docs: .venv/.server ## write the files that are generated from the code, and the answers in README.md
 	@.venv/bin/python -m cstp_server.reference --write
 	@mkdir -p build && .venv/bin/python -m tests.cli.answers
+
+site: .venv/.dev ## build the documentation as a site, in build/site
+	@.venv/bin/python -m tests.docs.site
 
 env: .venv/.dev ## make the development environment and stop there
 

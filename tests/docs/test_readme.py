@@ -22,7 +22,9 @@ from cstp_server.cli.main import app
 from cstp_server.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    page for part in ("*.md", "docs/**/*.md", "examples/**/*.md", "skills/**/*.md") for page in ROOT.glob(part)
+)
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^()\s]+)\)")

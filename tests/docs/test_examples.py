@@ -1,0 +1,102 @@
+"""The scripts in `examples` do what their pages say."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import trustme
+
+from cstp_server.tokens import create_token
+from tests.stores import free_port
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-c", "from cstp_server.entry import main; main()"]
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Mapping[str, str]:
+    """The environment of a person who has made .venv; searches go by words, a model takes its time to load."""
+    given = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    path = f"{Path(sys.executable).parent}:{given['PATH']}"
+    return given | {"PATH": path, "CSTP_EMBEDDING__MODEL": "none", "TMPDIR": str(tmp_path)}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A copy of the example whose decisions are read in CI."""
+    return Path(shutil.copytree(ROOT / "examples" / "decisions_in_ci", tmp_path / "repository"))
+
+
+def checked(repository: Path, around: Mapping[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**around, "CSTP_SERVER__PORT": str(free_port())}
+    command = ["sh", str(repository / "ci.sh"), *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+
+
+@pytest.mark.timeout(300)
+def test_a_ci_job_prints_the_decisions_that_apply_and_leaves_nothing(
+    repository: Path, around: Mapping[str, str], tmp_path: Path
+) -> None:
+    page = (repository / "README.md").read_text()
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    done = checked(repository, around, "prices")
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["repository"]
+
+
+@pytest.mark.timeout(300)
+def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around: Mapping[str, str]) -> None:
+    (repository / "docs" / "decisions" / "0003-none.md").write_text(
+        "---\nstatus: accepted\nconfidence: 7\n---\n# One\n"
+    )
+    done = checked(repository, around, "prices")
+    assert done.returncode != 0
+    assert "0003-none.md" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.fixture
+def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """A server of the sample over HTTPS with a certificate of an authority of its own, and how to call it."""
+    authority, data, port = trustme.CA(), tmp_path / "data", free_port()
+    certificate = authority.issue_cert("localhost", "127.0.0.1")
+    certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    sample = [str(ROOT / "docs" / "sample"), str(ROOT / "docs" / "decisions")]
+    subprocess.run([*COMMAND, "ingest", "--data-dir", str(data), *sample], env=around, check=True, capture_output=True)
+    _, token = create_token(data / "tokens.json", "smoke", lifetime=timedelta(hours=1))
+    flags = ["--data-dir", str(data), "--port", str(port), "--ssl-certfile", str(tmp_path / "server.pem")]
+    running = subprocess.Popen([*COMMAND, "serve", *flags], env=around, stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    assert any("https://" in line for line in running.stderr)
+    yield {**around, "CSTP_URL": f"https://127.0.0.1:{port}", "CSTP_TOKEN": token}
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=30)
+
+
+@pytest.mark.timeout(600)
+def test_the_smoke_script_asks_over_https_and_fails_where_it_must(
+    secure_server: Mapping[str, str], tmp_path: Path
+) -> None:
+    def smoke(**changes: str) -> "subprocess.CompletedProcess[str]":
+        command = ["sh", str(ROOT / "examples" / "smoke.sh"), f"--verify={changes.pop('verify', tmp_path / 'ca.pem')}"]
+        environment = {**secure_server, **changes}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+
+    done = smoke()
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"^(cstp\.\w+): ok$", done.stdout, re.MULTILINE)) == {
+        *("cstp.whoami", "cstp.queryDecisions", "cstp.getDecisions", "cstp.getPatterns", "cstp.getWarnings"),
+        *("cstp.searchKnowledge", "cstp.listEpisodes", "cstp.recall"),
+    }
+    assert smoke(CSTP_TOKEN="cstp_wrong").returncode != 0
+    untrusted = smoke(verify="yes")
+    assert untrusted.returncode != 0
+    assert "certificate" in untrusted.stderr.lower()

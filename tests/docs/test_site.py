@@ -1,0 +1,46 @@
+"""The site: it builds, shows every page, and fails on a link that leads nowhere."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cstp.methods.registry import METHODS
+from tests.docs.site import PAGES, ROOT, build
+
+
+@pytest.mark.timeout(600)
+def test_the_site_builds_and_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
+    assert build(ROOT, tmp_path / "pages", tmp_path / "site") == 0
+    for method in METHODS:
+        page = tmp_path / "site" / "docs" / "methods" / f"{method.name.partition('.')[2]}.html"
+        assert method.name in page.read_text()
+    start = (tmp_path / "site" / "index.html").read_text()
+    assert 'src="http' not in start
+    assert "fonts.googleapis" not in start
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("link", ["nowhere.md", "errors.md#no-such-heading"])
+def test_a_link_that_leads_nowhere_fails_the_build(
+    link: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "root"
+    for page in ("README.md", "docs/errors.md"):
+        (root / page).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / page, root / page)
+    (root / "README.md").write_text("# Start\n")
+    (root / "docs" / "new.md").write_text(f"# New\n\nSee [it]({link}).\n")
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    settings["nav"] = ["README.md"]
+    (root / "mkdocs.yml").write_text(yaml.safe_dump(settings))
+    assert build(root, tmp_path / "pages", tmp_path / "site") == 1
+    assert link.partition("#")[0] in capfd.readouterr().err
+
+
+def test_every_page_of_the_documents_is_in_the_navigation_but_decisions() -> None:
+    assert "docs/**/*" in PAGES
+    named = yaml.safe_dump(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
+    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+    assert {page for page in pages if page not in named and "/decisions/" not in page} == set()
