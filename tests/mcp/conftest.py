@@ -16,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from cognition_engines.ingest.run import Options, ingest
-from cstp_server.cli.options import opened_records
+from cstp_server.cli.opened import opened_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.isolation.world import World, make_world, put

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.kind import Kind
-from cstp_server.cli.options import opened_records
+from cstp_server.cli.opened import opened_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 from tests.kinds import entry

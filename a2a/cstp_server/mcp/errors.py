@@ -45,9 +45,8 @@ _LARGEST_TOLD: Final = 10**6
 
 def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
     """`{"error": {"code", "message", "details"}}`: F000, and the tools whose specification has no shape."""
-    details: Mapping[str, JsonValue] = {
-        to_snake(name): value for name, value in (error.data or {}).items() if name != "violations"
-    }
+    data = error.data if isinstance(error.data, Mapping) else {}
+    details: Mapping[str, JsonValue] = {to_snake(name): value for name, value in data.items() if name != "violations"}
     message = error.message
     if isinstance(error, InvalidParams):
         found = _in_snake_case(error.violations)
