@@ -12,6 +12,7 @@ from cstp_server.cli.options import ConfigOption, DataDirOption, command_family,
 from cstp_server.knowledge import open_knowledge
 from cstp_server.log import configure_logging
 from cstp_server.mcp.stdio import Identify, answer_from_folder
+from cstp_server.serve import share_arenas, spare_the_collector
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
 
@@ -34,10 +35,12 @@ def mcp_command(
     settings = settings_for(ctx, data_dir, config).settings
     configure_logging(settings.log)
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
+    share_arenas()
     try:
         knowledge = open_knowledge(settings)
     except FolderInUse as error:
         raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
+    spare_the_collector()  # also at exit, for which a client waits two seconds
     asyncio.run(answer_from_folder(settings, knowledge, identify))
 
 
