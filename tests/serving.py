@@ -102,7 +102,8 @@ class Serving:
             if not self.tokens:
                 self.tokens.append(self.token(clearance="highly_sensitive"))
             token = self.tokens[0]
-        request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
+        name = method if method.startswith("rpc.") else f"cstp.{method}"
+        request = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}
         fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         answer = self.client.post(self.url, content=json.dumps(request), headers=fields)
         assert answer.status_code == 200, answer.text

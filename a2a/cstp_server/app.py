@@ -22,6 +22,7 @@ from cstp_server.adapters.pools import Pool, Pools
 from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
+from cstp_server.discovery import CARD_PATH, OPENRPC_PATH, Discovery, card, make_discovery, openrpc
 from cstp_server.dispatch import Bounds, Dispatcher
 from cstp_server.gauges import StateGauges
 from cstp_server.handlers.decisions import decision_methods
@@ -35,6 +36,7 @@ from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
 from cstp_server.mcp.http import Mount, mcp_endpoint, open_mount
 from cstp_server.metrics import CallMetrics, watch_loop
+from cstp_server.openrpc import discovered
 from cstp_server.probes import Probes, healthz, metrics, readyz
 from cstp_server.readiness import ReadinessCheck
 from cstp_server.settings import Settings
@@ -50,6 +52,7 @@ class State(TypedDict):
     parts: Parts
     probes: Probes
     mcp: Mount
+    discovery: Discovery
 
 
 class Endpoint:
@@ -83,6 +86,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     )
     places = gate or Gate(server.max_in_flight, server.max_queue)
     grace = Grace(server.grace_seconds, server.drain_seconds)
+    document = discovered(server.public_url)
+    discovery = make_discovery(settings, plan, document)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[State]:
@@ -100,7 +105,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         knowledge_search = KnowledgeSearch(opened.records, searching, pools)
         recall = Recall(opened.records, opened.listings.timeline, opened.indexes, searching, pools)
         methods = (
-            *system_methods(limiter, settings.agent.id),
+            *system_methods(limiter, settings.agent.id, document),
             *decision_methods(decisions, settings.agent.id),
             *extraction_methods(lists),
             *episode_methods(lists),
@@ -121,7 +126,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         lag = asyncio.create_task(watch_loop(registry))
         try:
             async with open_mount(parts.dispatcher, settings) as mount:
-                yield {"parts": parts, "probes": probes, "mcp": mount}
+                yield {"parts": parts, "probes": probes, "mcp": mount, "discovery": discovery}
         finally:
             lag.cancel()
             pools.close()
@@ -135,6 +140,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
             Route("/healthz", Endpoint(healthz)),
             Route("/readyz", Endpoint(readyz)),
             Route("/metrics", Endpoint(metrics)),
+            Route(OPENRPC_PATH, Endpoint(openrpc)),
+            Route(CARD_PATH, Endpoint(card)),
         ],
         lifespan=lifespan,
     )

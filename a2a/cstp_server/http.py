@@ -275,6 +275,6 @@ def _fields(reply: Reply, request_id: str) -> list[Header]:
         headers.append((b"x-request-id", request_id.encode("ascii")))
     if reply.body is not None and not any(name == b"content-type" for name, _ in headers):
         headers.append((b"content-type", b"application/json"))
-    if reply.status != 204:
+    if reply.status not in (204, 304):
         headers.append((b"content-length", str(len(reply.body or b"")).encode()))
     return headers

@@ -21,7 +21,7 @@ from cstp.errors import (
 from cstp.methods.registry import METHODS
 
 FOLDER: Final = "docs/methods"
-_EVERY_METHOD: Final[Sequence[type[CstpError]]] = (
+EVERY_METHOD: Final[Sequence[type[CstpError]]] = (
     InvalidParams,
     InternalError,
     AuthenticationRequired,
@@ -97,7 +97,7 @@ def _page(method: Method[Any, Any]) -> str:
         "",
     ]
     own = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in method.errors]
-    every: Sequence[type[CstpError]] = _EVERY_METHOD if method.scope is None else (*_EVERY_METHOD, Forbidden)
+    every: Sequence[type[CstpError]] = EVERY_METHOD if method.scope is None else (*EVERY_METHOD, Forbidden)
     others = [f"[{error.code}](../errors.md#{anchor(error)})" for error in every]
     lines += [f"* {link}" for link in own]
     lines += [f"* as every method: {', '.join(others)}"]

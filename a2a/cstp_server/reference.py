@@ -1,5 +1,5 @@
 """The texts that are generated from the code: `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`,
-`docs/methods/*.md` and the client's typed methods in `a2a/cstp/`.
+`docs/openrpc.json`, `docs/methods/*.md` and the client's typed methods in `a2a/cstp/`.
 
 `python -m cstp_server.reference --write` writes them into the checkout; without `--write` it names those that differ.
 """
@@ -29,6 +29,7 @@ from cstp.errors import (
 )
 from cstp_server import client_code
 from cstp_server.method_pages import anchor, method_pages, wire_spelling
+from cstp_server.openrpc import document_text
 from cstp_server.settings import Section, Settings
 
 ROOT: Final = Path(__file__).parents[2]
@@ -136,6 +137,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "config/server.yaml": settings_file,
     "docs/configuration.md": configuration_page,
     "docs/errors.md": errors_page,
+    "docs/openrpc.json": document_text,
     **method_pages(),
     **client_code.PAGES,
 }

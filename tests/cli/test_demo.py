@@ -43,7 +43,7 @@ def test_the_demo_prints_a_call_of_each_method_and_each_has_results(running: Dem
         asked.append(request["method"])
         result = reply["result"]
         assert result.get("decisions") or result.get("results") or result.get("episodes") or len(result) > 5
-    assert sorted(asked) == sorted(method.name for method in METHODS)
+    assert sorted(asked) == sorted(method.name for method in METHODS if method.name.startswith("cstp."))
 
 
 def test_the_answers_in_the_readme_are_the_answers_of_the_demo(running: Demo) -> None:

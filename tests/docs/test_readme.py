@@ -149,7 +149,7 @@ def test_the_calls_that_are_shown_have_valid_parameters() -> None:
                 continue
             assert parse_params(methods[name].params, sent)
             shown.append(name)
-    assert set(shown) == set(methods)
+    assert set(shown) == {name for name in methods if name.startswith("cstp.")}
 
 
 def test_every_parameter_of_a_query_is_described() -> None:

@@ -138,7 +138,7 @@ def recall(ask: Asker) -> Params:
     return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest}
 
 
-def whoami(_: Asker) -> Params:
+def nothing(_: Asker) -> Params:
     return {}
 
 
@@ -151,5 +151,6 @@ QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.listEpisodes": list_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
-    "cstp.whoami": whoami,
+    "cstp.whoami": nothing,
+    "rpc.discover": nothing,
 }

@@ -60,6 +60,7 @@ CALLS = [
     asked("recall", {"records"}, conversationId="talk-1"),
     asked("recall", {"records"}, context="meeting"),
     asked("whoami", set()),
+    asked("rpc.discover", set()),
 ]
 
 
@@ -154,14 +155,14 @@ def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
         error = reply.get("error", {"code": 0})
         return error["code"] == -32003 and error["data"]["component"] == down and bool(error["data"]["requestId"])
     result = reply.get("result", {})
-    found = [result.get(name) for name in ("decisions", "results", "episodes", "turns", "chunkId", "scopes")]
+    found = [result.get(name) for name in ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods")]
     return any(found) and (
         call.params.get("chunkId") is None or bool(result["relatedChunks"]) == ("vectors" in call.needs)
     )
 
 
 def test_there_is_a_call_of_every_method() -> None:
-    assert {f"cstp.{call.method}" for call in CALLS} == {method.name for method in METHODS}
+    assert {call.method for call in CALLS} == {method.name.removeprefix("cstp.") for method in METHODS}
 
 
 @pytest.mark.parametrize("part", sorted(ALL))

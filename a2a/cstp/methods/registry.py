@@ -8,7 +8,7 @@ from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.recall import RECALL
-from cstp.methods.system import WHOAMI
+from cstp.methods.system import DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
     QUERY_DECISIONS,
@@ -20,4 +20,5 @@ METHODS: tuple[Method[Any, Any], ...] = (
     SEARCH_KNOWLEDGE,
     RECALL,
     WHOAMI,
+    DISCOVER,
 )

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import JsonValue
+
 from cstp.contract import Method, Wire, WireResult
 from cstp.fields import InstantOut
 
@@ -45,5 +47,31 @@ WHOAMI = Method(
     summary="Tell which agent the token belongs to, its scopes, clearance, projects and limits.",
     params=WhoamiParams,
     result=WhoamiResult,
+    scope=None,
+)
+
+
+class DiscoverParams(Wire):
+    """`rpc.discover` takes no parameters."""
+
+
+class DiscoverResult(WireResult):
+    """The OpenRPC document of the server (https://spec.open-rpc.org), version 1.3; `methods` describes every method.
+
+    The same document is at `GET /openrpc.json`.
+    """
+
+    openrpc: str
+    info: dict[str, JsonValue]
+    servers: list[dict[str, JsonValue]]
+    methods: list[dict[str, JsonValue]]
+    components: dict[str, JsonValue]
+
+
+DISCOVER = Method(
+    name="rpc.discover",
+    summary="Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document.",
+    params=DiscoverParams,
+    result=DiscoverResult,
     scope=None,
 )

@@ -3,13 +3,23 @@
 from typing import cast
 
 import cstp
-from cstp.methods.system import WHOAMI, Clearance, LimitState, ServerInfo, WhoamiParams, WhoamiResult
+from cstp.methods.system import (
+    DISCOVER,
+    WHOAMI,
+    Clearance,
+    DiscoverParams,
+    DiscoverResult,
+    LimitState,
+    ServerInfo,
+    WhoamiParams,
+    WhoamiResult,
+)
 from cstp_server.call import AnyBound, Bound, Call
 from cstp_server.limits import Limiter
 
 
-def system_methods(limiter: Limiter, agent_id: str) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the limiter whose state they tell."""
+def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the limiter whose state they tell and the document that describes them all."""
     server = ServerInfo(agent=agent_id, version=cstp.__version__)
 
     async def whoami(_: WhoamiParams, call: Call) -> WhoamiResult:
@@ -27,4 +37,7 @@ def system_methods(limiter: Limiter, agent_id: str) -> tuple[AnyBound, ...]:
             server=server,
         )
 
-    return (Bound(WHOAMI, whoami),)
+    async def discover(_: DiscoverParams, call: Call) -> DiscoverResult:
+        return document
+
+    return (Bound(WHOAMI, whoami), Bound(DISCOVER, discover))

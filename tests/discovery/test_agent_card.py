@@ -1,0 +1,180 @@
+"""The agent card, and what A2A's compatibility kit asks of card, JSON-RPC and authentication without tasks."""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+import cstp
+from cognition_engines.errors import ConfigurationError
+from cstp.methods.registry import METHODS
+from cstp_server.agent_card import EXTENSION
+from cstp_server.reference import ROOT
+from cstp_server.settings import load_settings
+
+CARD = "/.well-known/agent-card.json"
+DOCUMENTS = ["/openrpc.json", CARD]
+A2A_METHODS = ["SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "GetExtendedAgentCard"]
+A2A_03 = [
+    "message/send",
+    "message/stream",
+    "tasks/get",
+    "tasks/list",
+    "tasks/cancel",
+    "agent/getAuthenticatedExtendedCard",
+]
+
+
+@pytest.fixture
+def card(common_server: Any, fetch: Any) -> Any:
+    return fetch(common_server(), CARD).json
+
+
+def test_the_card_is_valid_against_the_schema_of_a2a(card: Any) -> None:
+    schema = json.loads((ROOT / "tests" / "schemas" / "a2a-agent-card.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft7Validator(schema)
+    validator.validate(card)
+    for name in ("supportedInterfaces", "capabilities", "skills", "version"):
+        assert not validator.is_valid({key: value for key, value in card.items() if key != name})
+    assert not validator.is_valid({**card, "url": "http://old.example"})
+
+
+def test_the_card_says_what_is_served_and_that_tasks_are_not(card: Any) -> None:
+    assert card["version"] == cstp.__version__
+    assert "no A2A messages, tasks or streams" in card["description"]
+    switches = ("streaming", "pushNotifications", "extendedAgentCard")
+    assert [card["capabilities"][name] for name in switches] == [False] * 3
+    # a client of A2A finds no binding that it could send messages by
+    assert {one["protocolBinding"] for one in card["supportedInterfaces"]} == {EXTENSION}
+    served = {method.name for method in METHODS if method.scope is not None}
+    assert {skill["id"] for skill in card["skills"]} == served
+
+
+def test_the_extension_tells_methods_limits_and_auth(live_server: Any, fetch: Any) -> None:
+    server = live_server(
+        {"limits.default": "500/minute; 40/second", "limits.costs": {"cstp.recall": 7}, "server.max_batch": 9}
+    )
+    (extension,) = fetch(server, CARD).json["capabilities"]["extensions"]
+    assert (extension["uri"], extension["required"]) == (EXTENSION, True)
+    told = extension["params"]
+    assert {one["name"]: (one["scope"], one["cost"]) for one in told["methods"]} == {
+        method.name: (method.scope, 7 if method.name == "cstp.recall" else method.cost) for method in METHODS
+    }
+    assert told["limits"] == {
+        "perAgent": [
+            {"policy": "second", "limit": 40, "window": 1},
+            {"policy": "minute", "limit": 500, "window": 60},
+        ],
+        "maxBatch": 9,
+        "maxBodyBytes": 1_048_576,
+        "maxAnswerBytes": 5_242_880,
+    }
+    assert told["auth"] == {"scheme": "Bearer", "header": "Authorization", "scopes": ["read"]}
+
+
+def test_the_interface_that_the_card_names_answers(common_server: Any, fetch: Any) -> None:
+    server = common_server()
+    card = fetch(server, CARD, {"Host": "elsewhere.example"}).json
+    url = card["supportedInterfaces"][0]["url"]
+    assert url == f"http://127.0.0.1:{server.port}/cstp"
+    assert card["capabilities"]["extensions"][0]["params"]["openrpc"] == f"http://127.0.0.1:{server.port}/openrpc.json"
+
+
+@pytest.mark.parametrize("given", ["https://a.example:8443/agents/one", "https://a.example:8443/agents/one/cstp/"])
+def test_a_public_url_is_what_the_card_names(live_server: Any, fetch: Any, given: str) -> None:
+    card = fetch(live_server({"server.public_url": given}), CARD).json
+    assert card["supportedInterfaces"][0]["url"] == "https://a.example:8443/agents/one/cstp"
+    assert (
+        card["capabilities"]["extensions"][0]["params"]["openrpc"] == "https://a.example:8443/agents/one/openrpc.json"
+    )
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_a_document_is_not_sent_again_to_who_has_it(common_server: Any, fetch: Any, path: str) -> None:
+    server = common_server()
+    first = fetch(server, path)
+    tag = first.header("etag")
+    assert tag.startswith('"')
+    assert first.header("cache-control") == "public, max-age=300"
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        again = fetch(server, path, {"If-None-Match": known})
+        assert (again.status, again.body) == (304, b"")
+        assert (again.header("etag"), again.header("cache-control")) == (tag, "public, max-age=300")
+        assert again.header("content-length") is None
+    for other in ('"other"', tag[1:-1], ""):
+        assert fetch(server, path, {"If-None-Match": other}).status == 200
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_a_document_is_read_and_nothing_else(common_server: Any, fetch: Any, path: str) -> None:
+    server = common_server()
+    head = fetch(server, path, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.header("etag") == fetch(server, path).header("etag")
+    refused = fetch(server, path, method="POST")
+    assert (refused.status, refused.header("allow")) == (405, "GET, HEAD")
+
+
+def test_a_document_changes_its_tag_when_it_changes(live_server: Any, common_server: Any, fetch: Any) -> None:
+    for path in DOCUMENTS:
+        moved = fetch(live_server({"server.public_url": "https://b.example"}), path)
+        assert moved.header("etag") != fetch(common_server(), path).header("etag")
+
+
+@pytest.mark.parametrize("method", [*A2A_METHODS, *A2A_03])
+def test_the_methods_of_a2a_are_not_there(common_server: Any, method: str) -> None:
+    server = common_server()
+    reply = server.call(method, server.token(), {})
+    assert (reply.status, reply.code) == (200, -32601)
+
+
+def test_the_scheme_that_the_card_declares_is_enforced(common_server: Any, card: Any) -> None:
+    (requirement,) = card["securityRequirements"]
+    assert set(requirement["schemes"]) == set(card["securitySchemes"])
+    assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
+    server = common_server()
+    request = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
+    for headers in ({}, {"Authorization": "Bearer invalid"}, {"Authorization": "Basic dTpw"}):
+        reply = server.post(request, headers=headers)
+        assert (reply.status, reply.code) == (401, -32001)
+        assert reply.header("www-authenticate").startswith("Bearer")
+    assert server.post(request, server.token()).code == 0
+
+
+def test_json_rpc_is_as_the_kit_asks(common_server: Any) -> None:
+    server = common_server()
+    token = server.token()
+    for sent, code, id in (
+        (b'{"jsonrpc": "2.0", "method": ', -32700, None),
+        ({"method": "cstp.whoami", "id": 1}, -32600, 1),
+        ({"jsonrpc": "1.0", "method": "cstp.whoami", "id": 1}, -32600, 1),
+        ({"jsonrpc": "2.0", "id": 1}, -32600, 1),
+        ({"jsonrpc": "2.0", "method": 12345, "id": 1}, -32600, 1),
+        ({"jsonrpc": "2.0", "method": "cstp.whoami", "id": {"bad": "type"}}, -32600, None),
+        ({"jsonrpc": "2.0", "method": "cstp.whoami", "params": "not_a_dict", "id": 1}, -32600, 1),
+        ({"jsonrpc": "2.0", "method": "nonexistent/method", "params": {}, "id": "x"}, -32601, "x"),
+        ({"jsonrpc": "2.0", "method": "cstp.getChunk", "params": {}, "id": 1}, -32602, 1),
+    ):
+        reply = server.post(sent, token)
+        assert (reply.status, reply.code, reply.json["id"]) == (200, code, id), sent
+        assert "result" not in reply.json
+        assert isinstance(reply.json["error"]["message"], str)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://a.example",
+        "a.example",
+        "https://",
+        "https://me:secret@a.example",
+        "https://a.example/?q=1",
+        "https://a.example/#x",
+    ],
+)
+def test_a_public_url_that_is_none_is_refused_and_not_repeated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_SERVER__PUBLIC_URL", url)
+    with pytest.raises(ConfigurationError, match=r"server\.public_url") as refused:
+        load_settings({})
+    assert "secret" not in str(refused.value)

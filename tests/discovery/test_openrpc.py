@@ -1,0 +1,149 @@
+"""The OpenRPC document: valid, complete, the same in every place, with examples that were really said."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT7
+
+from cstp.error_data import DATA
+from cstp.errors import ERRORS
+from cstp.methods.registry import METHODS
+from cstp.validation import parse_params
+from cstp_server.conversations import agree, calls, folder, parse, read
+from cstp_server.openrpc import conversation_of, document_text, shipped_document
+from cstp_server.reference import EXAMPLES, ROOT
+
+SCHEMAS = ROOT / "tests" / "schemas"
+PATH = "/openrpc.json"
+NAMES = [method.name for method in METHODS]
+
+
+@pytest.fixture(scope="module")
+def document() -> Any:
+    return json.loads(shipped_document())
+
+
+def described(document: Any, name: str) -> Any:
+    return next(method for method in document["methods"] if method["name"] == name)
+
+
+def whole(document: Any, schema: Any) -> jsonschema.Draft202012Validator:
+    """A validator of a schema inside the document."""
+    return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
+
+
+def load(name: str) -> Any:
+    return json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
+
+
+def test_the_checked_in_document_is_what_the_methods_and_conversations_make() -> None:
+    assert (ROOT / "docs" / "openrpc.json").read_text(encoding="utf-8") == document_text(), "run: make docs"
+
+
+def test_the_document_is_valid_against_the_openrpc_meta_schema(document: Any) -> None:
+    json_schema: Resource[Any] = DRAFT7.create_resource(load("json-schema.json"))
+    # it is referred to with and without the slash at the end
+    registry: Any = Registry().with_resources(
+        [("https://meta.json-schema.tools", json_schema), ("https://meta.json-schema.tools/", json_schema)]
+    )
+    validator = jsonschema.Draft7Validator(load("openrpc.json"), registry=registry)
+    validator.validate(document)
+    broken = json.loads(shipped_document())
+    del broken["methods"][0]["result"]
+    broken["methods"][1]["params"][0]["schema"] = {"type": "text"}
+    assert not validator.is_valid(broken)
+    broken["methods"][0]["result"] = document["methods"][0]["result"]
+    assert not validator.is_valid(broken), "schemas inside are looked at, too"
+
+
+def test_every_method_is_there_with_every_parameter_bound_and_error(document: Any) -> None:
+    assert [method["name"] for method in document["methods"]] == NAMES
+    for method in METHODS:
+        entry = described(document, method.name)
+        schema = method.params.model_json_schema(ref_template="#/components/schemas/{model}")
+        properties = schema.get("properties", {})
+        assert {param["name"]: param["schema"] for param in entry["params"]} == properties
+        required = {param["name"] for param in entry["params"] if param["required"]}
+        assert required == set(schema.get("required", ()))
+        codes = {document["components"]["errors"][one["$ref"].rpartition("/")[2]]["code"] for one in entry["errors"]}
+        assert codes >= {error.code for error in method.errors} | {-32602, -32603, -32001, -32002, -32010}
+        assert (-32009 in codes) == (method.scope is not None)
+        assert (entry["x-scope"], entry["x-cost"]) == (method.scope, method.cost)
+    assert described(document, "cstp.queryDecisions")["params"][2]["schema"] == {
+        "default": 10,
+        "maximum": 50,
+        "minimum": 1,
+        "title": "Limit",
+        "type": "integer",
+    }
+
+
+def test_every_error_is_there_with_the_shape_of_its_data(document: Any) -> None:
+    errors = document["components"]["errors"]
+    assert set(errors) == {error.__name__ for error in ERRORS}
+    for error, _ in EXAMPLES:
+        entry = errors[type(error).__name__]
+        assert (entry["code"], entry["message"]) == (error.code, error.message)
+        assert ("data" in entry) == (error.data is not None) == (type(error) in DATA)
+        if error.data is not None:
+            validator = whole(document, entry["data"])
+            validator.validate(error.data)
+            assert not validator.is_valid({})
+            assert not validator.is_valid({**error.data, "another": 1})
+
+
+def test_every_reference_in_the_document_leads_somewhere(document: Any) -> None:
+    open_, seen = [document], 0
+    while open_:
+        value = open_.pop()
+        if isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):
+            found: Any = document
+            for step in reference.removeprefix("#/").split("/"):
+                found = found[step]
+            seen += 1
+        open_ += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    assert seen > 50
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_a_method_is_from_its_conversation_and_valid(document: Any, name: str) -> None:
+    method = next(one for one in METHODS if one.name == name)
+    (example,) = described(document, name)["examples"]
+    params = {one["name"]: one["value"] for one in example["params"]}
+    parse_params(method.params, params)
+    method.result.model_validate_json(json.dumps(example["result"]["value"]))
+    whole(document, described(document, name)["result"]["schema"]).validate(example["result"]["value"])
+    said = [
+        (request.get("params", {}), response["result"])
+        for request, response in calls(read(folder() / f"{conversation_of(name)}.txt"))
+        if request["method"] == name
+    ]
+    assert params == said[0][0]
+    want, got = parse(json.dumps(said[0][1])), parse(json.dumps(example["result"]["value"]))
+    agree(want, got, None, "example")
+
+
+def test_the_document_is_public_and_the_same_as_that_of_rpc_discover(common_server: Any, fetch: Any) -> None:
+    server = common_server()
+    reply = fetch(server, PATH)
+    assert (reply.status, reply.header("content-type")) == (200, "application/json")
+    assert reply.json == json.loads(shipped_document())
+    for scopes in (["read"], ["write"]):
+        assert server.call("rpc.discover", server.token(scopes=scopes)).json["result"] == reply.json
+    assert server.post({"jsonrpc": "2.0", "method": "rpc.discover", "id": 1}).status == 401
+
+
+def test_the_document_names_the_public_url(live_server: Any, fetch: Any) -> None:
+    server = live_server({"server.public_url": "https://agents.example/a/"})
+    assert fetch(server, PATH).json["servers"] == [{"name": "cstp", "url": "https://agents.example/a/cstp"}]
+
+
+def test_the_wheel_has_the_document_and_the_conversations() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"docs/openrpc.json" = "cstp_server/openrpc.json"' in text
+    assert '"tests/wire" = "cstp_server/wire"' in text
+    assert not [path for path in Path(ROOT / "tests" / "wire").iterdir() if path.suffix not in (".txt", ".jsonl")]

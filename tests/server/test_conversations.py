@@ -1,0 +1,58 @@
+"""Replays every conversation of tests/wire over a real socket, each exchange on a connection of its own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp_server.cli.main import run
+from cstp_server.conversations import Differs, Received, build, check, check_always, folder, read
+from cstp_server.http import Gate
+from tests.stores import Stores
+
+FILES = sorted(folder().glob("*.txt"))
+
+
+def gate_of(word: str | None) -> Gate | None:
+    if word is None:
+        return None
+    gate = Gate(0, 0) if word == "full" else Gate(1, 1)
+    gate.draining = word == "draining"
+    return gate
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_conversation_goes_as_written(
+    path: Path,
+    common_server: Any,
+    live_server: Any,
+    stores: Stores,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    conversation = read(path)
+    if conversation.records is not None:
+        for name, value in stores.environment(tmp_path).items():
+            monkeypatch.setenv(name, value)
+        assert run(["ingest", str(path.with_name(conversation.records)), "--data-dir", str(tmp_path)]) == 0
+        server = live_server(conversation.settings, data_dir=tmp_path)
+    elif conversation.gate is None:
+        server = common_server(conversation.settings)
+    else:
+        server = live_server(conversation.settings, gate=gate_of(conversation.gate))
+    rights = {name: value.split(",") for name, value in conversation.token.items() if name in ("scopes", "projects")}
+    rights |= {name: value for name, value in conversation.token.items() if name in ("agent", "clearance")}
+    token = server.token(**rights)
+    for exchange in conversation.exchanges:
+        sent = build(exchange, token, conversation.chunk)
+        with server.connect() as connection:
+            connection.send(sent.data)
+            got = connection.read(sent.method)
+        reply = Received(got.status, got.headers, got.body)
+        try:
+            assert reply.header("server") is None
+            if reply.status not in (400, 404):
+                check_always(reply)
+            check(exchange, reply)
+        except Differs as error:
+            pytest.fail(f"{path.name}:{exchange.line}: {error}")
