@@ -22,7 +22,7 @@ from cstp.methods.extractions import (
 )
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RecallResult
-from cstp.methods.system import WhoamiResult
+from cstp.methods.system import DiscoverResult, WhoamiResult
 from cstp.paging import Page, each_async
 
 R = TypeVar("R")
@@ -216,6 +216,11 @@ class AsyncMethods(ABC):
     async def whoami(self, *, timeout: float | None = None) -> WhoamiResult:
         """Tell which agent the token belongs to, its scopes, clearance, projects and limits."""
         call = calls.whoami()
+        return await self.send(call, timeout=timeout)
+
+    async def rpc.discover(self, *, timeout: float | None = None) -> DiscoverResult:
+        """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
+        call = calls.rpc.discover()
         return await self.send(call, timeout=timeout)
 
     def iter_decisions(

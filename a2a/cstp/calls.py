@@ -19,7 +19,7 @@ from cstp.methods.extractions import (
 )
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RECALL, RecallResult
-from cstp.methods.system import WHOAMI, WhoamiResult
+from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
 
 
 def query_decisions(
@@ -152,3 +152,8 @@ def recall(
 def whoami() -> Call[WhoamiResult]:
     """Tell which agent the token belongs to, its scopes, clearance, projects and limits."""
     return typed_call(WHOAMI, {})
+
+
+def rpc.discover() -> Call[DiscoverResult]:
+    """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
+    return typed_call(DISCOVER, {})

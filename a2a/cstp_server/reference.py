@@ -1,5 +1,5 @@
 """The texts that are generated from the code: `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`,
-`docs/openrpc.json`, `docs/methods/*.md` and the client's typed methods in `a2a/cstp/`.
+`docs/cli.md`, `docs/openrpc.json`, `docs/methods/*.md` and the client's typed methods in `a2a/cstp/`.
 
 `python -m cstp_server.reference --write` writes them into the checkout; without `--write` it names those that differ.
 """
@@ -28,6 +28,7 @@ from cstp.errors import (
     Violation,
 )
 from cstp_server import client_code
+from cstp_server.cli.page import cli_page
 from cstp_server.method_pages import anchor, method_pages, wire_spelling
 from cstp_server.openrpc import document_text
 from cstp_server.settings import Section, Settings
@@ -138,6 +139,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "docs/configuration.md": configuration_page,
     "docs/errors.md": errors_page,
     "docs/openrpc.json": document_text,
+    "docs/cli.md": cli_page,
     **method_pages(),
     **client_code.PAGES,
 }

@@ -132,14 +132,14 @@ def test_call_prints_results_and_errors_and_its_exit_code_tells_them_apart(
     assert json.loads(cstp(*words).out)["query"] == "decision"
 
     done = cstp("call", "cstp.queryDecisions", "limit:=2", "--json")
-    assert (done.code, json.loads(done.out)["code"]) == (1, -32602)
+    assert (done.code, json.loads(done.out)["code"]) == (5, -32602)
     done = cstp("call", "cstp.queryDecisions", "limit:=2")
-    assert (done.code, done.out) == (1, "")
-    assert json.loads(done.err)["data"]["violations"][0]["field"] == "query"
+    assert (done.code, done.out) == (5, "")
+    assert "  query: is required\n" in done.err
     done = cstp("call", "cstp.nothing", "--json")
-    assert (done.code, json.loads(done.out)["code"]) == (1, -32601)
+    assert (done.code, json.loads(done.out)["code"]) == (5, -32601)
     done = cstp("call", "cstp.whoami", "--token", "cstp_no_no", "--json")
-    assert (done.code, json.loads(done.out)["code"]) == (1, -32001)
+    assert (done.code, json.loads(done.out)["code"]) == (4, -32001)
     assert cstp("call", "cstp.whoami", "--url", f"{url}/cstp").code == 0
 
 

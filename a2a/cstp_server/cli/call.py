@@ -1,59 +1,135 @@
-"""`cstp call`: one call to any CSTP server."""
+"""`cstp call`: one call to any CSTP server, or all pages of a list."""
 
 import json
-import os
-from typing import Annotated, Final
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import httpx
 import typer
-from rich.console import Console
 
+from cstp.contract import Method
+from cstp.methods.registry import METHODS
+from cstp_server.cli.calling import (
+    Answer,
+    Remote,
+    TimeoutOption,
+    TokenOption,
+    base_of,
+    required_token,
+    show,
+    tell_error,
+)
+from cstp_server.cli.completing import method_names, parameter_names
 from cstp_server.cli.options import JsonOption, command_family
 
 app = command_family()
-UNREACHABLE: Final = 3
+_OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}
 
 
 @app.command("call")
 def call_command(
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="Such as cstp.queryDecisions.")],
-    params: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="key=text or key:=json.")] = None,
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="Such as cstp.queryDecisions.", autocompletion=method_names)
+    ],
+    params: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="key=text or key:=json.", autocompletion=parameter_names),
+    ] = None,
     url: Annotated[
         str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")
     ] = "http://127.0.0.1:8100",
-    token: Annotated[
-        str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
+    token: TokenOption = None,
+    params_file: Annotated[
+        str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")
     ] = None,
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long to wait.")] = 30.0,
+    every_page: Annotated[
+        bool, typer.Option("--all", help="Ask for page after page of a list; one item a line with --json.")
+    ] = False,
+    timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Call a method and print its result. Exit code 1 for an error answer, 3 when the server cannot be reached."""
-    secret = token or os.environ.get("CSTP_TOKEN")
-    if not secret:
-        raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="--token")
-    if not secret.isascii() or not secret.isprintable():
-        raise typer.BadParameter("must be printable ASCII", param_hint="--token")
-    request = {"jsonrpc": "2.0", "method": method, "params": parse_params(params or []), "id": 1}
-    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
-    endpoint = url.rstrip("/") if url.rstrip("/").endswith("/cstp") else f"{url.rstrip('/')}/cstp"
+    """Call a method and print its result.
+
+    An error answer goes to standard error with what to do next, and the exit code names its family: 4 not allowed,
+    5 refused, 6 not found, 7 later, 8 the server fails; 3 when no server answers. With --json it is printed as JSON.
+    """
+    secret = required_token(token)
+    given = _given(params_file, params or [])
+    listed = _list_member(method) if every_page else ""
+    with httpx.Client(timeout=timeout) as client:
+        remote = Remote(base_of(url, "--url"), secret, client)
+        if every_page:
+            return _print_pages(remote, method, given, listed, as_json=as_json)
+        answer = remote.call(method, given)
+    if answer.error is not None:
+        return tell_error(answer.error, method, as_json=as_json)
+    show(answer.result, as_json=as_json)
+    return 0
+
+
+def _print_pages(remote: Remote, method: str, given: Mapping[str, object], listed: str, *, as_json: bool) -> int:
+    for page in _pages(remote, method, given, listed):
+        if page.error is not None:
+            return tell_error(page.error, method, as_json=as_json)
+        for item in _items(page, listed):
+            show(item, as_json=as_json)
+    return 0
+
+
+def _pages(remote: Remote, method: str, given: Mapping[str, object], listed: str) -> Iterator[Answer]:
+    """Page after page, until one is empty or is an error; as large as they may be unless `limit` is given."""
+    schema = _OF_METHOD[method].params.model_json_schema()["properties"]
+    asked = {"limit": schema["limit"]["maximum"], "offset": 0, **given}
+    if not isinstance(offset := asked["offset"], int) or isinstance(offset, bool):
+        raise typer.BadParameter("offset: must be an integer", param_hint="KEY=VALUE")
+    while True:
+        page = remote.call(method, {**asked, "offset": offset})
+        items = _items(page, listed)
+        if page.error is not None or items:
+            yield page
+        if not items:
+            return
+        offset += len(items)
+
+
+def _items(page: Answer, listed: str) -> list[object]:
+    items = page.result.get(listed) if isinstance(page.result, dict) else None
+    return items if isinstance(items, list) else []
+
+
+def _list_member(method: str) -> str:
+    """The member of the result that holds the items. Raises BadParameter for a method that has no pages."""
+    paged = {name: one for name, one in _OF_METHOD.items() if "offset" in one.params.model_fields}
+    if method not in paged:
+        raise typer.BadParameter(f"only these have pages: {', '.join(paged)}", param_hint="--all")
+    members = paged[method].result.model_json_schema(mode="serialization")["properties"]
+    return next(str(name) for name, schema in members.items() if schema.get("type") == "array")
+
+
+def _given(file: str | None, pairs: list[str]) -> dict[str, object]:
+    """The params of the file and of the words. Raises BadParameter for what is neither, or given twice."""
+    found = {} if file is None else read_params(file)
+    for name, value in parse_params(pairs).items():
+        if name in found:
+            raise typer.BadParameter(f"{name} is given twice", param_hint="KEY=VALUE")
+        found[name] = value
+    return found
+
+
+def read_params(file: str) -> dict[str, object]:
+    """A JSON object of a file, or of standard input for `-`. Raises BadParameter for anything else."""
     try:
-        answer = httpx.post(endpoint, content=json.dumps(request), headers=headers, timeout=timeout)
-        reply = answer.json()
-        failed = "error" in reply
-        shown = reply["error"] if failed else reply["result"]
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol):
-        raise typer.BadParameter("must read like http://host:8100", param_hint="--url") from None
-    except httpx.HTTPError as error:
-        typer.echo(f"cstp: {endpoint} does not answer ({type(error).__name__}); is the server up?", err=True)
-        return UNREACHABLE
-    except (ValueError, KeyError, TypeError):
-        typer.echo(f"cstp: {endpoint} is no CSTP server (HTTP {answer.status_code})", err=True)
-        return UNREACHABLE
-    if as_json:
-        typer.echo(json.dumps(shown, ensure_ascii=False))
-    else:
-        Console(stderr=failed).print_json(json.dumps(shown), ensure_ascii=False)
-    return 1 if failed else 0
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        found = json.loads(text, parse_constant=_no_json)
+    except OSError as error:
+        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="--params") from None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise typer.BadParameter("must hold one JSON object", param_hint="--params")
+    return found
 
 
 def parse_params(pairs: list[str]) -> dict[str, object]:
@@ -71,7 +147,7 @@ def parse_params(pairs: list[str]) -> dict[str, object]:
             continue
         try:
             found[name] = json.loads(value, parse_constant=_no_json)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise typer.BadParameter(f"{name}: the value after := is not JSON", param_hint="KEY=VALUE") from error
     return found
 

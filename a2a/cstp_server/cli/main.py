@@ -6,19 +6,20 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import typer
+from typer.completion import get_completion_inspect_parameters
 from typer.core import TyperGroup
 
 import cstp
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
+from cstp_server.cli.exit_codes import FAILED, MISUSED, STOPPED, UNREACHABLE, Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, Given
 from cstp_server.tokens import TokenRefused
 
-FAILED: Final = 1
-MISUSED: Final = 2
-STOPPED: Final = 130
+_COMPLETE: Final = "_CSTP_COMPLETE"
 
 _REMEDIES: Final[Mapping[str, str]] = {
     "records": "{}; `cstp config` tells where the database is (store.url, else records.sqlite3 in the data folder): "
@@ -45,7 +46,20 @@ _FAMILIES: Final[Mapping[str, str]] = {
     "backup": "moving",
     "restore": "moving",
     "doctor": "doctor",
+    "export": "lines",
+    "import": "lines",
+    "conform": "conform",
+    "completion": "completion",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    """What a shell may put in; typer's own class is private."""
+
+    value: str
+    help: str | None = None
+    type: str = "plain"
 
 
 class _Commands(TyperGroup):
@@ -63,6 +77,12 @@ class _Commands(TyperGroup):
             family.name = cmd_name
             return family
         return family.commands[cmd_name]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        # by name alone: to tell what each command does, every module would have to be imported
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [_Offered(name) for name in _FAMILIES if name.startswith(incomplete)]
 
 
 app = typer.Typer(
@@ -93,8 +113,10 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command; its exit code: 0, 1 when it failed, 2 when it was misused or misconfigured, 130 on Ctrl-C."""
+    """Runs one command; its exit code, see `exit_codes`."""
     command = typer.main.get_command(app)
+    if _COMPLETE in os.environ:
+        get_completion_inspect_parameters()  # which makes the shells known, as add_completion would
     try:
         result = command.main(list(arguments) or ["--help"], prog_name="cstp", standalone_mode=False)
         sys.stdout.flush()
@@ -104,6 +126,8 @@ def run(arguments: Sequence[str]) -> int:
         return _tell("stopped", STOPPED)
     except (ConfigurationError, TokenRefused) as error:
         return _tell(str(error), MISUSED)
+    except Unreachable as error:
+        return _tell(str(error), UNREACHABLE)
     except ComponentFailed as error:
         return _tell(_REMEDIES.get(error.component, "{}").format(error), FAILED)
     except EngineError as error:

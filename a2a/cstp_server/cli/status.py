@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Annotated
 
 import httpx
 import typer
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from cognition_engines.indexes.lock import is_held
 from cognition_engines.kinds.kind import Kind
+from cstp_server.cli.calling import TimeoutOption, TokenOption, given_token
 from cstp_server.cli.opened import has_records, opened_records
 from cstp_server.cli.options import (
     ConfigOption,
@@ -20,6 +22,7 @@ from cstp_server.cli.options import (
     settings_for,
     without_secrets,
 )
+from cstp_server.cli.remote import tell_remote
 from cstp_server.settings import Settings
 from cstp_server.tokens import read_tokens
 
@@ -28,9 +31,20 @@ app = command_family()
 
 @app.command()
 def status(
-    ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
-) -> None:
-    """Tell what the data folder holds and whether a server answers. Changes nothing."""
+    ctx: typer.Context,
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="A server to ask; else the data folder.")] = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 10.0,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Tell what the data folder holds and whether a server answers. Changes nothing.
+
+    With a URL: that server's version, health and methods, and with a token what is left of its limits.
+    """
+    if url is not None:
+        return tell_remote(url, given_token(token), timeout, as_json=as_json)
     settings = settings_for(ctx, data_dir, config).settings
     counts, vectors = _stored(settings)
     held = is_held(settings.indexes_path)
@@ -46,10 +60,11 @@ def status(
     }
     if as_json:
         typer.echo(json.dumps(found))
-        return
+        return 0
     for name, value in found.items():
         shown = ", ".join(f"{count} of {what}" for what, count in value.items()) if isinstance(value, dict) else value
         typer.echo(f"{name}: {shown if shown != '' else 'none'}")
+    return 0
 
 
 def _stored(settings: Settings) -> tuple[dict[Kind, int], dict[str, int]]:

@@ -57,6 +57,13 @@ def counts_of(connection: sa.Connection) -> dict[Kind, int]:
     return {Kind(kind): number for kind, number in connection.execute(statement)}
 
 
+def ids(store: Store, kind: Kind) -> list[str]:
+    statement = sa.select(records.c.id).where(records.c.kind == int(kind))
+    with scanning(store) as connection:
+        # in the order of code points, which is the same in every database
+        return sorted(connection.execute(statement).scalars())
+
+
 def models(store: Store) -> dict[str, int]:
     with scanning(store) as connection:
         return models_of(connection)

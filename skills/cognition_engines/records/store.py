@@ -75,6 +75,10 @@ class Records:
         """The number of records of each kind that there is."""
         return read.counts(self._store)
 
+    def ids(self, kind: Kind) -> list[str]:
+        """The ids of all records of a kind, in the order of code points."""
+        return read.ids(self._store, kind)
+
     def models(self) -> dict[str, int]:
         """For each embedding model, the number of records that have its vectors."""
         return read.models(self._store)

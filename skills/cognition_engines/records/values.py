@@ -37,11 +37,15 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window."""
+    """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
+
+    `updated_at` is when its content changed; None is now.
+    """
 
     record: Record
     origin: Origin
     vectors: FloatArray | None = None
+    updated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import NAMESAKES, Kind, prefixed
 from cognition_engines.records.checks import check_batch, check_model, check_vectors
-from cognition_engines.records.codec import short_key
+from cognition_engines.records.codec import microseconds, short_key
 from cognition_engines.records.inheritance import renumber
 from cognition_engines.records.open import Store
 from cognition_engines.records.placing import Placed, bury, insert_vectors, place, settle_dimension
@@ -142,6 +142,7 @@ def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _Known | None]
             entry,
             None if known is None else known.key,
             same=known is not None and known.digest == entry.origin.digest,
+            updated_at=None if entry.updated_at is None else microseconds(entry.updated_at),
         )
         for entry, known in work
     ]

@@ -1,0 +1,164 @@
+"""Calls from the command line to any CSTP server, and what to tell of an answer."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any, Final
+
+import httpx
+import typer
+from rich.console import Console
+
+from cstp.errors import ERRORS, CstpError, Forbidden, InvalidParams, MethodNotFound, Overloaded, RateLimited
+from cstp.methods.registry import METHODS
+from cstp_server.cli.exit_codes import FAILED, OF_ERROR, Unreachable
+
+TokenOption = Annotated[
+    str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
+]
+TimeoutOption = Annotated[float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long to wait.")]
+_CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: the result, or else the error member."""
+
+    result: object
+    error: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A server and how to talk to it; `base` has no `/cstp` at its end."""
+
+    base: str
+    token: str
+    client: httpx.Client
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.base}/cstp"
+
+    def call(self, method: str, params: Mapping[str, object]) -> Answer:
+        """Raises Unreachable when what answers does not speak JSON-RPC."""
+        request = {"jsonrpc": "2.0", "method": method, "params": params, "id": 1}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        # lone surrogates of a command line in no known encoding are left to the server to refuse
+        reply = self.send("POST", self.endpoint, headers=headers, content=json.dumps(request))
+        try:
+            document = reply.json()
+            error = document.get("error")
+            if error is not None:
+                return Answer(None, {"code": int(error["code"]), "message": str(error["message"]), **error})
+            return Answer(document["result"], None)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {reply.status_code})") from None
+
+    def send(self, verb: str, url: str, **request: Any) -> httpx.Response:
+        """One HTTP request. Raises Unreachable when there is no answer."""
+        try:
+            return self.client.request(verb, url, **request)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+            raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
+        except httpx.HTTPError as error:
+            reason = type(error).__name__
+            raise Unreachable(f"{url} does not answer ({reason}); is the server up?") from None
+
+
+def base_of(url: str, option: str) -> str:
+    """The address without `/cstp`. Raises BadParameter for what is no http(s) URL."""
+    try:
+        parsed = httpx.URL(url)
+        usable = parsed.scheme in ("http", "https") and bool(parsed.host) and not (parsed.query or parsed.fragment)
+        usable = usable and 0 <= (parsed.port or 0) < 65536
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        usable = False
+    if not usable:
+        raise typer.BadParameter("must read like http://host:8100", param_hint=option)
+    return url.rstrip("/").removesuffix("/cstp").rstrip("/")
+
+
+def given_token(token: str | None) -> str | None:
+    """The token of the option, else of CSTP_TOKEN. Raises BadParameter for one that no header can carry."""
+    secret = token or os.environ.get("CSTP_TOKEN") or None
+    if secret is not None and not (secret.isascii() and secret.isprintable()):
+        raise typer.BadParameter("must be printable ASCII", param_hint="--token")
+    return secret
+
+
+def required_token(token: str | None) -> str:
+    secret = given_token(token)
+    if secret is None:
+        raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="--token")
+    return secret
+
+
+def show(value: object, *, as_json: bool) -> None:
+    """JSON on standard output: in one line for machines, else laid out, and in colours on a terminal."""
+    console = Console(soft_wrap=True)
+    if console.is_terminal and not as_json:
+        console.print_json(json.dumps(value), ensure_ascii=not _can_print(json.dumps(value, ensure_ascii=False)))
+        return
+    indent = None if as_json else 2
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    typer.echo(text if _can_print(text) else json.dumps(value, indent=indent))
+
+
+def _can_print(text: str) -> bool:
+    """Whether standard output takes the text: a server may send lone surrogates, and not every output is UTF-8."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def tell_error(error: Mapping[str, Any], method: str, *, as_json: bool) -> int:
+    """Tells an error answer and what to do next; the exit code of its family."""
+    code = OF_ERROR.get(error["code"], FAILED)
+    if as_json:
+        show(error, as_json=True)
+        return code
+    lines = [f"cstp: {_printable(error['message'])} ({error['code']})"]
+    lines += [f"  {line}" for line in _details(error)]
+    lines += [f"next: {line}" for line in _next(error, method)]
+    typer.echo("\n".join(lines), err=True)
+    return code
+
+
+def _details(error: Mapping[str, Any]) -> list[str]:
+    data = error.get("data")
+    if not isinstance(data, Mapping):
+        return []
+    violations = data.get("violations")
+    if error["code"] == InvalidParams.code and isinstance(violations, list):
+        named = [one for one in violations if isinstance(one, Mapping)]
+        return [f"{_printable(one.get('field'))}: {_printable(one.get('message'))}" for one in named]
+    return [f"{_printable(name)}: {_printable(value)}" for name, value in data.items()]
+
+
+def _next(error: Mapping[str, Any], method: str) -> list[str]:
+    """What the caller can do about it."""
+    data = error.get("data")
+    known = _CLASSES.get(error["code"])
+    if known is None:
+        return ["the code is of the server's own; its documents say what it means"]
+    if known is MethodNotFound:
+        near = get_close_matches(method, [one.name for one in METHODS], 1)
+        found = f"did you mean {near[0]}? " if near else ""
+        return [f"{found}cstp status URL names the methods of a server"]
+    if known is Forbidden and isinstance(data, Mapping):
+        return [f"use a token with the scope: cstp token create --agent NAME --scope {_printable(data.get('scope'))}"]
+    if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
+        return [f"wait {_printable(data.get('retryAfter'))} s and send the call again"]
+    return [known.meaning]
+
+
+def _printable(value: object) -> str:
+    """One line without control characters, whatever a server sent."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return "".join(character if character.isprintable() else "�" for character in text)

@@ -1,0 +1,116 @@
+"""`cstp export` and `cstp import`: all records as lines of JSON, and back."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO, Annotated
+
+import typer
+
+from cognition_engines.ingest.importing import Imported, exported, import_file
+from cognition_engines.ingest.recognise import KIND_NAMES
+from cognition_engines.kinds.kind import KINDS, Kind
+from cstp_server.cli.opened import existing_records, opened_records
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    settings_for,
+)
+from cstp_server.cli.progress import record_bars
+from cstp_server.knowledge import open_model
+
+app = command_family()
+
+
+@app.command("export")
+def export_command(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")],
+    kind: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="Records of this kind alone; repeatable.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write all records as lines of JSON, by kind and id, whole but for their vectors.
+
+    A server may go on writing; cstp backup keeps one moment, with vectors and tokens.
+    """
+    kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
+    settings = settings_for(ctx, data_dir, config).settings
+    if file != "-" and Path(file).exists() and not force:
+        raise typer.BadParameter(f"{file} exists; name another, or say --force", param_hint="FILE")
+    count = 0
+    with existing_records(settings) as records, record_bars(quiet=file == "-") as bars, _opened(file) as out:
+        for line in exported(records, kinds, bars):
+            out.write(line)
+            count += 1
+    typer.echo(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
+
+
+@app.command("import")
+def import_command(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What cstp export wrote.", exists=True, dir_okay=False)],
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Bring exported records into the store, with their ids, rights, origins and times; vectors are made again.
+
+    The file is checked first: with one line that is no record, nothing is written. Importing twice changes nothing,
+    and what the file does not have is left alone. For files that people write, see cstp ingest.
+
+    Exit code 1 when the file was rejected.
+    """
+    settings = settings_for(ctx, data_dir, config).settings
+    model = open_model(settings)
+    with opened_records(settings) as records, record_bars(quiet=as_json) as bars:
+        done = import_file(file, records, model, settings.embedding.threads, bars)
+    _tell(done, as_json=as_json)
+    return 1 if done.rejected else 0
+
+
+def _kind(name: str) -> Kind:
+    if name not in KIND_NAMES:
+        raise typer.BadParameter(f"must be one of {', '.join(KINDS)}", param_hint="--kind")
+    return KIND_NAMES[name]
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[bytes]]:
+    """Standard output, or a file that appears when it is complete, readable for its owner only."""
+    if file == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(file)
+    with NamedTemporaryFile(dir=path.absolute().parent, prefix=f".{path.name}.", delete=False) as out:
+        try:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+            Path(out.name).replace(path)
+        except BaseException:
+            Path(out.name).unlink(missing_ok=True)
+            raise
+
+
+def _tell(done: Imported, *, as_json: bool) -> None:
+    counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
+    if as_json:
+        rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]
+        typer.echo(json.dumps({**counts, "rejected": rejected, "kinds": dict(done.kinds)}))
+        return
+    for problem in done.rejected:
+        sys.stderr.write(f"rejected: {problem.file}:{problem.line}: {problem.reason}\n")
+    told = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
+    nothing = "; nothing was written" if done.rejected else ""
+    typer.echo(f"{done.read} read: {told}, {len(done.rejected)} rejected{nothing}")

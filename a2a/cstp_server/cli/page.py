@@ -1,0 +1,73 @@
+"""`docs/cli.md`: every command with its arguments and options, from the command tree, and the exit codes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from cstp_server.cli.exit_codes import MEANINGS
+from cstp_server.cli.main import app
+
+_ABOUT = """# The command line
+
+Generated from `cstp_server.cli` by `make docs`. `cstp COMMAND --help` tells the same.
+
+Before the command or after it, `--data-dir FOLDER` names the folder that holds everything (`./data` unless named) and
+`--config FILE` a settings file; other settings are in [configuration](configuration.md). What is meant for machines
+goes to standard output, all else to standard error. Progress bars and colours are for terminals alone; `NO_COLOR=1`
+switches colours off.
+
+Completion of commands, options, methods and their parameters: `eval "$(cstp completion bash)"` in `~/.bashrc`,
+`eval "$(cstp completion zsh)"` after `compinit` in `~/.zshrc`, or `cstp completion fish | source` in `config.fish`.
+
+## Exit codes
+
+| code | meaning |
+|---|---|"""
+
+
+def cli_page() -> str:
+    """The page as Markdown."""
+    lines = [_ABOUT, *(f"| {code} | {meaning} |" for code, meaning in MEANINGS.items())]
+    root: Any = typer.main.get_command(app)
+    for name in root.list_commands(None):
+        lines += _section(root.get_command(None, name), f"cstp {name}", "##")
+    return "\n".join(lines) + "\n"
+
+
+def _section(command: Any, path: str, heading: str) -> Iterator[str]:
+    yield from ("", f"{heading} {path}", "", _joined(command.help))
+    inner = getattr(command, "commands", None)
+    if inner is not None:
+        for name, one in inner.items():
+            yield from _section(one, f"{path} {name}", f"{heading}#")
+        return
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
+    words = [path, "[OPTIONS]" if options else "", *(_usage(one) for one in arguments)]
+    yield from ("", "```text", " ".join(filter(None, words)), "```")
+    rows = [(f"`{_usage(one)}`", one.help) for one in arguments]
+    rows += [(f"`{', '.join(one.opts)}{_value(one)}`", _with_default(one)) for one in options]
+    if rows:
+        yield from ("", "| | |", "|---|---|")
+        yield from (f"| {name} | {_joined(text).replace('|', chr(92) + '|')} |" for name, text in rows)
+
+
+def _usage(argument: Any) -> str:
+    name = f"{argument.metavar or argument.name.upper()}{'...' if argument.nargs == -1 else ''}"
+    return name if argument.required else f"[{name}]"
+
+
+def _value(option: Any) -> str:
+    return "" if option.is_flag else f" {option.metavar or option.name.upper()}"
+
+
+def _with_default(option: Any) -> str:
+    shown = "" if option.is_flag or option.default in (None, "") else f" `{option.default}` unless given."
+    variable = f" Also from `{option.envvar}`." if option.envvar else ""
+    return f"{option.help or ''}{shown}{variable}"
+
+
+def _joined(text: str | None) -> str:
+    """Paragraphs of one line each."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))

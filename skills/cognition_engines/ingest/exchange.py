@@ -1,0 +1,168 @@
+"""Records as lines of JSON, whole: what `cstp export` writes and `cstp import` reads.
+
+    {"kind": "cluster", "record": {...}, "origin": {"source": ..., "ordinal": 0, "ingestedAs": null}, "updatedAt": ...}
+
+A line has everything of a record but its vectors, which are made again: its id, project and sensitivity, where it came
+from and when its content changed. Two stores with equal records give equal lines in the same order.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+
+import orjson
+from pydantic import Field, TypeAdapter, ValidationError
+
+from cognition_engines.ingest.ids import decision_digest, digest, hashed
+from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Model, Share, Text
+from cognition_engines.kinds.kind import KINDS, Kind, Record, adapter, kind_of, prefixed, validated
+from cognition_engines.kinds.memory import Turn
+from cognition_engines.models import Decision, Reason, Sensitivity
+from cognition_engines.records.values import MAX_ID, PART, Entry, Origin, Stored
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+_IS_PRINTABLE: Final = re.compile(PRINTABLE)
+_Label: TypeAlias = Annotated[str, Text(10_000)]
+# cognition_engines.models.STATUSES
+_Status: TypeAlias = Literal[
+    "proposed",
+    "accepted",
+    "rejected",
+    "deprecated",
+    "superseded",
+    "draft",
+    "decided",
+    "reviewed",
+    "pending",
+    "other",
+]
+
+
+class Unreadable(ValueError):
+    """A line is no record; the message names the member and says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reason(Model):
+    type: _Label
+    text: Annotated[str, Text(1_000_000, shortest=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision(Model):
+    """A decision as it is stored; unlike in a record file, with its normalised status beside the one written."""
+
+    title: _Label
+    text: Annotated[str, Text(10_000_000, shortest=0)] = ""
+    category: _Label | None = None
+    confidence: Share | None = None
+    stakes: _Label | None = None
+    status: _Status | None = None
+    status_text: _Label | None = None
+    outcome: _Label | None = None
+    date: Instant | None = None
+    reasons: tuple[_Reason, ...] = ()
+    tags: tuple[_Label, ...] = ()
+    supersedes: tuple[_Label, ...] = ()
+    superseded_by: tuple[_Label, ...] = ()
+    project: _Label | None = None
+    sensitivity: Level = Sensitivity.NORMAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin(Model):
+    source: Annotated[str, Text(10_000)]
+    ordinal: Annotated[int, Field(ge=PART, le=2**31 - 1)]
+    ingested_as: _Label | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line(Model):
+    kind: str
+    record: dict[str, Any]
+    origin: _Origin
+    updated_at: Instant
+
+
+_LINE: Final = TypeAdapter(_Line)
+_DECISION: Final = TypeAdapter(_Decision)
+
+
+def line_of(stored: Stored) -> bytes:
+    """A record as one line, with its end."""
+    record = stored.record
+    origin = _Origin(source=stored.origin.source, ordinal=stored.origin.ordinal, ingested_as=stored.origin.ingested_as)
+    line = _Line(kind=stored.kind.label, record=_members(record), origin=origin, updated_at=stored.updated_at)
+    return orjson.dumps(_LINE.dump_python(line, mode="json", by_alias=True)) + b"\n"
+
+
+def _members(record: Record) -> dict[str, Any]:
+    if isinstance(record, Decision):
+        given = {name: value for name, value in _by_name(record).items() if name != "id"}
+        given["reasons"] = tuple(_Reason(type=one.type, text=one.text) for one in record.reasons)
+        dumped: dict[str, Any] = _DECISION.dump_python(_Decision(**given), mode="json", by_alias=True)
+        dumped = {"id": record.id, **dumped}
+    else:
+        dumped = adapter(kind_of(record)).dump_python(record, mode="json", by_alias=True)
+    return {**dumped, "sensitivity": None if record.sensitivity is None else record.sensitivity.name.lower()}
+
+
+def _by_name(record: Decision) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def read_line(line: bytes) -> Entry:
+    """The record of a line, without vectors. Raises `Unreadable`."""
+    try:
+        given = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        raise Unreadable("is not JSON in UTF-8") from None
+    if not isinstance(given, dict):
+        raise Unreadable("must be an object with kind, record, origin and updatedAt")
+    try:
+        # through JSON, for strict fields take lists and times from nothing else
+        read = _LINE.validate_json(line)
+    except ValidationError as error:
+        raise Unreadable(_reason(error, "")) from None
+    if read.kind not in KINDS:
+        raise Unreadable(f"kind must be one of {', '.join(KINDS)}")
+    kind = KINDS[read.kind]
+    try:
+        record = _record(kind, read.record)
+    except ValidationError as error:
+        raise Unreadable(_reason(error, "record.")) from None
+    if isinstance(record, Turn) and record.turn_index is None:
+        raise Unreadable("record.turnIndex is required")
+    source = read.origin.source
+    said = decision_digest(record) if isinstance(record, Decision) else digest(record)
+    origin = Origin(source, read.origin.ordinal, read.origin.ingested_as, f"{said}.{hashed(source)[:8]}")
+    return Entry(record, origin, updated_at=read.updated_at)
+
+
+def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
+    if kind is Kind.EPISODE:
+        if members.get("id") is None:
+            raise Unreadable("record.id is required")
+        return validated(kind, members)
+    id = members.get("id")
+    if not isinstance(id, str) or len(id) > MAX_ID or not _IS_PRINTABLE.fullmatch(id):
+        raise Unreadable(f"record.id must be 1 to {MAX_ID} printable characters without blanks")
+    if prefixed(kind, id) != id:
+        raise Unreadable(f"record.id must begin with {prefixed(kind, '')}")
+    others = {name: value for name, value in members.items() if name != "id"}
+    if kind is not Kind.DECISION:
+        # an id that is stored may be longer than one that is given: it has its prefix
+        return cast("Record", replace(cast("Any", validated(kind, others)), id=id))
+    read = _DECISION.validate_json(orjson.dumps(others))
+    given = {field.name: getattr(read, field.name) for field in fields(read)}
+    given["reasons"] = tuple(Reason(one.type, one.text) for one in read.reasons)
+    return Decision(id=id, **given)
+
+
+def _reason(error: ValidationError, before: str) -> str:
+    """The first thing that is wrong, by its place; names that are no plain words are not repeated."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    steps = [str(step) if isinstance(step, int) or _PLAIN.fullmatch(step) else "a member" for step in first["loc"]]
+    what = "is not a member of it" if first["type"] == "unexpected_keyword_argument" else first["msg"]
+    return f"{before}{'.'.join(steps)}: {what}"

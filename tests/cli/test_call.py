@@ -1,0 +1,233 @@
+"""`cstp call` and `cstp status URL` against a server of ours, and against what is none."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import structlog
+
+from cstp.errors import ERRORS
+from cstp_server.cli.exit_codes import MEANINGS, OF_ERROR
+
+Cstp = Callable[..., Any]
+EPISODES = 7
+ENTRY = "from cstp_server.entry import main; main()"
+
+
+@pytest.fixture
+def server(live_server: Any, wordless: None, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URL of a server with a few episodes; it and a token are in the environment."""
+    # what the server in this process logs is not the command's
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    lines = [{"kind": "episode", "id": n, "query": f"query {n}", "reward": 0.5} for n in range(1, EPISODES + 1)]
+    Path("e.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    assert cstp("ingest", "e.jsonl").code == 0
+    started = live_server(data_dir=Path("data").absolute())
+    monkeypatch.setenv("CSTP_TOKEN", started.token())
+    monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{started.port}")
+    yield f"http://127.0.0.1:{started.port}"
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[int, bytes], str]]:
+    """`answering(200, body)`: the URL of a server that answers everything with these."""
+    servers: list[HTTPServer] = []
+
+    def start(status: int, body: bytes) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, *_: object) -> None:
+                """Nothing to tell."""
+
+        servers.append(HTTPServer(("127.0.0.1", 0), Handler))
+        Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}"
+
+    yield start
+    for one in servers:
+        one.shutdown()
+        one.server_close()
+
+
+@pytest.mark.parametrize("limit", [None, 3, 7, 100])
+def test_all_pages_of_a_list_are_asked_for_one_item_a_line(server: str, cstp: Cstp, limit: int | None) -> None:
+    words = [] if limit is None else [f"limit:={limit}"]
+    done = cstp("call", "cstp.listEpisodes", *words, "--all", "--json")
+    assert done.code == 0
+    ids = [json.loads(line)["id"] for line in done.out.splitlines()]
+    assert ids == sorted(range(1, EPISODES + 1), reverse=True)
+    assert cstp("call", "cstp.listEpisodes", "offset:=5", "--all", "--json").out.count("\n") == EPISODES - 5
+
+
+def test_all_is_for_lists_and_errors_of_a_page_are_told(server: str, cstp: Cstp) -> None:
+    done = cstp("call", "cstp.recall", "query=x", "--all")
+    assert done.code == 2
+    assert "cstp.listEpisodes" in done.err
+    assert cstp("call", "cstp.listEpisodes", "limit:=0", "--all").code == 5
+    assert cstp("call", "cstp.listEpisodes", "offset=x", "--all").code == 2
+
+
+def test_parameters_come_from_a_file_and_from_words_each_once(server: str, cstp: Cstp) -> None:
+    Path("p.json").write_text('{"limit": 2, "offset": 1}')
+    done = cstp("call", "cstp.listEpisodes", "--params", "p.json", "--json")
+    assert [one["id"] for one in json.loads(done.out)["episodes"]] == [6, 5]
+    both = cstp("call", "cstp.listEpisodes", "--params", "p.json", "category=none", "--json")
+    assert json.loads(both.out)["totalCount"] == 0
+    twice = cstp("call", "cstp.listEpisodes", "--params", "p.json", "limit:=3")
+    assert (twice.code, twice.err.count("\n")) == (2, 1)
+    assert "limit is given twice" in twice.err
+
+
+def test_parameters_come_from_standard_input(server: str) -> None:
+    command = [sys.executable, "-c", ENTRY, "call", "cstp.listEpisodes", "--params", "-", "--json"]
+    done = subprocess.run(command, input='{"limit": 1}', capture_output=True, text=True, timeout=60, check=True)
+    assert len(json.loads(done.stdout)["episodes"]) == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "nonsense", '{"a": NaN}', "[" * 100_000, "\udcff"], ids=range(7))
+def test_a_file_of_parameters_that_is_no_object_is_refused(cstp: Cstp, text: str) -> None:
+    Path("p.json").write_bytes(text.encode(errors="surrogateescape"))
+    done = cstp("call", "cstp.whoami", "--token", "cstp_a_b", "--params", "p.json")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "--params" in done.err
+    assert cstp("call", "cstp.whoami", "--token", "x", "--params", "nowhere").code == 2
+
+
+def test_colours_are_for_terminals_alone(server: str, cstp: Cstp) -> None:
+    assert "\x1b" not in cstp("call", "cstp.whoami").out
+    main_end, other_end = pty.openpty()
+    words = ["call", "cstp.whoami"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENTRY, *words], stdout=other_end, env={**os.environ, "TERM": "xterm-256color"}
+    )
+    os.close(other_end)
+    shown = b""
+    try:
+        while part := os.read(main_end, 4096):
+            shown += part
+    except OSError:  # what Linux says when the other end is closed
+        pass
+    os.close(main_end)
+    assert process.wait(30) == 0
+    assert b"\x1b[" in shown
+    assert b'"agent"' in shown
+
+
+def test_every_family_of_errors_has_a_code_and_every_code_a_meaning() -> None:
+    assert set(OF_ERROR) == {error.code for error in ERRORS}
+    assert set(OF_ERROR.values()) <= set(MEANINGS)
+    assert not set(OF_ERROR.values()) & {0, 1, 2, 3, 130}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (
+            {"code": -32602, "message": "Invalid params", "data": {"violations": [{"field": "q", "message": "m"}]}},
+            5,
+            "q: m",
+        ),
+        ({"code": -32601, "message": "Method not found"}, 5, "did you mean cstp.whoami?"),
+        ({"code": -32001, "message": "Authentication required"}, 4, "cstp token create"),
+        ({"code": -32009, "message": "Forbidden", "data": {"scope": "read"}}, 4, "--scope read"),
+        ({"code": -32007, "message": "Not found", "data": {"id": "x"}}, 6, "id: x"),
+        ({"code": -32002, "message": "Rate limited", "data": {"retryAfter": 7}}, 7, "wait 7 s"),
+        ({"code": -32010, "message": "Overloaded", "data": {"retryAfter": 1}}, 7, "wait 1 s"),
+        ({"code": -32003, "message": "Query failed", "data": {"component": "vectors"}}, 8, "component: vectors"),
+        ({"code": -32603, "message": "Internal error", "data": {"requestId": "r"}}, 8, "requestId: r"),
+        ({"code": -32099, "message": "Own", "data": "text"}, 1, "server's own"),
+        ({"code": -32602, "message": "\x1b[31mred\n", "data": {"violations": "none"}}, 5, "violations: none"),
+        ({"code": -32601, "message": 5, "data": [1]}, 5, "next: "),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_an_error_tells_what_to_do_next_and_its_family_by_the_exit_code(
+    cstp: Cstp, answering: Callable[[int, bytes], str], error: dict[str, Any], code: int, told: str
+) -> None:
+    url = answering(200, json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode())
+    done = cstp("call", "cstp.whoam", "--url", url, "--token", "t")
+    assert (done.code, done.out) == (code, "")
+    assert told in done.err
+    assert "\nnext: " in done.err
+    assert "\x1b" not in done.err
+    as_json = cstp("call", "cstp.whoam", "--url", url, "--token", "t", "--json")
+    assert (as_json.code, json.loads(as_json.out)["code"]) == (code, error["code"])
+
+
+HOSTILE = [
+    b"", b"<html>", b"[]", b"null", b"1", b"{}", b'{"error": 5}', b'{"error": {"code": "x", "message": "y"}}',
+    b'{"error": {"message": "y"}}', b"[" * 100_000, b"\xff\xfe", b'{"jsonrpc": "2.0", "id": 1}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(
+    "words", [["call", "cstp.whoami", "--url"], ["status"], ["conform"]], ids=lambda words: words[0]
+)
+def test_what_is_no_cstp_server_is_told_in_one_line(
+    cstp: Cstp, answering: Callable[[int, bytes], str], words: list[str], body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSTP_TOKEN", "cstp_a_b")
+    done = cstp(*words, answering(200, body))
+    assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
+    assert done.err.startswith("cstp: http://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    "url", ["", "x", "http://", "ftp://a", "http://a:99999", "http://[::1", "http://a/?q", "http://\x00"]
+)
+@pytest.mark.parametrize(
+    "words", [["call", "cstp.whoami", "--url"], ["status"], ["conform"]], ids=lambda words: words[0]
+)
+def test_what_is_no_url_is_misuse(cstp: Cstp, words: list[str], url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_TOKEN", "cstp_a_b")
+    done = cstp(*words, url)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "http://host:8100" in done.err
+
+
+def test_a_result_with_what_cannot_be_printed_is_printed(cstp: Cstp, answering: Callable[[int, bytes], str]) -> None:
+    url = answering(200, b'{"jsonrpc": "2.0", "id": 1, "result": {"lone": "\\ud800"}}')
+    for words in (["--json"], []):
+        done = cstp("call", "cstp.whoami", "--url", url, "--token", "t", *words)
+        assert (done.code, json.loads(done.out)) == (0, {"lone": "\ud800"})
+
+
+def test_status_of_a_url_tells_version_health_methods_and_limits_left(server: str, cstp: Cstp) -> None:
+    found = json.loads(cstp("status", server, "--json").out)
+    assert (found["url"], found["health"], found["ready"]) == (f"{server}/cstp", "alive", "ready")
+    assert found["parts"]["records"] == "ready"
+    assert {"cstp.queryDecisions", "rpc.discover"} <= set(found["methods"])
+    (limit,) = found["limits"]
+    assert (limit["limit"], limit["remaining"]) == (600, 599)
+    text = cstp("status", f"{server}/cstp").out
+    assert re.search(r"^limits: 598 of 600 left in 60 s$", text, re.MULTILINE)
+    assert re.search(r"^version: \d", text, re.MULTILINE)
+
+
+def test_status_of_a_url_without_a_token_tells_what_is_public(
+    server: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CSTP_TOKEN")
+    done = cstp("status", server)
+    assert done.code == 0
+    assert "limits: unknown without a token" in done.out
+    assert json.loads(cstp("status", server, "--json").out)["limits"] is None
+    assert cstp("status", server, "--token", "cstp_no_no").code == 4

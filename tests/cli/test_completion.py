@@ -1,0 +1,71 @@
+"""Completion in a real bash, and the scripts of the other shells."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ASK = """
+eval "$(cstp completion bash)"
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+compopt() { echo "compopt $*"; }
+_cstp_completion cstp
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture
+def offered(tmp_path: Path) -> Callable[..., list[str]]:
+    """`offered("cstp", "call", "cstp.getC")`: what bash would put in for the last word."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash")
+    program = tmp_path / "bin" / "cstp"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom cstp_server.entry import main\nmain()\n")
+    program.chmod(0o755)
+
+    def ask(*words: str) -> list[str]:
+        environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+        command = [bash, "--norc", "-c", ASK, "bash", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment, check=True)
+        assert done.stderr == ""
+        return done.stdout.split("\n")[:-1]
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["cstp", "conf"], ["config", "conform"]),
+        (["cstp", "call", "cstp.getW"], ["cstp.getWarnings"]),
+        (["cstp", "call", "cstp.getChunk", "rel"], ["compopt -o nospace", "relatedLimit:="]),
+        (["cstp", "call", "cstp.getChunk", "chunkId", "=", "x", ""], ["includeRelated:=", "relatedLimit:="]),
+        (["cstp", "token", "rev"], ["revoke"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_bash_completes_commands_methods_and_parameters(
+    offered: Callable[..., list[str]], words: list[str], found: list[str]
+) -> None:
+    assert offered(*words) == found
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_has_a_script_that_it_can_read(cstp: Callable[..., Any], shell: str) -> None:
+    done = cstp("completion", shell)
+    assert done.code == 0
+    assert f"_CSTP_COMPLETE=complete_{shell}" in done.out
+    if program := shutil.which(shell):
+        subprocess.run([program, "-n"], input=done.out, text=True, timeout=30, check=True)
+
+
+def test_a_shell_that_is_not_known_is_misuse(cstp: Callable[..., Any]) -> None:
+    done = cstp("completion", "csh")
+    assert (done.code, done.err.count("\n")) == (2, 1)

@@ -1,0 +1,142 @@
+"""`cstp conform`: our server passes, a wrong one fails, and what cannot be said of a server is skipped."""
+
+import json
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+
+from cstp_server.conversations import folder
+
+Cstp = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """What the server in this process logs is not the command's."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    yield
+    structlog.reset_defaults()
+
+
+def url_of(server: Any) -> str:
+    return f"http://127.0.0.1:{server.port}"
+
+
+def test_our_server_passes_all_that_its_tokens_and_settings_allow(live_server: Any, cstp: Cstp) -> None:
+    server = live_server({"limits.default": "1000000/minute"})
+    tokens = [server.token(), server.token(scopes=["write"]), server.token(scopes=["admin", "write"])]
+    words = ["--set", "limits.default=1000000/minute", "--set", "embedding.model=none"]
+    # conversations expect the default limits; that one is not met within a run
+    done = cstp("conform", url_of(server), *tokens, *words, "--json")
+    assert json.loads(done.out)["passed"] == []
+    done = cstp("conform", url_of(server), *tokens, "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["failed"]) == (0, [])
+    assert len(found["passed"]) > 30
+    names = {path.stem for path in folder().glob("*.txt")}
+    assert names == {*found["passed"], *(one["name"] for one in found["skipped"])}
+    reasons = {one["name"]: one["reason"] for one in found["skipped"]}
+    assert reasons["draining"] == "needs a server that is draining"
+    assert reasons["chunked"].startswith("needs the setting server.max_body_bytes=256")
+    assert "--holds decisions.jsonl" in reasons["query-decisions"]
+    assert "called nothing" in reasons["rate-limited"]
+
+
+def test_a_token_without_the_rights_skips_what_needs_them(live_server: Any, cstp: Cstp) -> None:
+    server = live_server()
+    done = cstp("conform", url_of(server), server.token(), "--only", "forbidden", "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["passed"]) == (1, [])
+    assert any(one["reason"] == "needs a token with exactly scopes=write" for one in found["skipped"])
+    done = cstp("conform", url_of(server), server.token(scopes=["write"]), "--only", "forbidden")
+    assert done.code == 0
+
+
+def test_records_and_settings_that_are_declared_are_held_to(live_server: Any, cstp: Cstp, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert cstp("ingest", folder() / "decisions.jsonl", "--data-dir", data).code == 0
+    server = live_server({"embedding.model": "minilm"}, data_dir=data)
+    done = cstp(
+        "conform", url_of(server), server.token(), "--holds", "decisions.jsonl", "--only", "query-decisions", "--json"
+    )
+    assert (done.code, json.loads(done.out)["passed"]) == (0, ["query-decisions"])
+    small = live_server({"server.max_body_bytes": 256})
+    words = ["--set", "server.max_body_bytes=256", "--json"]
+    found = json.loads(cstp("conform", url_of(small), small.token(), *words).out)
+    assert found["failed"] == []
+    assert {"chunked", "order-of-checks"} <= set(found["passed"])
+
+
+@pytest.fixture
+def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], bytes]], tuple[str, str]]]:
+    """`altered(change)`: the URL of a server whose bodies are what `change` makes of ours, and a token."""
+    servers: list[HTTPServer] = []
+
+    def start(change: Callable[[httpx.Response], bytes]) -> tuple[str, str]:
+        real = live_server()
+        client = httpx.Client(trust_env=False)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length", 0))
+                fields = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+                reply = client.post(f"{url_of(real)}{self.path}", content=self.rfile.read(length), headers=fields)
+                body = change(reply)
+                self.send_response_only(reply.status_code)
+                for name, value in reply.headers.items():
+                    if name != "content-length":
+                        self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Nothing to tell."""
+
+        servers.append(HTTPServer(("127.0.0.1", 0), Handler))
+        Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}", real.token()
+
+    yield start
+    for one in servers:
+        one.shutdown()
+        one.server_close()
+
+
+def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: Cstp) -> None:
+    url, token = altered(lambda reply: reply.content)
+    assert cstp("conform", url, token, "--only", "params-violations").code == 0
+    url, token = altered(lambda reply: reply.content.replace(b"Invalid params", b"Bad params"))
+    done = cstp("conform", url, token, "--only", "params-violations")
+    assert done.code == 1
+    assert done.err.startswith("failed: params-violations.txt:")
+    assert "'Bad params' is not 'Invalid params'" in done.err
+    assert done.out == "0 passed, 1 failed, 0 skipped\n"
+    url, token = altered(lambda reply: b"<html>" if b"error" in reply.content else reply.content)
+    (failed,) = json.loads(cstp("conform", url, token, "--only", "params-violations", "--json").out)["failed"]
+    assert "is not JSON" in failed["reason"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--holds", "poems.jsonl"], "--holds"),
+        (["--set", "novalue"], "--set"),
+        (["--set", "a=1", "--set", "a=2"], "--set"),
+        (["naïve"], "token"),
+        (["--timeout", "0"], "--timeout"),
+    ],
+    ids=str,
+)
+def test_misuse_is_told_in_one_line(cstp: Cstp, words: list[str], names: str) -> None:
+    done = cstp("conform", "http://127.0.0.1:1", *words, *([] if "naïve" in words else ["token"]))
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert names in done.err
+    assert cstp("conform", "http://127.0.0.1:1").code == 2
+    assert cstp("conform", "http://127.0.0.1:1", "token").code == 3

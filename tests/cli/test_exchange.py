@@ -1,0 +1,183 @@
+"""`cstp export` and `cstp import`: every kind there and back, and files that are none."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import KINDS
+from cognition_engines.records.store import open_records
+from cstp_server.reference import ROOT
+from tests.stores import Stores
+
+Cstp = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("wordless")
+TARGET = ("--data-dir", "other")
+
+
+@pytest.fixture
+def target(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`target("other")`: from here on commands work on the stores of that folder."""
+
+    def use(folder: str) -> None:
+        for name, value in stores.environment(Path(folder).absolute()).items():
+            monkeypatch.setenv(name, value)
+
+    return use
+
+
+def fill(cstp: Cstp) -> None:
+    """Records of every kind: those of the documentation, and a decision record in Markdown."""
+    page = (ROOT / "docs" / "record-files.md").read_text(encoding="utf-8")
+    lines = "\n".join(re.findall(r"```jsonl\n(.*?)```", page, re.DOTALL))
+    Path("all.jsonl").write_text(lines)
+    Path("adr").mkdir()
+    Path("adr/0001-a.md").write_text("# Über all\n\nDate: 2024-02-03\n\n## Status\n\nAccepted on the 3rd\n")
+    Path("d.jsonl").write_text(
+        '{"id": "d-1", "title": "One", "confidence": 0.1, "reasons": ["pattern", {"type": "x", "text": ""}],'
+        ' "tags": ["t"], "supersedes": ["d-0"], "project": "alpha", "sensitivity": "sensitive", "status": "Done?"}\n'
+        '{"title": "two"}\n'
+    )
+    assert cstp("ingest", "all.jsonl", "adr", "d.jsonl", "--project", "beta").code == 0
+
+
+def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
+    cstp: Cstp, target: Callable[..., None], stores: Stores
+) -> None:
+    fill(cstp)
+    assert cstp("export", "a.jsonl").code == 0
+    lines = [json.loads(line) for line in Path("a.jsonl").read_text().splitlines()]
+    assert {one["kind"] for one in lines} == set(KINDS)
+    target("other")
+    done = cstp("import", "a.jsonl", "--json", *TARGET)
+    assert done.code == 0
+    assert (json.loads(done.out)["read"], json.loads(done.out)["new"]) == (len(lines), len(lines))
+    assert cstp("export", "b.jsonl", *TARGET).code == 0
+    assert Path("b.jsonl").read_bytes() == Path("a.jsonl").read_bytes()
+    records, others = (open_records(stores.records(Path(folder).absolute())) for folder in ("data", "other"))
+    for kind in KINDS.values():
+        ids = records.ids(kind)
+        before, after = records.by_ids(kind, ids), others.by_ids(kind, ids)
+        for id in ids:
+            one, other = before[id], after[id]
+            assert (one.record, one.facets.project, one.facets.sensitivity, one.updated_at) == (
+                other.record,
+                other.facets.project,
+                other.facets.sensitivity,
+                other.updated_at,
+            )
+    records.close()
+    others.close()
+    again = json.loads(cstp("import", "a.jsonl", "--json", *TARGET).out)
+    assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, len(lines))
+
+
+def test_what_was_imported_is_known_when_its_files_are_read_again(cstp: Cstp, target: Callable[..., None]) -> None:
+    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n')
+    cstp("ingest", "d.jsonl")
+    cstp("export", "a.jsonl")
+    target("other")
+    cstp("import", "a.jsonl", *TARGET)
+    assert json.loads(cstp("ingest", "d.jsonl", "--json", *TARGET).out)["unchanged"] == 1
+
+
+def test_a_record_that_was_edited_in_the_file_is_changed_and_others_are_left(cstp: Cstp) -> None:
+    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n{"id": "d-2", "title": "Two"}\n')
+    cstp("ingest", "d.jsonl")
+    cstp("export", "a.jsonl")
+    Path("a.jsonl").write_text(Path("a.jsonl").read_text().replace('"One"', '"Eins"').splitlines()[0] + "\n")
+    assert cstp("import", "a.jsonl").out == "1 read: 0 new, 1 changed, 0 unchanged, 0 rejected\n"
+    assert json.loads(cstp("show", "d-1", "--json").out)["title"] == "Eins"
+    assert json.loads(cstp("show", "d-2", "--json").out)["title"] == "Two"
+
+
+def test_export_takes_kinds_and_standard_output_and_replaces_nothing_unasked(cstp: Cstp) -> None:
+    fill(cstp)
+    done = cstp("export", "-", "--kind", "episode", "--kind", "edge")
+    assert done.code == 0
+    assert {json.loads(line)["kind"] for line in done.out.splitlines()} == {"episode", "edge"}
+    assert cstp("export", "a.jsonl", "--kind", "edge").code == 0
+    assert Path("a.jsonl").stat().st_mode & 0o777 == 0o600
+    refused = cstp("export", "a.jsonl")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert cstp("export", "a.jsonl", "--force").code == 0
+    assert cstp("export", "b.jsonl", "--kind", "poem").code == 2
+    assert cstp("export", "nowhere/b.jsonl").code == 1
+
+
+@pytest.mark.embedded_only("an SQLite file may be missing")
+def test_a_folder_without_records_exports_nothing_and_is_not_made(cstp: Cstp) -> None:
+    assert cstp("export", "a.jsonl", "--data-dir", "typo").code == 2
+    assert not Path("typo").exists()
+    assert not Path("a.jsonl").exists()
+
+
+GOOD = {
+    "kind": "decision",
+    "record": {"id": "d-1", "title": "One"},
+    "origin": {"source": "/x", "ordinal": 0, "ingestedAs": None},
+    "updatedAt": "2026-01-31T09:30:00Z",
+}
+
+
+def but(**members: Any) -> bytes:
+    return json.dumps({**GOOD, **members}).encode()
+
+
+HOSTILE: list[tuple[bytes, str]] = [
+    (b"nonsense", "is not JSON"),
+    (b"\xff\xfe{", "is not JSON"),
+    (b"[]", "must be an object"),
+    (b"{}", "required"),
+    (b"[" * 100_000, "JSON"),
+    (but(kind="poem"), "kind must be one of"),
+    (but(more=1), "more"),
+    (but(record=[]), "record"),
+    (but(record={"title": "One"}), "record.id"),
+    (but(record={"id": "a b", "title": "One"}), "record.id"),
+    (but(record={"id": "x" * 600, "title": "One"}), "record.id"),
+    (but(record={"id": "d"}), "record.title"),
+    (but(record={"id": "d", "title": "One", "confidence": 2}), "record.confidence"),
+    (but(record={"id": "d", "title": "One", "status": "odd"}), "record.status"),
+    (but(record={"id": "d", "title": "One\0"}), "record.title"),
+    (but(record={"id": "d", "title": "One", "\x1b[31m": 1}), "a member"),
+    (but(origin={"source": "/x", "ordinal": -2, "ingestedAs": None}), "origin.ordinal"),
+    (but(updatedAt="yesterday"), "updatedAt"),
+    (but(kind="episode", record={"id": 0, "query": "q", "reward": 0}), "record.id"),
+    (but(kind="episode", record={"query": "q", "reward": 0}), "record.id"),
+    (but(kind="artifact", record={"id": "a", "content": "c"}), "must begin with art_"),
+    (but(kind="turn", record={"id": "art_t", "conversationId": "c", "content": "c"}), "record.turnIndex"),
+    (but(kind="edge", record={"id": "e", "sourceId": "a", "targetId": "A", "type": "X"}), "record"),
+    (b'{"title": "a record file"}', "kind"),
+]
+
+
+@pytest.mark.parametrize(("line", "names"), HOSTILE, ids=range(len(HOSTILE)))
+def test_a_line_that_is_no_record_is_named_and_nothing_is_written(cstp: Cstp, line: bytes, names: str) -> None:
+    Path("a.jsonl").write_bytes(but() + b"\n\n" + line + b"\n")
+    done = cstp("import", "a.jsonl")
+    assert done.code == 1
+    assert done.err.startswith("rejected: a.jsonl:3: ")
+    assert done.err.count("\n") == 1
+    assert names in done.err
+    assert "\x1b" not in done.err
+    assert done.out == "2 read: 0 new, 0 changed, 0 unchanged, 1 rejected; nothing was written\n"
+    assert json.loads(cstp("status", "--json").out)["decisions"] == 0
+
+
+def test_an_id_twice_or_of_another_kind_is_refused(cstp: Cstp) -> None:
+    Path("a.jsonl").write_bytes(but() + b"\n" + but() + b"\n")
+    assert "record.id is that of line 1" in cstp("import", "a.jsonl").err
+    artifact = but(kind="artifact", record={"id": "art_a", "content": "c"})
+    turn = but(kind="turn", record={"id": "art_a", "conversationId": "c", "content": "c", "turnIndex": 0})
+    Path("a.jsonl").write_bytes(artifact + b"\n" + turn + b"\n")
+    assert "record.id is that of line 1" in cstp("import", "a.jsonl").err
+    Path("a.jsonl").write_bytes(artifact)
+    assert cstp("import", "a.jsonl").code == 0
+    Path("a.jsonl").write_bytes(turn)
+    assert "record.id is that of a stored artifact" in cstp("import", "a.jsonl").err
+    assert cstp("import", "nowhere.jsonl").code == 2
+    assert cstp("import", ".").code == 2
