@@ -218,9 +218,9 @@ class AsyncMethods(ABC):
         call = calls.whoami()
         return await self.send(call, timeout=timeout)
 
-    async def rpc.discover(self, *, timeout: float | None = None) -> DiscoverResult:
+    async def discover(self, *, timeout: float | None = None) -> DiscoverResult:
         """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
-        call = calls.rpc.discover()
+        call = calls.discover()
         return await self.send(call, timeout=timeout)
 
     def iter_decisions(

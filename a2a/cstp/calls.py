@@ -154,6 +154,6 @@ def whoami() -> Call[WhoamiResult]:
     return typed_call(WHOAMI, {})
 
 
-def rpc.discover() -> Call[DiscoverResult]:
+def discover() -> Call[DiscoverResult]:
     """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
     return typed_call(DISCOVER, {})

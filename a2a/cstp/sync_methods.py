@@ -218,9 +218,9 @@ class Methods(ABC):
         call = calls.whoami()
         return self.send(call, timeout=timeout)
 
-    def rpc.discover(self, *, timeout: float | None = None) -> DiscoverResult:
+    def discover(self, *, timeout: float | None = None) -> DiscoverResult:
         """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
-        call = calls.rpc.discover()
+        call = calls.discover()
         return self.send(call, timeout=timeout)
 
     def iter_decisions(

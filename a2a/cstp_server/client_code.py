@@ -170,7 +170,7 @@ def _spelled(annotation: Any) -> str:
 
 
 def _name(method: Method[Any, Any]) -> str:
-    return to_snake(method.name.removeprefix("cstp."))
+    return to_snake(method.name.rpartition(".")[2])
 
 
 def _result(method: Method[Any, Any]) -> str:

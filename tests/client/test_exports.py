@@ -43,7 +43,7 @@ def test_everything_that_is_named_is_there_and_nothing_else_is() -> None:
 
 
 def test_both_clients_have_every_method_and_the_same_names() -> None:
-    methods = {to_snake(method.name.removeprefix("cstp.")) for method in METHODS}
+    methods = {to_snake(method.name.rpartition(".")[2]) for method in METHODS}
     iterators = {f"iter_{name}" for name in ("decisions", "patterns", "warnings", "episodes")}
     assert public(Client) == public(AsyncClient) == methods | iterators | {"call", "send", "batch", "close"}
     assert methods <= public(calls)  # type: ignore[arg-type]

@@ -51,5 +51,5 @@ def test_the_block_of_the_readme_runs(
 
 def test_the_page_names_every_method() -> None:
     for method in METHODS:
-        snake = re.sub(r"([A-Z])", r"_\1", method.name.removeprefix("cstp.")).lower()
+        snake = re.sub(r"([A-Z])", r"_\1", method.name.rpartition(".")[2]).lower()
         assert f"`{snake}`" in PAGE
