@@ -51,7 +51,7 @@ from cstp.methods.recall import (
     SubjectRef,
     TurnItem,
 )
-from cstp.methods.system import LimitState, ServerInfo, WhoamiResult
+from cstp.methods.system import DiscoverResult, LimitState, ServerInfo, WhoamiResult
 
 __all__ = [
     "ActorRef",
@@ -66,6 +66,7 @@ __all__ = [
     "DecisionContent",
     "DecisionMetadata",
     "DecisionSummary",
+    "DiscoverResult",
     "EntityItem",
     "EpisodeSummary",
     "EventMetadata",

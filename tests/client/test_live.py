@@ -37,6 +37,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
     "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
     "whoami": {},
+    "discover": {},
 }
 MORE_RECALLS = [
     {"conversation_id": "slow-filters"},
@@ -69,7 +70,9 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
     assert type(found) is method.result
     sent = client.call(call.method, call.params)
     assert lasting(found.model_dump(mode="json", by_alias=True)) == lasting(sent)
-    assert any(sent[key] for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent") if key in sent)
+    assert any(
+        sent[key] for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods") if key in sent
+    )
 
 
 def test_every_method_of_the_registry_is_asked_above() -> None:
