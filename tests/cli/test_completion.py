@@ -13,7 +13,7 @@ import pytest
 ASK = """
 eval "$(cstp completion bash)"
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
-compopt() { echo "compopt $*"; }
+compopt() { echo "no blank"; }
 _cstp_completion cstp
 printf '%s\\n' "${COMPREPLY[@]}"
 """
@@ -45,7 +45,7 @@ def offered(tmp_path: Path) -> Callable[..., list[str]]:
     [
         (["cstp", "conf"], ["config", "conform"]),
         (["cstp", "call", "cstp.getW"], ["cstp.getWarnings"]),
-        (["cstp", "call", "cstp.getChunk", "rel"], ["compopt -o nospace", "relatedLimit:="]),
+        (["cstp", "call", "cstp.getChunk", "rel"], ["no blank", "relatedLimit:="]),
         (["cstp", "call", "cstp.getChunk", "chunkId", "=", "x", ""], ["includeRelated:=", "relatedLimit:="]),
         (["cstp", "token", "rev"], ["revoke"]),
     ],
