@@ -77,10 +77,12 @@ def test_records_and_settings_that_are_declared_are_held_to(live_server: Any, cs
 def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], bytes]], tuple[str, str]]]:
     """`altered(change)`: the URL of a server whose bodies are what `change` makes of ours, and a token."""
     servers: list[HTTPServer] = []
+    clients: list[httpx.Client] = []
 
     def start(change: Callable[[httpx.Response], bytes]) -> tuple[str, str]:
         real = live_server()
         client = httpx.Client(trust_env=False)
+        clients.append(client)
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
@@ -107,6 +109,8 @@ def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], b
     for one in servers:
         one.shutdown()
         one.server_close()
+    for client in clients:
+        client.close()
 
 
 def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: Cstp) -> None:
