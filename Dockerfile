@@ -13,6 +13,7 @@ RUN pip install --require-hashes -r requirements/build.txt \
 COPY LICENSE README.md pyproject.toml ./
 COPY config config
 COPY docs docs
+COPY tests/wire tests/wire
 COPY a2a a2a
 COPY skills skills
 RUN pip wheel --no-index --no-deps --no-build-isolation . --wheel-dir /dist \

@@ -156,7 +156,8 @@ class McpSettings(Section):
     """Who may ask `/mcp` from where, beside a token. Loopback and `server.public_url` are always let in."""
 
     allowed_hosts: tuple[str, ...] = Field(
-        (), description="Further values of the Host header, such as cstp.lan:8100, or cstp.lan:* for any port."
+        (),
+        description="Further values of the Host header, such as decisions.lan:8100, or decisions.lan:* for any port.",
     )
     allowed_origins: tuple[str, ...] = Field(
         (), description="Further web pages that may ask, such as https://app.example.com; none unless named."
