@@ -143,6 +143,9 @@ def test_the_token_is_sent_and_shown_nowhere(
         client.whoami()
     assert server.calls.last.request.headers["Authorization"] == f"Bearer {TOKEN}"
     assert TOKEN not in shown(caught.value)
+    # an error of httpx holds the request, with the token in its headers
+    assert caught.value.__cause__ is None
+    assert not hasattr(caught.value.__context__, "request")
     assert TOKEN not in caplog.text
     assert TOKEN not in repr(client.client) + str(vars(client.client)) + repr(vars(client.client._http))
 
