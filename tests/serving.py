@@ -140,7 +140,7 @@ class Serving:
 
     def caught_up(self) -> None:
         """Waits until searches know all that is stored."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while self.indexes[KNOWLEDGE].snapshot.seq < self.records.last_seq():
             assert time.monotonic() < deadline, "the indexes do not follow"
             time.sleep(0.005)
@@ -156,16 +156,16 @@ def listen(
     listener = bind(settings)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not server.started:
         assert time.monotonic() < deadline, "the server did not start"
         time.sleep(0.005)
-    client = httpx.Client(timeout=20, trust_env=False)
+    client = httpx.Client(timeout=60, trust_env=False)
 
     def stop() -> None:
         client.close()
         server.should_exit = True
-        thread.join(15)
+        thread.join(60)
         listener.close()
         assert not thread.is_alive()
 

@@ -66,11 +66,11 @@ class Program:
                 return match
         pytest.fail(f"ended with {self.process.wait()} and {seen}")
 
-    def end(self, number: int = signal.SIGTERM, seconds: float = 15) -> Done:
+    def end(self, number: int = signal.SIGTERM, seconds: float = 60) -> Done:
         self.process.send_signal(number)
         return self.finish(seconds)
 
-    def finish(self, seconds: float = 30) -> Done:
+    def finish(self, seconds: float = 120) -> Done:
         out, err = self.process.communicate(timeout=seconds)
         return Done(self.process.returncode, out, err)
 

@@ -97,7 +97,7 @@ def test_parameters_come_from_a_file_and_from_words_each_once(server: str, cstp:
 
 def test_parameters_come_from_standard_input(server: str) -> None:
     command = [sys.executable, "-c", ENTRY, "call", "cstp.listEpisodes", "--params", "-", "--json"]
-    done = subprocess.run(command, input='{"limit": 1}', capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, input='{"limit": 1}', capture_output=True, text=True, timeout=240, check=True)
     assert len(json.loads(done.stdout)["episodes"]) == 1
 
 

@@ -33,7 +33,7 @@ def offered(tmp_path: Path) -> Callable[..., list[str]]:
     def ask(*words: str) -> list[str]:
         environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
         command = [bash, "--norc", "-c", ASK, "bash", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, check=True)
         assert done.stderr == ""
         return done.stdout.split("\n")[:-1]
 
@@ -63,7 +63,7 @@ def test_every_shell_has_a_script_that_it_can_read(cstp: Callable[..., Any], she
     assert done.code == 0
     assert f"_CSTP_COMPLETE=complete_{shell}" in done.out
     if program := shutil.which(shell):
-        subprocess.run([program, "-n"], input=done.out, text=True, timeout=30, check=True)
+        subprocess.run([program, "-n"], input=done.out, text=True, timeout=240, check=True)
 
 
 def test_a_shell_that_is_not_known_is_misuse(cstp: Callable[..., Any]) -> None:

@@ -54,7 +54,7 @@ def test_a_line_for_curl_works_in_a_shell(running: Demo) -> None:
     if not shutil.which("curl"):
         pytest.skip("no curl")
     for line in running.curls:
-        pasted = subprocess.run(line, shell=True, capture_output=True, timeout=30, check=True)
+        pasted = subprocess.run(line, shell=True, capture_output=True, timeout=240, check=True)
         assert "result" in json.loads(pasted.stdout)
 
 

@@ -107,7 +107,7 @@ def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
         env={"PYTHONPATH": str(base), "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=240,
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")

@@ -96,7 +96,7 @@ def test_a_file_that_is_wrong_is_refused_naming_the_place_and_repeating_no_value
 
 def test_without_pyyaml_the_import_says_what_to_install() -> None:
     program = "import sys; sys.modules['yaml'] = None; import cstp.agents"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: cstp.agents reads YAML")
     assert 'pip install "cognition-cstp[agents]"' in done.stderr

@@ -78,7 +78,7 @@ def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping
     assert any("https://" in line for line in running.stderr)
     yield {**around, "CSTP_URL": f"https://127.0.0.1:{port}", "CSTP_TOKEN": token}
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=30)
+    running.communicate(timeout=120)
 
 
 @pytest.mark.timeout(600)

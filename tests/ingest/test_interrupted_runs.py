@@ -45,7 +45,7 @@ def start(stores: Stores) -> Start:
 
 def finish(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
     """The summary of a run with --json that went well."""
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err.decode()
     summary: dict[str, Any] = json.loads(out)
     return summary

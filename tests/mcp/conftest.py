@@ -53,7 +53,7 @@ async def over_http(url: str, token: str, mode: str = "auto") -> AsyncIterator[C
     """The SDK's client on streamable HTTP; `legacy` begins with initialize, `auto` with server/discover."""
     headers = {"Authorization": f"Bearer {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=20, trust_env=False) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         yield client

@@ -86,6 +86,6 @@ def _example(serving: Serving, token: str, question: str) -> "subprocess.Complet
         env={"CSTP_TOKEN": token, "PATH": ""},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )

@@ -26,7 +26,7 @@ INITIALIZE = {
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-SECONDS = 60  # that the program may take to come up on a busy machine
+SECONDS = 120  # that the program may take to come up on a busy machine
 
 
 def call(id: int, tool: str, **arguments: object) -> dict[str, object]:

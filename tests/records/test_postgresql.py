@@ -151,7 +151,9 @@ def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
 def serve(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "serve", "--port", "0"]
     environment = {"CSTP_STORE__URL": url, "CSTP_EMBEDDING__MODEL": "none"}
-    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=240, check=False
+    )
 
 
 def refused(done: "subprocess.CompletedProcess[str]") -> bool:

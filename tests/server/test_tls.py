@@ -61,7 +61,7 @@ class Https:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=15)
+        self.process.communicate(timeout=120)
         return self.process.returncode
 
 
@@ -104,20 +104,20 @@ def test_old_versions_of_tls_are_refused(https: Callable[..., Https]) -> None:
         old.minimum_version = ssl.TLSVersion.TLSv1
     with pytest.warns(DeprecationWarning, match="TLSv1"):
         old.maximum_version = ssl.TLSVersion.TLSv1_1
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain, pytest.raises(ssl.SSLError):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain, pytest.raises(ssl.SSLError):
         old.wrap_socket(plain, server_hostname="localhost")
 
 
 def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https]) -> None:
     server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as silent:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
         assert silent.recv(1) == b""  # uvloop alone would wait 60 s
 
 
 def test_a_slow_request_over_https_is_cut_like_any_other(https: Callable[..., Https]) -> None:
     server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5")
     with (
-        socket.create_connection(("127.0.0.1", server.port), timeout=20) as plain,
+        socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain,
         server.trusted.wrap_socket(plain, server_hostname="localhost") as secure,
     ):
         secure.sendall(b"POST /cstp HTTP/1.1\r\nHost: localhost\r\n")
