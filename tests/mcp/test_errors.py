@@ -38,7 +38,7 @@ async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, 
         ),
         (
             {"date_from": "2026-02-02", "date_to": "2026-02-01"},
-            "date_from date_from must not be later than date_to; date_to date_from must not be later than date_to",
+            "date_from must not be later than date_to",
         ),
         ({"limit": 0, "offset": -1}, "limit must be between 1 and 100; offset must be at least 0"),
     ],

@@ -107,8 +107,12 @@ def _in_snake_case(violations: Sequence[Violation]) -> list[Violation]:
 
 
 def _sentences(violations: Sequence[Violation], schema: Mapping[str, Any]) -> list[str]:
-    """`limit must be between 1 and 100`: both bounds where there are two."""
-    return [f"{one.field} {_both_bounds(one, schema)}" for one in _in_snake_case(violations)]
+    """`limit must be between 1 and 100`: both bounds where there are two; what is wrong with two members, once."""
+    names, told = schema.get("properties", {}), []
+    for one in _in_snake_case(violations):
+        message = _both_bounds(one, schema)
+        told.append(message if message.partition(" ")[0] in names else f"{one.field} {message}")
+    return list(dict.fromkeys(told))
 
 
 def _both_bounds(violation: Violation, schema: Mapping[str, Any]) -> str:
