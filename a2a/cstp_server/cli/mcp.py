@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from cognition_engines.errors import ConfigurationError, EngineError, FolderInUse
+from cstp.async_client import AsyncClient
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.knowledge import open_knowledge
 from cstp_server.log import configure_logging
+from cstp_server.mcp.remote import answer_from_server
 from cstp_server.mcp.stdio import Identify, answer_from_folder
 from cstp_server.serve import share_arenas, spare_the_collector
 from cstp_server.settings import Settings
@@ -25,6 +27,10 @@ def mcp_command(
     agent: Annotated[
         str | None, typer.Option(metavar="NAME", help="Answer with the rights of this agent's newest live token.")
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Ask this server instead of a folder."),
+    ] = None,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -34,6 +40,17 @@ def mcp_command(
     """
     settings = settings_for(ctx, data_dir, config).settings
     configure_logging(settings.log)
+    if url is not None:
+        if agent is not None or data_dir is not None:
+            raise typer.BadParameter(
+                "goes with a token in CSTP_TOKEN, not with --agent or --data-dir", param_hint="--url"
+            )
+        try:
+            client = AsyncClient(url, timeout=settings.server.handler_seconds)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--url") from error
+        asyncio.run(answer_from_server(client, settings))
+        return
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
     share_arenas()
     try:

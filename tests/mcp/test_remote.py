@@ -1,0 +1,74 @@
+"""`cstp mcp --url`: the tools in front of a server elsewhere."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.mcp.conftest import CSTP, Connect, body_of
+from tests.serving import Serving
+from tests.stores import free_port
+
+
+def origin(serving: Serving) -> str:
+    return serving.url.removesuffix("/cstp")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("query_decisions", {"query": "storage", "limit": 3, "filters": {"min_confidence": 0.1}}),
+        ("list_episodes", {"limit": 3}),
+        ("search_knowledge", {"query": "index", "mode": "keyword"}),
+        ("recall", {"context": "meeting", "limit": 2}),
+    ],
+)
+async def test_a_tool_gives_what_the_server_gives(
+    knowing: Serving, over_stdio: Connect, tool: str, arguments: dict[str, object]
+) -> None:
+    token = knowing.token(clearance="highly_sensitive")
+    async with over_stdio("--url", origin(knowing), CSTP_TOKEN=token) as client:
+        found = body_of(await client.call_tool(tool, arguments))
+        refused = await client.call_tool("list_episodes", {"limit": 0})
+    method = {"query_decisions": "queryDecisions", "list_episodes": "listEpisodes", "recall": "recall"}
+    there = knowing.ask(method.get(tool, "searchKnowledge"), token, **arguments)
+    (mine,) = [value for name, value in found.items() if name in ("decisions", "episodes", "results")]
+    (theirs,) = [value for name, value in there.items() if name in ("decisions", "episodes", "results")]
+    assert [one["id"] for one in mine] == [one["id"] for one in theirs]
+    assert refused.is_error
+    assert body_of(refused)["details"] == "limit must be between 1 and 100"
+
+
+async def test_a_server_that_is_not_there_is_an_error_of_the_tool(over_stdio: Connect) -> None:
+    words = ("--url", f"http://127.0.0.1:{free_port()}")
+    async with over_stdio(*words, CSTP_TOKEN="cstp_a_b", CSTP_SERVER__HANDLER_SECONDS="1") as client:
+        result = await client.call_tool("get_patterns", {})
+    assert result.is_error
+    assert body_of(result)["error"]["details"]["component"] == "server"
+
+
+@pytest.mark.parametrize(
+    ("words", "token"),
+    [
+        (("--url", "http://127.0.0.1:1"), None),
+        (("--url", "nonsense"), "cstp_a_b"),
+        (("--url", "http://127.0.0.1:1", "--agent", "me"), "cstp_a_b"),
+    ],
+    ids=["no token", "no URL", "an agent"],
+)
+def test_what_cannot_be_is_told_in_a_line_with_exit_code_2(words: tuple[str, ...], token: str | None) -> None:
+    around = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    done = subprocess.run(
+        [sys.executable, "-c", CSTP, "mcp", *words],
+        env=around | ({} if token is None else {"CSTP_TOKEN": token}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert json.dumps(done.stderr).count("\\n") == 1
