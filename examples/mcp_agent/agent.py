@@ -51,16 +51,16 @@ async def brief(client: Client, question: str) -> Iterator[str]:
 
 async def main(url: str, question: str) -> int:
     headers = {"Authorization": f"Bearer {os.environ['CSTP_TOKEN']}"}
-    try:
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        try:
             lines = await brief(client, question)
-    except* Refused as refused:
-        body = json.loads(str(refused.exceptions[0]))
-        sys.stderr.write(f"refused: {body['error']}\n")
-        return 1
+        except Refused as refused:
+            body = json.loads(str(refused))
+            sys.stderr.write(f"refused: {body['error']}\n")
+            return 1
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
 
