@@ -161,6 +161,7 @@ class TimedProtocol(CappedProtocol):
         if left <= 0:
             _log.info("connection_cut", reason="send")
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._drop_answer()
             self.transport.abort()
         return left
 
@@ -177,10 +178,17 @@ class TimedProtocol(CappedProtocol):
         if not idle:
             _log.info("connection_cut", reason="receive")
         if idle or (self._in_body and self.cycle.response_started):
+            self._drop_answer()
             self.transport.close()
         else:
             self.refuse(b"408 Request Timeout", "The request did not arrive in time.")
         return self.deadlines.look
+
+    def _drop_answer(self) -> None:
+        """Lets the application write on without effect: uvicorn learns that the connection is gone a little later."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
 
     def _turn_away(self) -> None:
         """Tells a connection above the maximum so and closes it."""

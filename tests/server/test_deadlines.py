@@ -342,7 +342,7 @@ def test_refused_connections_use_few_descriptors(
         before = descriptors()
         clients = [server.connect() for _ in range(300)]
         assert all(client.read().status == 503 for client in clients)
-        wait_until(lambda: descriptors() - before <= len(clients) + 64, SECONDS)
+        wait_until(lambda: len(descriptors()) - len(before) <= len(clients) + 64, SECONDS)
         for client in clients:
             client.__exit__()
         wait_until(lambda: descriptors() == before, SECONDS)
