@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = ("*.md", "docs/**/*", "examples/**/*", "skills/**/*.md", "config/*", "LICENSE", "compose.yaml")
+PAGES: Final = (
+    "*.md",
+    "docs/**/*",
+    "examples/**/*",
+    "skills/**/*.md",
+    "config/*",
+    "LICENSE",
+    "compose.yaml",
+    "tests/wire/*.txt",
+)
 
 
 def gather(root: Path, folder: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from cstp.methods.registry import METHODS
+from cstp_server.method_pages import page_of
 from tests.docs.site import PAGES, ROOT, build
 
 
@@ -14,7 +15,7 @@ from tests.docs.site import PAGES, ROOT, build
 def test_the_site_builds_and_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
     assert build(ROOT, tmp_path / "pages", tmp_path / "site") == 0
     for method in METHODS:
-        page = tmp_path / "site" / "docs" / "methods" / f"{method.name.partition('.')[2]}.html"
+        page = tmp_path / "site" / page_of(method).replace(".md", ".html")
         assert method.name in page.read_text()
     start = (tmp_path / "site" / "index.html").read_text()
     assert 'src="http' not in start
