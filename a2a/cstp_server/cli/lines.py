@@ -98,9 +98,8 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
             out.flush()
             os.fsync(out.fileno())
             Path(out.name).replace(path)
-        except BaseException:
-            Path(out.name).unlink(missing_ok=True)
-            raise
+        finally:
+            Path(out.name).unlink(missing_ok=True)  # of one that did not get its name
 
 
 def _tell(done: Imported, *, as_json: bool) -> None:
