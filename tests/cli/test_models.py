@@ -1,0 +1,68 @@
+"""A server whose embedding model is changed, with real models: the one that ships and one in a folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+GTE = Path(__file__).resolve().parents[2].parent / "shared" / "models" / "gte-small-int8"
+MINILM = {"CSTP_EMBEDDING__MODEL": "minilm"}
+FOLDER = {"CSTP_EMBEDDING__MODEL": "onnx", "CSTP_EMBEDDING__PATH": str(GTE)}
+QUERY = "where do we keep what users have logged in with"
+TITLES = [
+    "Keep sessions in PostgreSQL",
+    "Render charts on the server",
+    "Name branches after tickets",
+    "Rotate signing keys every month",
+]
+
+
+def found(url: str, token: str, mode: str, query: str = QUERY) -> list[tuple[str, float]]:
+    """Titles and distances, best first."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions"}
+    params = {"query": query, "mode": mode, "limit": 50}
+    answer = httpx.post(
+        f"{url}/cstp", json=call | {"params": params}, headers={"Authorization": f"Bearer {token}"}, timeout=30
+    ).json()
+    return [(hit["title"], hit["distance"]) for hit in answer["result"]["decisions"]]
+
+
+@pytest.mark.skipif(not GTE.is_dir(), reason="the gte-small model is absent")
+def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embedded_the_records(
+    cstp: Callable[..., Any],
+    serving: Callable[..., Any],
+    adr: Callable[..., Path],
+    wait_until: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number, title in enumerate(TITLES):
+        adr(f"adr/{number}.md", title, f"{title}, for reasons {number}.")
+    for name, value in MINILM.items():
+        monkeypatch.setenv(name, value)
+    assert cstp("ingest", "adr").code == 0
+    token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
+    server, url = serving(**MINILM)
+    wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES))
+    first = found(url, token, "semantic")
+    assert server.end().code == 0
+
+    server, url = serving(**FOLDER)
+    assert len(found(url, token, "keyword", "keep sessions reasons")) == len(TITLES)
+    wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES))
+    for name, value in FOLDER.items():
+        monkeypatch.setenv(name, value)
+    # and goes on with what is written while it serves
+    adr("adr/later.md", "Store logins in Redis", "Logins, for one more reason.")
+    assert cstp("ingest", "adr").code == 0
+    wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES) + 1)
+    second = dict(found(url, token, "semantic"))
+    assert server.end().code == 0
+    assert all(abs(second[title] - distance) > 0.01 for title, distance in first)
+
+    monkeypatch.delenv("CSTP_EMBEDDING__PATH")
+    server, url = serving(**MINILM)
+    wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES) + 1)
+    again = [hit for hit in found(url, token, "semantic") if hit[0] in TITLES]
+    assert again == first
