@@ -45,23 +45,26 @@ class _Run:
     kilobytes: int
 
 
-def measure_ingest(texts: Sequence[Text], count: int) -> IngestRow:
-    """Reads `count` decisions of about one window each in SLICES commands, each followed by its control."""
-    size = count // SLICES
+def measure_ingest(texts: Sequence[Text], count: int, slices: int = SLICES) -> IngestRow:
+    """Reads `count` decisions of about one window each in `slices` commands, each followed by its control.
+
+    What both take to start is measured with one decision, and left out.
+    """
+    size = count // slices
     runs: list[tuple[_Run, _Run]] = []
     with TemporaryDirectory(prefix="cstp-benchmark-") as name:
         folder = Path(name)
-        nothing = _write(folder / "nothing.jsonl", texts, range(0))
-        start, control_start = _run([*_COMMAND, str(nothing), *_data(folder)]), _run([*_CONTROL, str(nothing)])
-        for number in range(SLICES):
+        one = _write(folder / "one.jsonl", texts, range(count, count + 1))
+        start, control_start = _run([*_COMMAND, str(one), *_data(folder)]), _run([*_CONTROL, str(one)])
+        for number in range(slices):
             file = _write(folder / f"{number}.jsonl", texts, range(number * size, (number + 1) * size))
             runs.append((_run([*_COMMAND, str(file), *_data(folder)]), _run([*_CONTROL, str(file)])))
     spent = [run.seconds - start.seconds for run, _ in runs]
     control = [run.seconds - control_start.seconds for _, run in runs]
     return IngestRow(
-        decisions=size * SLICES,
-        rate=size * SLICES / sum(spent),
-        model_rate=size * SLICES / sum(control),
+        decisions=size * slices,
+        rate=size * slices / sum(spent),
+        model_rate=size * slices / sum(control),
         ratio=statistics.median(alone / both for alone, both in zip(control, spent, strict=True)),
         megabytes=max(run.kilobytes for run, _ in runs) / 1000,
     )

@@ -21,7 +21,7 @@ from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.settings import Settings
-from cstp_server.tokens import create_token
+from cstp_server.tokens import create_token, revoke_token
 
 _BATCH: Final = 1000
 _DEADLINE: Final = 120.0  # seconds for the server to come up
@@ -125,7 +125,7 @@ def served(settings: Settings, variables: Mapping[str, str] | None = None) -> It
 
     Raises NotServing when it does not come up.
     """
-    _, token = create_token(settings.tokens_path, "benchmark", lifetime=timedelta(days=1))
+    known, token = create_token(settings.tokens_path, "benchmark", lifetime=timedelta(days=1))
     log_path = settings.data_dir / "server.log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "OPENBLAS_"))}
     environment |= {"CSTP_LIMITS__DEFAULT": _UNLIMITED, **(variables or {})}
@@ -141,6 +141,7 @@ def served(settings: Settings, variables: Mapping[str, str] | None = None) -> It
     finally:
         process.terminate()
         process.wait()
+        revoke_token(settings.tokens_path, known.id)
 
 
 def _address(process: "subprocess.Popen[bytes]", settings: Settings, log_path: Path) -> tuple[str, int]:

@@ -1,0 +1,15 @@
+"""The measure of an ingest beside its embedding model."""
+
+from pathlib import Path
+
+from benchmarks.ingesting import measure_ingest
+from benchmarks.texts import read_texts
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_ingest_and_its_control_are_run_and_measured() -> None:
+    row = measure_ingest(read_texts(ROOT / "docs" / "decisions", 3), 6, slices=1)
+    assert row.decisions == 6
+    assert row.rate > 0 < row.model_rate
+    assert row.megabytes > 100
