@@ -66,3 +66,18 @@ def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embed
     wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES) + 1)
     again = [hit for hit in found(url, token, "semantic") if hit[0] in TITLES]
     assert again == first
+
+
+def test_a_server_that_is_stopped_while_it_embeds_what_was_there_ends_well(
+    cstp: Callable[..., Any],
+    serving: Callable[..., Any],
+    adr: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(16):
+        adr(f"adr/{number}.md", f"Decision {number}", f"A long story, part {number}. " * 400)
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
+    assert cstp("ingest", "adr").code == 0
+    server, _ = serving(**MINILM)
+    done = server.end()
+    assert (done.code, done.err) == (0, done.err.replace("terminate", ""))

@@ -39,6 +39,7 @@ for line in server.stderr:
     told.append(line)
     if " on http" in line:
         server.terminate()
+sys.stderr.writelines(told)
 sys.exit(server.wait() or not any(" on http" in line for line in told))
 """
 FIRST_ID = 'import json, sys; print(json.load(sys.stdin)[0]["id"])'
@@ -54,6 +55,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Serv
         patch.chdir(folder)
         patch.setenv("CSTP_EMBEDDING__MODEL", "none")
         assert run(["ingest", str(ROOT / "docs" / "sample"), str(ROOT / "docs" / "decisions")]) == 0
+        assert run(["token", "create", "--agent", "me", "--quiet"]) == 0
     served = folder / "served"
     shutil.copytree(folder / "data", served)
     serving, stop = start(served, Stores(None), None, None)
@@ -84,14 +86,17 @@ def home(tmp_path: Path, world: tuple[Path, Serving]) -> Path:
     folder = tmp_path / "home"
     shutil.copytree(world[0], folder / "data")
     shutil.copytree(ROOT / "docs" / "decisions", folder / "docs" / "adr")
-    (folder / "notes.jsonl").write_text('{"kind": "episode", "query": "a lock", "reward": 1, "id": 7}\n')
+    (folder / "notes.jsonl").write_text('{"kind": "episode", "query": "a lock", "reward": 1, "id": 700}\n')
     (folder / "talk.txt").write_text("Ann: Where do sessions live?\nBen: In PostgreSQL.\n")
-    (folder / "decisions.jsonl").write_text(
-        '{"title": "Keep sessions in PostgreSQL", "context": "Logins were lost."}\n'
-    )
+    for name, language, path in (
+        ("decision-files", "jsonl", "decisions.jsonl"),
+        ("operations", "yaml", "behind-a-proxy.yaml"),
+    ):
+        page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        block = re.search(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        assert block is not None
+        (folder / path).write_text(block[1])
     (folder / "my-server.yaml").write_text("server:\n  grace_seconds: 5\n")
-    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    (folder / "behind-a-proxy.yaml").write_text(re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0])
     return folder
 
 
@@ -135,11 +140,12 @@ def places(
         "postgresql://cstp:…@db/cstp": postgresql,
         "http://chroma:8000": chroma,
         "redis://redis:6379/0": lambda: str(request.getfixturevalue("shared_redis").url),
-        "http://127.0.0.1:8100": lambda: world[1].url,
+        "http://127.0.0.1:8100": lambda: world[1].url.removesuffix("/cstp"),
+        "curl -s ": lambda: "curl -sf ",
         "/etc/ssl/decisions": certificate,
         "/models/gte-small-int8": lambda: str(GTE),
         "/home/me/cstp-data": lambda: str(home / "data"),
-        "/shared/tokens.json": lambda: str(tmp_path / "tokens.json"),
+        "/shared/tokens.json": lambda: str(home / "data" / "tokens.json"),
         "/backups": lambda: str(tmp_path / "backups"),
         "/var/lib": lambda: str(tmp_path),
         "cstp_…": world[1].token,
@@ -180,7 +186,7 @@ def test_every_block_of_commands_runs(
     }
     if page.name != "operations.md":
         around["CSTP_EMBEDDING__MODEL"] = "none"
-    script = "set -eux\n" + "\n".join(blocks)
+    script = "set -eux\n" + "\n".join(f"(\n{block}\n)" for block in blocks)
     # a token that a page makes is one of its own store; calls go to the server that is there
     script = re.sub(r"^export CSTP_TOKEN=\$\((.*)\)$", r"test -n \"$(\1)\"", script, flags=re.MULTILINE)
     done = subprocess.run(

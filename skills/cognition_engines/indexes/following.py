@@ -109,8 +109,13 @@ def fill_vectors(
         lacking = records.without_vectors(space, embedder.model, after, FILL_PAGE)
         if not lacking:
             break
-        texts = [(stored.key, embedded(stored.record)) for stored in lacking]
-        vectors = [(key, embedder.embed_text(text)) for key, text in texts if text is not None]
+        vectors = []
+        for stored in lacking:
+            if stop.is_set():
+                return done  # a model takes its time for each text, and the process waits for this
+            text = embedded(stored.record)
+            if text is not None:
+                vectors.append((stored.key, embedder.embed_text(text)))
         records.put_vectors(vectors, embedder.model, seq)
         done += len(lacking)
         on_page(len(lacking))
