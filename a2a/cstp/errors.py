@@ -51,7 +51,7 @@ class ParseError(CstpError):
 
 
 class InvalidRequest(CstpError):
-    """Valid JSON that is not a JSON-RPC 2.0 request, or a batch that is empty or too long."""
+    """Valid JSON that is not a JSON-RPC 2.0 request, a batch that is empty or too long, or over 20,000 values."""
 
     code = -32600
     message = "Invalid Request"

@@ -96,7 +96,7 @@ class Dispatcher:
         """Runs what `body` holds. Never raises for anything that a caller sent."""
         try:
             document = parse_body(body)
-        except ParseError as error:
+        except (ParseError, InvalidRequest) as error:
             return self._refuse(error, call)
         if isinstance(document, list):
             return await self._handle_batch(document, body, call)

@@ -10,6 +10,7 @@ import orjson
 from cstp.errors import CstpError, InvalidRequest, ParseError
 
 MAX_DEPTH: Final = 64
+MAX_VALUES: Final = 20_000  # all calls of a batch with all they may have are fewer; more would hold up the event loop
 ID_MIN: Final = -(2**63)
 ID_MAX: Final = 2**64 - 1
 
@@ -33,23 +34,27 @@ class Malformed:
 
 
 def parse_body(body: bytes) -> object:
-    """Strict JSON in UTF-8, at most 64 levels deep. Raises ParseError."""
+    """Strict JSON in UTF-8, at most 64 levels deep. Raises ParseError, and InvalidRequest for over 20,000 values."""
     try:
         document: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise ParseError from error
-    # counting brackets is cheaper than walking, and nearly always enough
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
-        _check_depth(document)
+    # counting in the text is cheaper than walking, and nearly always enough
+    containers = body.count(b"[") + body.count(b"{")
+    if containers > MAX_DEPTH or containers + body.count(b",") > MAX_VALUES:
+        _check_shape(document)
     return document
 
 
-def _check_depth(document: object) -> None:
-    level = [document]
+def _check_shape(document: object) -> None:
+    level, values = [document], 0
     for _ in range(MAX_DEPTH + 1):
         containers = [value for value in level if type(value) is dict or type(value) is list]
         if not containers:
             return
+        values += sum(map(len, containers))
+        if values > MAX_VALUES:
+            raise InvalidRequest
         level = [inner for value in containers for inner in (value.values() if type(value) is dict else value)]
     raise ParseError
 

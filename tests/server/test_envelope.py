@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cstp.errors import ERRORS, ParseError
-from cstp_server.envelope import MAX_DEPTH, parse_body
+from cstp_server.envelope import MAX_DEPTH, MAX_VALUES, parse_body
 
 CODES = {error.code for error in ERRORS} | {0}
 
@@ -155,6 +155,24 @@ def test_depth_is_counted_for_lists_and_objects_alike(opening: str, closing: str
         parse_body(f"[{good}]".encode())
     parse_body(json.dumps(["[" * 1000, "{" * 1000]).encode())
     parse_body(b"[" + b"[]," * 5000 + b"[]]")
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "0", '"x"', '{"a":[]}'])
+def test_more_values_than_any_batch_needs_are_refused_and_commas_in_texts_are_none(
+    live_server: Any, value: str
+) -> None:
+    server = live_server()
+    token = server.token()
+
+    def reply(count: int) -> Any:
+        call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.whoami", "params": {"text": "," * 100_000}}
+        body = json.dumps(call).replace('"params": {', f'"params": {{"list": [{",".join([value] * count)}], ')
+        return server.post(body.encode(), token)
+
+    within = (MAX_VALUES - 10) // (1 + (value[0] in "[{") * (value != "[]" and value != "{}") * 2)
+    assert reply(within).code == -32602
+    over = reply(MAX_VALUES)
+    assert (over.status, over.code, over.json["id"]) == (200, -32600, None)
 
 
 def test_elements_of_a_batch_run_at_the_same_time_and_answer_in_order(live_server: Any) -> None:
