@@ -87,11 +87,9 @@ def test_a_front_matter_title_equal_to_the_heading_takes_the_heading_out_of_the_
     assert draft("---\ntitle: Use UDP\n---\n# Use UDP\n" + BODY).text.startswith("## Context")
 
 
-def test_a_repeated_front_matter_member_is_noticed_and_kept() -> None:
-    text = "---\nstatus: accepted\nstatus: rejected\n---\n# Use UDP\n" + BODY
-    assert draft(text).status == "accepted"
-    assert "status: rejected" in draft(text).text
-    assert "twice" in warned(text)
+def test_a_repeated_front_matter_member_refuses_the_record() -> None:
+    (problem,) = reading("---\nstatus: accepted\nstatus: rejected\n---\n# Use UDP\n" + BODY).rejected
+    assert (problem.line, problem.reason) == (3, "'status' is given twice")
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def _noticed_title(title: _Title) -> Iterator[Notice]:
 def _file(path: str, text: str) -> _File:
     document = split_markdown(text)
     heading = title_heading(document)
-    front = read_front_matter(document.front)
+    front = read_front_matter(document.front, document.flaw)
     return _File(path, document, front, heading, read_header(document, heading), file_name(path))
 
 
@@ -244,6 +244,8 @@ def read_adr(path: str, text: str) -> Reading:
     title = _title(file)
     if title is None or not _is_decision(file, title):
         return Reading(recognised=False)
+    if (flaw := file.front.flaw) is not None:
+        return Reading(rejected=(Problem(path, flaw.line, flaw.reason),))
     try:
         draft, warnings = _draft(file, title)
     except Unacceptable as error:

@@ -9,7 +9,7 @@ from typing import Final
 from cognition_engines.ingest.adr import is_form
 from cognition_engines.ingest.chunking import split
 from cognition_engines.ingest.dates import first_date
-from cognition_engines.ingest.front_matter import FrontMatter, read_front_matter
+from cognition_engines.ingest.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.inline import one_line, plain_text, without_links
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, Rejected
 from cognition_engines.ingest.markdown import Document, split_markdown
@@ -84,9 +84,12 @@ def read(path: str, text: str, explicit: bool = False, markdown: bool = True) ->
     pieces = split(text[start:], indented_code=markdown)
     if not pieces:
         return None
+    front = read_front_matter(document.front, document.flaw)
+    if front.flaw is not None:
+        return iter([Rejected(Problem(path, front.flaw.line, front.flaw.reason))])
     try:
         _check(text, start, pieces)
-        head = _head(path, read_front_matter(document.front), _title(path, document, markdown))
+        head = _head(path, front, _title(path, document, markdown))
         source = read_other(Kind.SOURCE, head.members, named_kind=True).record
     except Unacceptable as error:
         return iter([Rejected(Problem(path, _line(document, str(error)), str(error)))])
@@ -144,11 +147,11 @@ def _head(path: str, front: FrontMatter, title: str) -> _Head:
     notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]
     for name, member in front.members.items():
         value = front.value(name)
-        shown: Value = front.text(name) if isinstance(value, Refused) else value
-        if shown is None or shown in ("", [], {}):
-            continue
         if name in _RIGHTS:
             members[_RIGHTS[name]] = value
+            continue
+        shown: Value = front.text(name) if isinstance(value, Refused) else value
+        if shown is None or shown in ("", [], {}):
             continue
         field = _FIELDS.get(name)
         read = None if field is None else _read_field(front, name, field)
@@ -182,8 +185,4 @@ def _read_field(front: FrontMatter, name: str, field: str) -> Value:
 def _line(document: Document, reason: str) -> int:
     """The line of the front matter member that a refusal begins by naming; else the first."""
     name = reason.partition(" ")[0].rstrip(":").replace("_", "")
-    return next((member.line for member in document.front if _plain_name(member.name) == name), 1)
-
-
-def _plain_name(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+    return next((member.line for member in document.front if plain_name(member.name) == name), 1)

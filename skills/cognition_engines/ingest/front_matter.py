@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from cognition_engines.ingest.front_block import Flaw, Member, swallowed
 from cognition_engines.ingest.inline import one_line
-from cognition_engines.ingest.markdown import Member
 from cognition_engines.ingest.stated import Notice
-from cognition_engines.ingest.values import Refused, Unreadable, Value
+from cognition_engines.ingest.values import Refused, Unreadable, Value, named
 from cognition_engines.ingest.yaml_values import parse_yaml
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
@@ -20,12 +20,13 @@ _EMPTY: Final = frozenset({"", "[]", "{}", "~", "null"})
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Members by their name in lower case without blanks, `-` and `_`; the first of a repeated name counts."""
+    """Members by their name in lower case without blanks, `-` and `_`. With a flaw the file is to be refused."""
 
     members: Mapping[str, Member]
     values: Mapping[str, Value]
     beside: tuple[Member, ...]  # what counts for nothing, but stays in the text
     notices: tuple[Notice, ...]
+    flaw: Flaw | None = None
 
     def has(self, name: str) -> bool:
         return name in self.members
@@ -95,21 +96,31 @@ def _value(member: Member) -> Value:
     return root["value"] if isinstance(root, dict) and set(root) == {"value"} else Refused("the value is not YAML")
 
 
-def read_front_matter(members: Sequence[Member]) -> FrontMatter:
-    """The members by name; one that is repeated or not closed is noticed and kept beside."""
+def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> FrontMatter:
+    """The members by name; one that is not closed is noticed and kept beside, one that is repeated is a flaw.
+
+    `flaw` is that of the block they stand in.
+    """
     first: dict[str, Member] = {}
     values: dict[str, Value] = {}
     beside: list[Member] = []
     notices: list[Notice] = []
     for member in members:
-        name = "".join(character for character in member.name.lower() if character not in " _-")
+        name = plain_name(member.name)
         value = _value(member)
         if name in first:
-            notices.append(Notice(member.line, "a member is given twice: the first counts"))
-            beside.append(member)
+            flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice", rights=True)
+        elif (isinstance(value, Refused) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
+            reason = f"{named(member.name, 'a member')} is no plain value: the line below may be a member"
+            flaw = flaw or Flaw(member.line, reason, rights=True)
         elif name in _LENIENT and isinstance(value, Refused) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
             beside.append(member)
         else:
             first[name], values[name] = member, value
-    return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(beside), tuple(notices))
+    return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(beside), tuple(notices), flaw)
+
+
+def plain_name(name: str) -> str:
+    """A member's name in lower case without blanks, `-` and `_`."""
+    return "".join(character for character in name.lower() if character not in " _-")

@@ -4,19 +4,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_MEMBER: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_ .-]{0,63}):(?:[ \t]+(.*)|[ \t]*)")
+from cognition_engines.ingest.front_block import Flaw, Member, front_block
+
 _ATX: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _TIGHT: Final = re.compile(r"(#{1,6})[\w\[{`*]")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One front matter member: its name, its source text (which may run over lines) and its 1-based line."""
-
-    name: str
-    source: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +33,7 @@ class Document:
     body: int
     front: tuple[Member, ...]
     headings: tuple[Heading, ...]
+    flaw: Flaw | None = None  # of the front matter: then nothing of the file may be stored
 
 
 def _skip_comments(text: str, at: int) -> int:
@@ -59,26 +52,6 @@ def _skip_comments(text: str, at: int) -> int:
         if text[end + 3 : line_end].strip():
             return text.rfind("\n", 0, start) + 1
         at = min(line_end + 1, len(text))
-
-
-def _front_matter(lines: list[str], start: int) -> tuple[tuple[Member, ...], int]:
-    """The members of the front matter at line `start`, and the line after it; nothing and `start` without one."""
-    if start >= len(lines) or lines[start].rstrip() != "---":
-        return (), start
-    found: list[tuple[str, list[str], int]] = []
-    for index in range(start + 1, len(lines)):
-        line = lines[index]
-        if line.rstrip() in {"---", "..."}:
-            members = tuple(Member(name, "\n".join(source), at) for name, source, at in found)
-            return (members, index + 1) if members else ((), start)
-        match = _MEMBER.fullmatch(line.rstrip())
-        if match is not None:
-            found.append((match[1], [match[2] or ""], index + 1))
-        elif found and line.strip() and not line.startswith("#"):
-            found[-1][1].append(line.rstrip())
-        elif line.strip() and not line.startswith("#"):
-            return (), start
-    return (), start
 
 
 def _blank_comments(line: str, inside: bool, last_end: int, index: int) -> tuple[str, bool]:
@@ -152,10 +125,10 @@ def split_markdown(text: str) -> Document:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     start = text.count("\n", 0, _skip_comments(text, 0))
-    front, after = _front_matter(lines, start)
-    body = after
-    if front:
-        offset = sum(len(line) + 1 for line in lines[:after])
+    block = front_block(lines, start)
+    body = block.end
+    if block.members:
+        offset = sum(len(line) + 1 for line in lines[: block.end])
         body = text.count("\n", 0, _skip_comments(text, min(offset, len(text))))
     plain = _plain(lines, body)
-    return Document(tuple(lines), plain, body, front, _headings(plain))
+    return Document(tuple(lines), plain, body, block.members, _headings(plain), block.flaw)

@@ -1,0 +1,92 @@
+"""What front matter says about rights counts, however it is written; what cannot be read refuses the file."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cognition_engines.ingest.reading import read_file
+from cognition_engines.ingest.run import Summary
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+from cognition_engines.records.store import Records
+from tests.ingest.test_record_runs import stored
+
+TEXTS = {
+    "document": "# Salaries\n\nWhat each of us earns.\n",
+    "decision": "# Pay more\n\n## Status\n\nAccepted\n\n## Decision\n\nWe do.\n",
+}
+
+
+@pytest.fixture(params=TEXTS)
+def body(request: pytest.FixtureRequest) -> str:
+    return TEXTS[request.param]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        '---\n"sensitivity": highly_sensitive\n---\n',
+        "---\ntitle: Pay\n'sensitivity': highly_sensitive\n---\n",
+        "---\ntitle: Pay\nSensitivity : 'highly_sensitive'  # until May\n---\n",
+        "---\n  title: Pay\n  sensitivity: highly_sensitive\n---\n",
+        "---\n\n# ours\ntitle: >\n  Pay\n\n  more\nsensitivity:\n  highly_sensitive\n...\n",
+        "---\ntitle: Pay\ngröße: 5\nsensitivity: highly_sensitive\n---\n",
+        "---\ntags:\n- pay\n- people\nsensitivity: highly_sensitive\n---\n",
+    ],
+)
+def test_a_sensitivity_counts_however_yaml_writes_it(
+    front: str, body: str, tmp_path: Path, run: Callable[..., Summary], records: Records
+) -> None:
+    (tmp_path / "pay.md").write_text(front + body, encoding="utf-8")
+    summary = run(tmp_path)
+    assert (summary.rejected, summary.warnings) == ((), ())
+    found = [record for kind in Kind for record in stored(records, kind)]
+    assert {record.sensitivity for record in found} == {Sensitivity.HIGHLY_SENSITIVE}
+
+
+@pytest.mark.parametrize(
+    ("front", "line", "reason"),
+    [
+        ("---\nsensitivity:highly_sensitive\n---\n", 2, "`name: value`"),
+        ("---\ntitle: Pay\nsensitivity:highly_sensitive\n---\n", 3, "`name: value`"),
+        ("---\ntitle: Pay\nsensitivity\uff1ahighly_sensitive\n---\n", 3, "`name: value`"),
+        ("---\ntitle: Pay\nsensitivity:\u00a0highly_sensitive\n---\n", 3, "`name: value`"),
+        ("---\ntitle: Pay\n? sensitivity\n: highly_sensitive\n---\n", 3, "`name: value`"),
+        ("---\n  title: Pay\nsensitivity: highly_sensitive\n---\n", 3, "`name: value`"),
+        ("---\n\tsensitivity: highly_sensitive\n---\n", 2, "`name: value`"),
+        ("---\n{title: Pay, sensitivity: highly_sensitive}\n---\n", 2, "`name: value`"),
+        ("---\ntitle: Pay\n  sensitivity: highly_sensitive\n---\n", 2, "'title' is no plain value"),
+        ("---\ntitle:\n  sensitivity: highly_sensitive\n---\n", 2, "'title' is no plain value"),
+        ("---\nsensitivity: highly_sensitive\n\n", 1, "not closed"),
+        ("---\ntitle: Pay\n\n", 1, "not closed"),
+        ('+++\nsensitivity = "highly_sensitive"\n+++\n', 1, "must be YAML"),
+        ("+++\ntitle = 'Pay'\n+++\n", 1, "must be YAML"),
+        ('{\n"sensitivity": "highly_sensitive"\n}\n', 1, "must be YAML"),
+        ("--- # ours\nsensitivity: highly_sensitive\n---\n", 1, "must be YAML"),
+        ("---\nsensitivity: normal\ntitle: Pay\nSensitivity: highly_sensitive\n---\n", 4, "is given twice"),
+        ("---\nsensitivity: ''\n---\n", 2, "sensitivity must be one of"),
+        ("---\nsensitivity: []\n---\n", 2, "sensitivity must be one of"),
+    ],
+)
+def test_front_matter_that_cannot_be_read_refuses_the_file_and_names_the_line(
+    front: str, line: int, reason: str, body: str, tmp_path: Path, run: Callable[..., Summary], records: Records
+) -> None:
+    (tmp_path / "pay.md").write_text(front + body, encoding="utf-8")
+    (problem,) = run(tmp_path).rejected
+    assert (problem.line, reason in problem.reason) == (line, True), problem
+    assert records.count() == 0
+
+
+@pytest.mark.parametrize("path", ["note.md", "note.txt"])
+@pytest.mark.parametrize("text", ["---\nJust words.\n---\nMore.\n", "---\n\n# Words\n\nMore.\n", "----\nWords.\n"])
+def test_a_rule_at_the_top_of_a_text_is_no_front_matter(
+    path: str, text: str, tmp_path: Path, run: Callable[..., Summary]
+) -> None:
+    (tmp_path / path).write_text(text, encoding="utf-8")
+    assert run(tmp_path).rejected == ()
+
+
+def test_a_decision_record_with_broken_front_matter_is_refused_with_its_line() -> None:
+    (problem,) = read_file("0001-pay.md", f"---\nstatus: accepted\nwords\n---\n{TEXTS['decision']}".encode()).rejected
+    assert problem.line == 3
