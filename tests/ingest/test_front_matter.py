@@ -90,3 +90,43 @@ def test_a_rule_at_the_top_of_a_text_is_no_front_matter(
 def test_a_decision_record_with_broken_front_matter_is_refused_with_its_line() -> None:
     (problem,) = read_file("0001-pay.md", f"---\nstatus: accepted\nwords\n---\n{TEXTS['decision']}".encode()).rejected
     assert problem.line == 3
+
+
+TALK = "\nAna: Who earns most?\nBen: I do not say.\nAna: Say it.\nBen: Ana does.\n"
+
+
+def test_front_matter_of_a_transcript_holds_for_each_of_its_turns(
+    tmp_path: Path, run: Callable[..., Summary], records: Records
+) -> None:
+    front = "---\ntitle: Pay\ndate: 2025-03-14\nsensitivity: highly_sensitive\nproject: hr\n---\n"
+    (tmp_path / "pay.txt").write_text(front + TALK)
+    assert run(tmp_path).rejected == ()
+    turns = sorted(stored(records, Kind.TURN), key=lambda turn: turn.turn_index)
+    assert [turn.speaker for turn in turns] == ["Ana", "Ben", "Ana", "Ben"]
+    assert {(turn.project, turn.sensitivity, turn.ts.date().isoformat()) for turn in turns} == {
+        ("hr", Sensitivity.HIGHLY_SENSITIVE, "2025-03-14")
+    }
+    assert turns[0].metadata["preamble"].startswith("title: Pay")
+
+
+@pytest.mark.parametrize(
+    ("front", "line"),
+    [
+        ("---\nsensitivity: secret\n---\n", 2),
+        ("---\nsensitivity:highly_sensitive\n---\n", 2),
+        ("---\nsensitivity: highly_sensitive\n", 1),
+        ("+++\nsensitivity = 'highly_sensitive'\n+++\n", 1),
+    ],
+)
+def test_front_matter_of_a_transcript_that_cannot_be_read_refuses_it(
+    front: str, line: int, tmp_path: Path, run: Callable[..., Summary], records: Records
+) -> None:
+    (tmp_path / "pay.txt").write_text(front + TALK)
+    assert [problem.line for problem in run(tmp_path).rejected] == [line]
+    assert records.count() == 0
+
+
+def test_turns_between_two_rules_are_turns(tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
+    (tmp_path / "talk.txt").write_text("---\n" + TALK.replace("\n", "\n\n") + "---\n")
+    assert run(tmp_path).rejected == ()
+    assert len(stored(records, Kind.TURN)) == 4

@@ -52,6 +52,7 @@ _FIELDS: Final = {
     "created": "created_at",
     "createdat": "created_at",
 }
+MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
 @dataclass(frozen=True, slots=True)

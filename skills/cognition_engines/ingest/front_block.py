@@ -25,20 +25,23 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why a block cannot be read, and its 1-based line. `rights`: it seems to give a sensitivity or a project."""
+    """Why a block cannot be read, and its 1-based line."""
 
     line: int
     reason: str
-    rights: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The members of a block, the line after it (0-based), and what is wrong with it, if anything is."""
+    """The members of a block, the line after it (0-based), and what is wrong with it, if anything is.
+
+    `rights`: a line of it seems to give a sensitivity or a project.
+    """
 
     members: tuple[Member, ...]
     end: int
     flaw: Flaw | None = None
+    rights: bool = False
 
 
 def front_block(lines: Sequence[str], start: int) -> Block:
@@ -52,18 +55,18 @@ def front_block(lines: Sequence[str], start: int) -> Block:
     rights = any(_RIGHT.search(lines[at]) for at in inside)
     if opening != _FENCE:
         reason = "front matter must be YAML between two lines of ---"
-        return Block((), start, Flaw(start + 1, reason, rights)) if rights or opening == "+++" else none
+        return Block((), start, Flaw(start + 1, reason), rights) if rights or opening == "+++" else none
     first = next((at for at in inside if _says(lines[at])), None)
     if first is None or not (rights or _MEMBER.fullmatch(lines[first].strip())):
         return none
     if end is None:
         reason = "the front matter that begins here is not closed by a line of ---"
-        return Block((), start, Flaw(start + 1, reason, rights))
+        return Block((), start, Flaw(start + 1, reason), rights)
     members, wrong = _members(lines, range(first, end))
     if wrong is None:
-        return Block(members, end + 1)
+        return Block(members, end + 1, None, rights)
     reason = "the front matter cannot be read here: each member must be a line `name: value`"
-    return Block(members, end + 1, Flaw(wrong + 1, reason, rights))
+    return Block(members, end + 1, Flaw(wrong + 1, reason), rights)
 
 
 def _closing(lines: Sequence[str], start: int) -> int | None:

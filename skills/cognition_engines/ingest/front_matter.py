@@ -109,10 +109,10 @@ def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> Fr
         name = plain_name(member.name)
         value = _value(member)
         if name in first:
-            flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice", rights=True)
+            flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice")
         elif (isinstance(value, Refused) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
             reason = f"{named(member.name, 'a member')} is no plain value: the line below may be a member"
-            flaw = flaw or Flaw(member.line, reason, rights=True)
+            flaw = flaw or Flaw(member.line, reason)
         elif name in _LENIENT and isinstance(value, Refused) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
             beside.append(member)

@@ -3,14 +3,18 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from cognition_engines.ingest.dates import first_date, iso_date
+from cognition_engines.ingest.documents import MEMBERS
+from cognition_engines.ingest.front_block import front_block
+from cognition_engines.ingest.front_matter import FrontMatter, read_front_matter
 from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.others import read_other
 from cognition_engines.ingest.records import Unacceptable
+from cognition_engines.ingest.stated import bare
 from cognition_engines.ingest.titles import file_name
 from cognition_engines.ingest.values import Value
 from cognition_engines.kinds.kind import Kind
@@ -33,6 +37,7 @@ _NO_NAMES: Final = _FORMS | frozenset(
     | {"example", "examples", "usage", "summary", "title", "version", "license", "copyright", "see", "also", "ps"}
     | {"added", "changed", "deprecated", "removed", "fixed", "security", "error", "info", "debug", "http", "https"}
 )
+_RIGHTS: Final = ("project", "sensitivity")
 _ROLES: Final = frozenset({"user", "assistant", "system"})
 _PARTS: Final = re.compile(
     r"(?:(?P<date>\d{4}-\d{2}-\d{2})[ T])?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?[\d.,]*"
@@ -73,8 +78,38 @@ def read(path: str, text: str) -> Iterator[Item] | None:
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
     and it does not begin as a mail or as minutes do. The conversation is called by the file's name.
     """
-    spoken = _spoken(text.split("\n"))
-    return None if spoken is None else _turns(path, spoken)
+    lines = text.split("\n")
+    start = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    block = front_block(lines, start)
+    front = read_front_matter(block.members, block.flaw)
+    if not block.rights and (front.flaw is not None or front.members.keys().isdisjoint(MEMBERS)):
+        spoken = _spoken(lines)  # what stands between two rules may be turns
+        return None if spoken is None else _turns(path, spoken, {})
+    spoken = _spoken([*[""] * block.end, *lines[block.end :]])
+    if spoken is None:
+        return None
+    if front.flaw is not None:
+        return iter([Rejected(Problem(path, front.flaw.line, front.flaw.reason))])
+    above = "\n".join(lines[start + 1 : block.end - 1]).strip()
+    spoken = replace(spoken, preamble=f"{above}\n\n{spoken.preamble}".strip(), day=spoken.day or _day(front))
+    return _with_rights(path, spoken, front)
+
+
+def _day(front: FrontMatter) -> datetime | None:
+    hit = first_date(bare(front.text("date")))
+    return hit.date if hit is not None and not hit.short_year else None
+
+
+def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Item]:
+    """The turns with the project and sensitivity that the front matter gives; one refusal where it cannot be that."""
+    rights: dict[str, Value] = {}
+    for name in _RIGHTS:
+        rights[name] = front.value(name)
+        try:
+            read_other(Kind.TURN, {"conversation_id": "a", "content": "a", name: rights[name]}, named_kind=True)
+        except Unacceptable as error:
+            return iter([Rejected(Problem(path, front.line(name), str(error)))])
+    return _turns(path, spoken, rights)
 
 
 def _spoken(lines: Sequence[str]) -> _Spoken | None:
@@ -131,7 +166,7 @@ def _chosen(found: Sequence[_Header]) -> Sequence[_Header]:
     return [header for header in found if header.speaker in firsts or counts[header.speaker] > 1]
 
 
-def _turns(path: str, spoken: _Spoken) -> Iterator[Item]:
+def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[Item]:
     bounds = [*(header.line for header in spoken.headers), len(spoken.lines)]
     times = _times(spoken)
     index = 0
@@ -154,6 +189,7 @@ def _turns(path: str, spoken: _Spoken) -> Iterator[Item]:
             "role": header.speaker if header.speaker in _ROLES else None,
             "ts": None if ts is None else ts.isoformat(),
             "metadata": metadata,
+            **rights,
         }
         yield _turn(path, members, index, header.line + 1)
         index += 1
