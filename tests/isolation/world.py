@@ -242,7 +242,16 @@ def _graph(maker: _Maker) -> None:
         maker.put(Kind.ENTITY, name=name, type="person", aliases=maker.some(PEOPLE, 1), role=maker.maybe(maker.when))
     for _ in range(30):
         source, target = maker.random.sample([*maker.ids[Kind.ENTITY], *PEOPLE], k=2)
-        maker.put(Kind.EDGE, source_id=source, target_id=target, type="KNOWS", confidence=maker.share())
+        artifact = maker.maybe(lambda: maker.some_id(Kind.ARTIFACT, Kind.TURN))
+        maker.put(
+            Kind.EDGE,
+            source_id=source,
+            target_id=target,
+            type="KNOWS",
+            confidence=maker.share(),
+            artifact_id=artifact,
+            **({} if artifact is None else _child_rights(maker)),
+        )
 
 
 def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
@@ -250,7 +259,7 @@ def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
     owners = {one.record.id: one.record for one in entries if kind_of(one.record) in (Kind.ARTIFACT, Kind.TURN)}
 
     def seen(record: Any) -> bool:
-        artifact = getattr(record, "artifact_id", None) if kind_of(record) is not Kind.EDGE else None
+        artifact = getattr(record, "artifact_id", None)
         owner: Any = None if artifact is None else owners.get(prefixed(Kind.ARTIFACT, artifact))
         project = record.project or (None if owner is None else owner.project)
         levels = [one.sensitivity or Sensitivity.NORMAL for one in (record, owner) if one is not None]

@@ -26,6 +26,10 @@ def chunk(**members: Any) -> Entry:
     return entry(Kind.ARTIFACT_CHUNK, "part", content="Minutes", artifact_id="art_a", **members)
 
 
+def edge(**members: Any) -> Entry:
+    return entry(Kind.EDGE, "ab", source_id="Ana", target_id="Bo", type="KNOWS", artifact_id="a", **members)
+
+
 def one(records: Records, kind: Kind, id: str, viewer: Viewer | None = None) -> Stored | None:
     return next(iter(records.find([(kind, id)], viewer)), None)
 
@@ -60,6 +64,18 @@ def test_an_event_is_as_guarded_as_its_artifact(records: Records, first: str) ->
         assert one(records, kind, id, Viewer(Sensitivity.SENSITIVE, frozenset({"q"}))) is None
     page = records.page(MEMORY, 0, 10, None)
     assert dict(zip(page.ids, page.sensitivity.tolist(), strict=True)) == {"art_a": 1, "evt_e": 1, "part": 1}
+
+
+@pytest.mark.parametrize("first", ["artifact", "edge"])
+def test_an_edge_is_as_guarded_as_its_artifact(records: Records, first: str) -> None:
+    parent = artifact(sensitivity="sensitive", project="p")
+    for each in [parent, edge()] if first == "artifact" else [edge(), parent]:
+        records.put([each], None)
+    found = facets(records, Kind.EDGE, "ab")
+    assert (found.project, found.sensitivity) == ("p", Sensitivity.SENSITIVE)
+    assert one(records, Kind.EDGE, "ab", Viewer()) is None
+    records.delete(Kind.ARTIFACT, ["a"])
+    assert facets(records, Kind.EDGE, "ab") == Facets("p", Sensitivity.SENSITIVE)
 
 
 def test_an_event_that_comes_before_its_artifact_is_mended(records: Records) -> None:

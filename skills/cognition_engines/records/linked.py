@@ -19,8 +19,8 @@ from cognition_engines.records.schema import links, records
 from cognition_engines.records.transactions import pages
 from cognition_engines.records.values import Dangling, Facets, Role
 
-PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events and chunks belong to
-CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT)
+PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
+CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
 
 
 class Link(NamedTuple):

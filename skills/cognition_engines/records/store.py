@@ -93,8 +93,8 @@ class Records:
         A record whose digest is stored already, with vectors of `model` (or with `model` None, or without a text to
         embed), is left alone. Otherwise it gets a new `seq` and the vectors given; an update keeps the key, and one
         with another digest removes the vectors of all models, which describe the old text. Whatever has something
-        from a record that changed gets a new `seq` too: the events and chunks of an artifact take its project,
-        clearance and facets, a turn is found by the words of its neighbours. With `model`, every entry has vectors
+        from a record that changed gets a new `seq` too: the events, edges and chunks of an artifact take its
+        project, clearance and facets, a turn is found by the words of its neighbours. With `model`, every entry has vectors
         whose record says something to embed (`kinds.texts.embedded`); else none has.
 
         Raises `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
