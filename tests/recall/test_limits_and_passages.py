@@ -102,6 +102,8 @@ SHARED = "these words stand in both of them"
         (f"one {SHARED}", f"{SHARED} two", f"one {SHARED} two"),
         ("one", "two", "one\ntwo"),
         ("ends with few", "few words", "ends with few\nfew words"),
+        ("The head. Short tail.", "Short tail. Middle", "The head. Short tail. Middle"),
+        ("it is in a word", "a wording", "it is in a word\na wording"),
         (SHARED, SHARED, SHARED),
         ("aaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaab!", "aaaaaaaaaaaaaaaaaaaaaaaaab!"),
     ],

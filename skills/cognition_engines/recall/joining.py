@@ -9,7 +9,8 @@ from cognition_engines.kinds.memory import ArtifactChunk
 from cognition_engines.records.memory import Place
 from cognition_engines.records.values import Stored
 
-LEAST_OVERLAP: Final = 20  # characters; fewer may be alike by chance
+LEAST_OVERLAP: Final = 20  # characters; fewer may be alike by chance, unless they are whole words
+LEAST_WORDS: Final = 2
 MOST_OVERLAP: Final = 10_000
 
 Passage: TypeAlias = Chunk | ArtifactChunk
@@ -74,7 +75,7 @@ def _stated_overlap(first: Passage, second: Passage) -> int | None:
 
 
 def _seen_overlap(first: str, second: str) -> int:
-    """The longest end of the first text that begins the second; 0 below LEAST_OVERLAP."""
+    """The longest end of the first text that begins the second; 0 below LEAST_OVERLAP, and below LEAST_WORDS."""
     end = first[-MOST_OVERLAP:]
     head = second[:LEAST_OVERLAP]
     place = end.find(head) if len(head) == LEAST_OVERLAP else -1
@@ -82,4 +83,13 @@ def _seen_overlap(first: str, second: str) -> int:
         if second.startswith(end[place:]):
             return len(end) - place
         place = end.find(head, place + 1)
-    return 0
+    sizes = range(min(LEAST_OVERLAP - 1, len(first), len(second)), 0, -1)
+    return next((size for size in sizes if first.endswith(second[:size]) and _whole_words(first, second, size)), 0)
+
+
+def _whole_words(first: str, second: str, size: int) -> bool:
+    """Whether what begins the second text, and ends the first, is several words that are whole in both."""
+    before, after = first[: len(first) - size][-1:], second[size:][:1]
+    begins = not (before.isalnum() and second[0].isalnum())
+    ends = not (second[size - 1].isalnum() and after.isalnum())
+    return begins and ends and len(second[:size].split()) >= LEAST_WORDS
