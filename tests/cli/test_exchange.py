@@ -1,13 +1,18 @@
 """`cstp export` and `cstp import`: every kind there and back, and files that are none."""
 
 import json
+import os
 import re
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.ingest.importing import import_file
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.records.store import open_records
 from cstp_server.reference import ROOT
@@ -73,6 +78,66 @@ def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
     others.close()
     again = json.loads(cstp("import", "a.jsonl", "--json", *TARGET).out)
     assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, len(lines))
+
+
+@pytest.mark.parametrize("way", ["standard input", "a named pipe"])
+def test_what_comes_through_a_pipe_is_stored(
+    cstp: Cstp, target: Callable[..., None], monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    fill(cstp)
+    lines = cstp("export", "-").out.encode()
+    target("other")
+    os.mkfifo("pipe")
+    writer = Thread(target=Path("pipe").write_bytes, args=[lines])
+    writer.start()
+    with ExitStack() as stack:
+        if way == "standard input":
+            monkeypatch.setattr("sys.stdin", stack.enter_context(Path("pipe").open(encoding="utf-8")))
+        done = cstp("import", "-" if way == "standard input" else "pipe", "--json", *TARGET)
+    writer.join()
+    assert (done.code, json.loads(done.out)["new"]) == (0, lines.count(b"\n"))
+    assert cstp("export", "-", *TARGET).out.encode() == lines
+
+
+def test_what_a_pipe_brings_that_is_no_record_is_told_under_the_name_that_was_given(cstp: Cstp) -> None:
+    os.mkfifo("pipe")
+    writer = Thread(target=Path("pipe").write_bytes, args=[b"no record\n"])
+    writer.start()
+    done = cstp("import", "pipe")
+    writer.join()
+    assert done.code == 1
+    assert done.err.startswith("rejected: pipe:1: ")
+
+
+class Emptying:
+    """A watcher that empties a file when it was checked and is to be stored."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def start(self, step: str, records: int) -> None:
+        self._file.write_bytes(b"")
+
+    def advance(self, records: int) -> None:
+        """Nothing to tell."""
+
+
+def test_a_file_that_has_less_when_it_is_read_again_is_a_failure(cstp: Cstp, tmp_path: Path) -> None:
+    fill(cstp)
+    file = Path("a.jsonl")
+    cstp("export", file)
+    with (
+        closing(open_records(f"sqlite:///{tmp_path}/third.sqlite3")) as records,
+        pytest.raises(ComponentFailed, match="changed meanwhile"),
+    ):
+        import_file(file, records, None, 1, Emptying(file))
+
+
+@pytest.mark.parametrize("file", ["absent.jsonl", "."])
+def test_a_file_that_is_none_is_told_in_one_line(cstp: Cstp, file: str) -> None:
+    done = cstp("import", file)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"FILE: {file}: " in done.err
 
 
 def test_what_was_imported_is_known_when_its_files_are_read_again(cstp: Cstp, target: Callable[..., None]) -> None:

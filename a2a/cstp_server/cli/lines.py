@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,7 +59,7 @@ def export_command(
 @app.command("import")
 def import_command(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What cstp export wrote.", exists=True, dir_okay=False)],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What cstp export wrote; - is standard input.")],
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
@@ -72,9 +73,13 @@ def import_command(
     """
     settings = settings_for(ctx, data_dir, config).settings
     model = open_model(settings)
-    with opened_records(settings) as records, record_bars(quiet=as_json) as bars:
-        done = import_file(file, records, model, settings.embedding.threads, bars)
-    _tell(done, as_json=as_json)
+    with (
+        _regular(file) as path,
+        opened_records(settings) as records,
+        record_bars(quiet=as_json) as bars,
+    ):
+        done = import_file(path, records, model, settings.embedding.threads, bars)
+    _tell(done, file, as_json=as_json)
     return 1 if done.rejected else 0
 
 
@@ -102,14 +107,37 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
             Path(out.name).unlink(missing_ok=True)  # of one that did not get its name
 
 
-def _tell(done: Imported, *, as_json: bool) -> None:
+@contextmanager
+def _regular(file: str) -> Iterator[Path]:
+    """A file that can be read twice: what comes through a pipe is copied into one that is gone at the end.
+
+    Raises BadParameter for what cannot be read.
+    """
+    path = Path(file)
+    if file != "-" and path.is_file():
+        yield path
+        return
+    with NamedTemporaryFile(prefix="cstp-import-") as copy:
+        try:
+            if file == "-":
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+            else:
+                with path.open("rb") as pipe:
+                    shutil.copyfileobj(pipe, copy)
+        except OSError as error:
+            raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from None
+        copy.flush()
+        yield Path(copy.name)
+
+
+def _tell(done: Imported, file: str, *, as_json: bool) -> None:
     counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
     if as_json:
         rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]
         typer.echo(json.dumps({**counts, "rejected": rejected, "kinds": dict(done.kinds)}))
         return
     for problem in done.rejected:
-        sys.stderr.write(f"rejected: {problem.file}:{problem.line}: {problem.reason}\n")
+        sys.stderr.write(f"rejected: {file}:{problem.line}: {problem.reason}\n")
     told = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
     nothing = "; nothing was written" if done.rejected else ""
     typer.echo(f"{done.read} read: {told}, {len(done.rejected)} rejected{nothing}")

@@ -57,7 +57,8 @@ def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Itera
 def import_file(path: Path, records: Records, embedder: Embedder | None, threads: int, watcher: Watcher) -> Imported:
     """Brings the records of a file into the store, all of them or, where a line is wrong, none.
 
-    Raises OSError for a file that cannot be read, ComponentFailed when the store or the embedder fails.
+    The file is read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when
+    the store or the embedder fails, or when the file was not the same the second time.
     """
     kinds, problems, lines = _checked(path, records)
     if problems:
@@ -68,6 +69,8 @@ def import_file(path: Path, records: Records, embedder: Embedder | None, threads
         for batch in _pages(_entries(path), BATCH):
             counts.update(_write(batch, records, embedder, pool))
             watcher.advance(len(batch))
+    if counts.total() != lines:
+        raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
     return Imported(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds)
 
 
