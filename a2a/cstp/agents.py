@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from cstp.async_client import AsyncClient
 from cstp.client import Client
-from cstp.transport import endpoint
+from cstp.transport import LONGEST_SECONDS, endpoint
 
 try:
     import yaml
@@ -37,7 +37,7 @@ class Agent(BaseModel):
 
     name: Text
     url: Annotated[str, AfterValidator(_is_url)]
-    token_env: Text
+    token_env: Annotated[Text, Field(repr=False)]  # some write the token itself here
 
 
 class Defaults(BaseModel):
@@ -45,7 +45,7 @@ class Defaults(BaseModel):
 
     model_config = _CONFIG
 
-    timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
+    timeout_seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = 30.0
     retries: Annotated[int, Field(ge=0)] = 3
 
 
@@ -66,6 +66,7 @@ class AgentRegistry:
     def __init__(self, config_path: str | Path, environment: Mapping[str, str] = os.environ) -> None:
         self._path = Path(config_path)
         self._environment = environment
+        del environment  # a traceback of what is raised from here on may show this frame's variables
         read = _read(self._path)
         self._defaults = read.defaults
         self._agents = {agent.name: agent for agent in read.agents}
@@ -95,7 +96,8 @@ class AgentRegistry:
     def _token(self, agent: Agent) -> str:
         token = self._environment.get(agent.token_env)
         if not token:
-            raise ValueError(f"no token for {agent.name}: set {agent.token_env}")
+            # without what token_env says, which may be a token in the wrong place
+            raise ValueError(f"no token for {agent.name}: set the variable whose name its token_env is")
         return token
 
 
@@ -109,6 +111,7 @@ def _read(path: Path) -> _File:
     except ValidationError as error:
         # without what was read, which may be a token in the wrong place
         wrong = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False, include_input=False)]
+    del document
     raise ValueError(f"{path}: {'; '.join(wrong)}")
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 import httpx
+from pydantic import SecretStr
 
 from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.async_methods import AsyncMethods
 from cstp.call import Call, raw_call
 from cstp.errors import CstpError, JsonValue
-from cstp.target import httpx_options, make_target, settled
+from cstp.target import described, httpx_options, make_target, settled
 from cstp.transport import Deadline, TimeLeft, received, transport_error
 from cstp.transport_errors import TransportError
 
@@ -32,11 +33,13 @@ class AsyncClient(AsyncMethods):
         token_file: str | Path | None = None,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
+        secret = None if token is None else SecretStr(token)
+        del token  # a traceback of what is raised from here on may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        self._http = httpx.AsyncClient(**httpx_options(token, token_file, ssl_context))
+        self._http = httpx.AsyncClient(**httpx_options(secret, token_file, ssl_context))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._target.url}>"
+        return described(self)
 
     async def __aenter__(self) -> Self:
         return self

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 import httpx
+from pydantic import SecretStr
 
 from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.call import Call, raw_call
 from cstp.errors import CstpError, JsonValue
 from cstp.sync_methods import Methods
-from cstp.target import httpx_options, make_target, settled
+from cstp.target import described, httpx_options, make_target, settled
 from cstp.transport import Deadline, TimeLeft, received, transport_error
 from cstp.transport_errors import TransportError
 
@@ -26,9 +27,10 @@ class Client(Methods):
     """Asks one CSTP server, over connections that are kept open. Safe to share between threads.
 
     `url` is `http://host:8100`, with or without `/cstp`. The token is `token`, else what `token_file` holds, else
-    `CSTP_TOKEN`. `timeout` is how many seconds a call may take, with all tries and pauses; each method takes another
-    one for itself. `retries` is how often a call is tried again: after 429, 503 and failed connections always, after
-    a connection that broke where the method only reads. `ssl_context` is for servers with a certificate of one's own.
+    `CSTP_TOKEN`. `timeout` is how many seconds a call may take, with all tries and pauses, at most 1,000,000; each
+    method takes another one for itself. `retries` is how often a call is tried again: after 429, 503 and failed
+    connections always, after a connection that broke where the method only reads. `ssl_context` is for servers with a
+    certificate of one's own.
 
     Methods raise a CstpError for an error of the server, and a TransportError where none came. Raises ValueError.
     """
@@ -43,11 +45,13 @@ class Client(Methods):
         token_file: str | Path | None = None,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
+        secret = None if token is None else SecretStr(token)
+        del token  # a traceback of what is raised from here on may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        self._http = httpx.Client(**httpx_options(token, token_file, ssl_context))
+        self._http = httpx.Client(**httpx_options(secret, token_file, ssl_context))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._target.url}>"
+        return described(self)
 
     def __enter__(self) -> Self:
         return self

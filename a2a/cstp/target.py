@@ -8,6 +8,7 @@ from random import random
 from typing import Any
 
 import httpx
+from pydantic import SecretStr
 
 from cstp.answers import Received
 from cstp.credentials import BearerAuth, read_token
@@ -42,6 +43,12 @@ def make_target(url: str, timeout: float, retries: int) -> Target:
     return Target(endpoint(url), timeout, retries)
 
 
+def described(client: object) -> str:
+    """A client's `repr`. One whose constructor failed has no target, and is still shown in the traceback of that."""
+    target = getattr(client, "_target", None)
+    return f"<{type(client).__name__} {target.url if isinstance(target, Target) else 'without a target'}>"
+
+
 def settled(outcome: Received | TransportError, before: Received | TransportError | None) -> Received:
     """The answer. An error is raised with the one of the try before, which says why there was no answer earlier."""
     if isinstance(outcome, TransportError):
@@ -50,7 +57,7 @@ def settled(outcome: Received | TransportError, before: Received | TransportErro
 
 
 def httpx_options(
-    token: str | None, token_file: str | Path | None, ssl_context: ssl.SSLContext | None
+    token: SecretStr | None, token_file: str | Path | None, ssl_context: ssl.SSLContext | None
 ) -> dict[str, Any]:
     """What both of httpx's clients are made with."""
     auth = BearerAuth(read_token(token, token_file, os.environ))

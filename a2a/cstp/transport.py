@@ -12,6 +12,7 @@ from cstp.retries import read_retry_after
 from cstp.transport_errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError
 
 CONNECT_SECONDS: Final = 5.0
+LONGEST_SECONDS: Final = 1_000_000.0  # sockets take no more than 2,147,483
 # nothing is unpacked, so that no answer is larger here than it was on the way
 HEADERS: Final = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
 _PATH: Final = "/cstp"
@@ -47,9 +48,9 @@ class Deadline:
 
 
 def deadline_after(seconds: float) -> Deadline:
-    """Raises ValueError unless `seconds` is a number above 0."""
-    if not seconds > 0:
-        raise ValueError("timeout must be a number of seconds above 0")
+    """Raises ValueError unless `seconds` is a number above 0 and at most 1,000,000."""
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise ValueError(f"timeout must be a number of seconds above 0, at most {LONGEST_SECONDS:,.0f}")
     return Deadline(time.monotonic() + seconds, seconds)
 
 

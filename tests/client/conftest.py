@@ -91,9 +91,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> 
 
 @pytest.fixture
 def shown() -> Callable[[BaseException], str]:
-    """All that a traceback of an error can show: its chain, and the locals of every frame."""
+    """All that a traceback of an error can show from the client inwards: its chain, and the locals of every frame."""
 
     def text(error: BaseException) -> str:
-        return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format()) + repr(error)
+        frames = error.__traceback__
+        while frames is not None and "/a2a/cstp/" not in frames.tb_frame.f_code.co_filename:
+            frames = frames.tb_next
+        assert frames is not None
+        told = traceback.TracebackException(type(error), error, frames, capture_locals=True)
+        return "".join(told.format()) + repr(error)
 
     return text

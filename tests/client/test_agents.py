@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_an_unknown_name_and_a_missing_token_are_value_errors_that_say_what_to_d
     for ask in (agents.get, agents.client, agents.async_client):
         with pytest.raises(ValueError, match=r"no agent 'nobody'; it has shop, billing"):
             ask("nobody")
-    with pytest.raises(ValueError, match="no token for shop: set SHOP_TOKEN"):
+    with pytest.raises(ValueError, match=r"no token for shop: .*token_env"):
         agents.client("shop")
 
 
@@ -79,6 +80,7 @@ def test_an_unknown_name_and_a_missing_token_are_value_errors_that_say_what_to_d
         ("agents:\n  - {name: a, url: 'http://a'}", r"agents\[0\].token_env"),
         ("agents:\n  - {name: '', url: 'http://a', token_env: A}", r"agents\[0\].name"),
         ("agents: []\ndefaults: {timeout_seconds: 0}", "defaults.timeout_seconds"),
+        ("agents: []\ndefaults: {timeout_seconds: 1.0e+10}", "defaults.timeout_seconds"),
         ("agents: []\ndefaults: {timeout_seconds: .nan}", "defaults.timeout_seconds"),
         ("agents: []\ndefaults: {retries: -1}", "defaults.retries"),
         ("agents: []\ndefault: {}", "default"),
@@ -92,6 +94,25 @@ def test_a_file_that_is_wrong_is_refused_naming_the_place_and_repeating_no_value
         registry(tmp_path, text)
     assert "agents.yaml" in str(caught.value)
     assert "canary" not in str(caught.value)
+
+
+def test_a_token_in_the_place_of_its_variable_is_not_repeated(
+    tmp_path: Path, shown: Callable[[BaseException], str]
+) -> None:
+    agents = registry(tmp_path, TWO.replace("SHOP_TOKEN", "cstp_canary5b1f"), OTHER_TOKEN="canary5b1f")
+    for ask in (agents.client, agents.async_client):
+        with pytest.raises(ValueError, match="token_env") as caught:
+            ask("shop")
+        assert "canary" not in shown(caught.value)
+
+
+def test_a_file_that_is_refused_takes_no_token_into_its_traceback(
+    tmp_path: Path, shown: Callable[[BaseException], str]
+) -> None:
+    wrong = "agents:\n  - {name: a, url: 'http://a', token_env: A, token: canary5b1f}"
+    with pytest.raises(ValueError, match="token") as caught:
+        registry(tmp_path, wrong, A="canary5b1f")
+    assert "canary" not in shown(caught.value)
 
 
 def test_without_pyyaml_the_import_says_what_to_install() -> None:

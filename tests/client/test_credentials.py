@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from cstp.credentials import read_token
 from cstp.transport import endpoint
@@ -13,7 +14,7 @@ URL = "http://127.0.0.1:1"
 
 
 def found(token: str | None = None, file: Path | None = None, **environment: str) -> str:
-    return read_token(token, file, environment).get_secret_value()
+    return read_token(None if token is None else SecretStr(token), file, environment).get_secret_value()
 
 
 def test_the_argument_wins_then_the_file_then_the_variable(tmp_path: Path) -> None:
@@ -88,6 +89,40 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated(
     with pytest.raises(ValueError, match="goes into a header") as caught:
         connect(url, "t")
     assert "canary" not in str(caught.value)
+    assert "Client without a target" in shown(caught.value)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"url": "no address"},
+        {"url": URL, "timeout": -1},
+        {"url": URL, "timeout": "soon"},
+        {"url": URL, "retries": -1},
+        {"url": URL, "token_file": "absent"},
+        {"url": URL, "token": "canary\n"},
+        {"url": URL, "token": b"canary"},
+        {"url": URL, "token": None},
+        {"url": URL, "token": None, "token_file": "token"},
+        {"url": URL, "token": None, "token_file": "latin"},
+    ],
+    ids=str,
+)
+def test_a_constructor_that_fails_has_no_token_in_its_traceback(
+    connect: Any,
+    named: dict[str, Any],
+    shown: Callable[[BaseException], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CSTP_TOKEN", "canary\r")
+    Path("token").write_text("canary 2")
+    Path("latin").write_bytes("canaryé".encode("latin-1"))
+    with pytest.raises((ValueError, TypeError, OSError)) as caught:
+        connect(**{"token": "canary5b1f"} | named)
+    assert "in __init__" in shown(caught.value)
+    assert "canary" not in shown(caught.value)
 
 
 def test_retries_are_not_negative(connect: Any) -> None:

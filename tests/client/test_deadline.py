@@ -75,9 +75,14 @@ def test_retries_end_before_the_deadline(connect: Any) -> None:
     assert time.monotonic() - began < MUCH_LATER
 
 
-@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
-def test_a_timeout_is_above_nought(connect: Any, timeout: float) -> None:
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e10])
+def test_a_timeout_is_above_nought_and_what_a_socket_takes(connect: Any, timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout"):
         connect("http://127.0.0.1:1", "t", timeout=timeout)
     with pytest.raises(ValueError, match="timeout"):
         connect("http://127.0.0.1:1", "t").whoami(timeout=timeout)
+
+
+def test_the_longest_timeout_is_taken(connect: Any) -> None:
+    with pytest.raises(ConnectFailed):
+        connect("http://127.0.0.1:1", "t", timeout=1e6, retries=0).whoami()
