@@ -38,10 +38,24 @@ def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """`program("--agent", "reader")`: `cstp mcp` over the sample, killed at the end if it is still there."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*words: object, folder: Path = sampled, **environment: str) -> "subprocess.Popen[str]":
+    def start(
+        *words: object, folder: Path = sampled, shell: str = '"$@"', **environment: str
+    ) -> "subprocess.Popen[str]":
         plain = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
         process = subprocess.Popen(
-            [sys.executable, "-c", CSTP, "mcp", "--data-dir", str(folder), *map(str, words)],
+            [
+                "sh",
+                "-c",
+                f"exec {shell}",
+                "sh",
+                sys.executable,
+                "-c",
+                CSTP,
+                "mcp",
+                "--data-dir",
+                str(folder),
+                *map(str, words),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -95,6 +109,25 @@ def test_a_line_that_is_no_message_does_not_end_it(program: Any) -> None:
     while (answer := said(process, call(3, "list_episodes", limit=1))).get("id") != 3:
         assert answer.get("id") is None
     assert "result" in answer
+
+
+def test_a_file_may_be_standard_input(program: Any, tmp_path: Path) -> None:
+    file = tmp_path / "messages.jsonl"
+    file.write_text(json.dumps(INITIALIZE) + "\n")
+    process = program("--agent", "reader", shell=f'"$@" < {file}')
+    out, err = process.communicate(timeout=SECONDS)
+    assert json.loads(out)["result"]["serverInfo"]["name"] == "cstp"
+    assert (process.returncode, "Traceback" in err) == (0, False)
+
+
+def test_with_nothing_on_standard_input_it_ends_and_without_one_it_says_so(program: Any) -> None:
+    process = program("--agent", "reader", shell='"$@" < /dev/null')
+    out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out, "Traceback" in err) == (0, "", False)
+    process = program("--agent", "reader", shell='"$@" <&-')
+    out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out, err.count("\n")) == (2, "", 1)
+    assert "standard input" in err
 
 
 def test_the_token_in_the_environment_counts_and_its_scope_holds(program: Any, sampled: Path) -> None:

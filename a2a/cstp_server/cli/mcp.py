@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -39,6 +40,8 @@ def mcp_command(
     Who asks is --agent, or the token in CSTP_TOKEN.
     """
     settings = settings_for(ctx, data_dir, config).settings
+    if sys.stdin is None or sys.stdout is None:
+        raise ConfigurationError("standard input and output must be open: an MCP client starts this command")
     configure_logging(settings.log)
     if url is not None:
         if agent is not None or data_dir is not None:

@@ -1,12 +1,17 @@
 """MCP over standard input and output: nothing but messages on the latter."""
 
 import asyncio
+import os
+import shutil
 import signal
+import stat
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from random import getrandbits
+from threading import Thread
 from time import monotonic
+from typing import BinaryIO
 
 from mcp.server.stdio import stdio_server
 
@@ -80,8 +85,24 @@ def _folder_run(parts: Parts, identify: Identify) -> Run:
 async def _standard_input(longest_line: int) -> asyncio.StreamReader:
     """A reader that can be cancelled, which a thread that reads cannot."""
     reader = asyncio.StreamReader(limit=longest_line)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    source = _pollable(sys.stdin.buffer)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
     return reader
+
+
+def _pollable(source: BinaryIO) -> BinaryIO:
+    """The source, or a pipe that it is copied into: event loops do not wait for files, nor for /dev/null."""
+    mode = os.fstat(source.fileno()).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or source.isatty():
+        return source
+    reader, writer = os.pipe()
+
+    def copy() -> None:
+        with open(writer, "wb") as pipe, suppress(BrokenPipeError):
+            shutil.copyfileobj(source, pipe)
+
+    Thread(target=copy, daemon=True).start()
+    return open(reader, "rb")
 
 
 class _Lines:
