@@ -36,6 +36,7 @@ _DIRECTIVE: Final = re.compile(r"# (server|token|chunk|gate|records|needs): (.*)
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
 _REQUEST_ID: Final = re.compile(r"[ -~]{1,128}")
 _SPECIAL: Final = re.compile(r"(<token>|<hex [0-9a-f ]+>|<[^<>]{1,64} x \d+>)")
+_BRIEF: Final = 80  # characters of a value in what is told of a difference
 _REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
 
 
@@ -188,6 +189,12 @@ def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix
     return Sent(method, "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + body)
 
 
+def _brief(value: object) -> str:
+    """The beginning of a value: enough to tell what came, too little to tell what a record says."""
+    text = repr(value)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
+
+
 def agree(want: object, got: object, request_id: str | None, where: str) -> None:
     """Raises `Differs` where two parsed documents do not agree."""
     fits = {
@@ -200,19 +207,19 @@ def agree(want: object, got: object, request_id: str | None, where: str) -> None
         "<request id>": got == request_id,
     }
     if type(want) is str and want in fits:
-        must(fits[want], f"{where}: {got!r} is not {want}")
+        must(fits[want], f"{where}: {_brief(got)} is not {want}")
         return
-    must(type(want) is type(got), f"{where}: {got!r} is not {want!r}")
+    must(type(want) is type(got), f"{where}: {_brief(got)} is not {_brief(want)}")
     if isinstance(want, dict) and isinstance(got, dict):
         must(sorted(want) == sorted(got), f"{where}: has {sorted(got)}, not {sorted(want)}")
         for name in want:
             agree(want[name], got[name], request_id, f"{where}.{name}")
     elif isinstance(want, list) and isinstance(got, list):
-        must(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}: {got}")
+        must(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}")
         for index, (one, other) in enumerate(zip(want, got, strict=True)):
             agree(one, other, request_id, f"{where}[{index}]")
     else:
-        must(want == got, f"{where}: {got!r} is not {want!r}")
+        must(want == got, f"{where}: {_brief(got)} is not {_brief(want)}")
 
 
 def _refuse_constant(text: str) -> object:
@@ -220,7 +227,10 @@ def _refuse_constant(text: str) -> object:
 
 
 def _refuse_repeated(members: list[tuple[str, object]]) -> dict[str, object]:
-    must(len({name for name, _ in members}) == len(members), f"repeated members in {members}")
+    must(
+        len({name for name, _ in members}) == len(members),
+        f"an object has a member twice: {_brief([name for name, _ in members])}",
+    )
     return dict(members)
 
 
@@ -235,7 +245,7 @@ def parse(body: bytes | str) -> object:
             object_pairs_hook=_refuse_repeated,
         )
     except (ValueError, RecursionError):
-        raise Differs(f"{body[:200]!r} is not JSON") from None
+        raise Differs(f"{_brief(body)} is not JSON") from None
 
 
 def check_always(reply: Received) -> None:
@@ -252,7 +262,7 @@ def check_always(reply: Received) -> None:
     document = parse(reply.body)
     for one in document if isinstance(document, list) else [document]:
         members = one if isinstance(one, dict) else {}
-        must(members.get("jsonrpc") == "2.0", f"{one!r} is no JSON-RPC 2.0 response")
+        must(members.get("jsonrpc") == "2.0", f"{_brief(one)} is no JSON-RPC 2.0 response")
         outcomes = ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
         must(set(members) in outcomes, f"a response has the members {sorted(members)}")
     if reply.status in (429, 503):
@@ -272,7 +282,7 @@ def check(exchange: Exchange, reply: Received) -> None:
     status, lines = expected_status(exchange), exchange.answer
     if re.fullmatch(r"\d{3}", lines[0]):
         lines = lines[1:]
-    must(reply.status == status, f"HTTP {reply.status}, not {status}: {reply.body[:300]!r}")
+    must(reply.status == status, f"HTTP {reply.status}, not {status}: {_brief(reply.body)}")
     headers, text = split(lines)
     text = encode(text, "").decode()
     for name, value in headers:
@@ -282,7 +292,7 @@ def check(exchange: Exchange, reply: Received) -> None:
         else:
             must(got == (None if value == "-" else value), f"{name}: {got}, not {value}")
     if not text or reply.header("content-type") != "application/json":
-        must(reply.body == text.encode(), f"the body is {reply.body[:300]!r}, not {text!r}")
+        must(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
     else:
         agree(parse(text), parse(reply.body), reply.header("x-request-id"), "answer")
 

@@ -1,6 +1,7 @@
 """`cstp conform`: our server passes, a wrong one fails, and what cannot be said of a server is skipped."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import structlog
 
 from cstp_server.conversations import folder
+from cstp_server.reference import ROOT
 
 Cstp = Callable[..., Any]
 
@@ -71,6 +73,27 @@ def test_records_and_settings_that_are_declared_are_held_to(live_server: Any, cs
     found = json.loads(cstp("conform", url_of(small), small.token(), *words).out)
     assert found["failed"] == []
     assert {"chunked", "order-of-checks"} <= set(found["passed"])
+
+
+def test_our_server_passes_with_records_of_its_own_and_what_it_holds_is_not_told(
+    live_server: Any, cstp: Cstp, tmp_path: Path, wordless: None
+) -> None:
+    data = tmp_path / "data"
+    assert cstp("ingest", ROOT / "docs" / "sample", "--data-dir", data).code == 0
+    server = live_server(data_dir=data)
+    found = json.loads(cstp("conform", url_of(server), server.token(), "--only", "recall", "--json").out)
+    assert found["failed"] == []
+    assert "recall-refused" in found["passed"]
+    (reason,) = [one["reason"] for one in found["skipped"] if one["name"] == "recall-nothing"]
+    assert reason == "needs a server that holds no records"
+
+
+def test_a_difference_is_told_without_the_records_that_came(altered: Any, cstp: Cstp) -> None:
+    secret = b'"data": {"violations": [' + b'{"field": "x", "message": "%s canary"}]' % (b"long " * 50)
+    url, token = altered(lambda reply: re.sub(rb'"data": ?{"violations": ?\[.*?\]', secret, reply.content))
+    done = cstp("conform", url, token, "--only", "params-violations")
+    assert done.code == 1
+    assert "canary" not in done.err
 
 
 @pytest.fixture
