@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import httpx
 import pytest
 import structlog
 
@@ -231,3 +232,23 @@ def test_status_of_a_url_without_a_token_tells_what_is_public(
     assert "limits: unknown without a token" in done.out
     assert json.loads(cstp("status", server, "--json").out)["limits"] is None
     assert cstp("status", server, "--token", "cstp_no_no").code == 4
+
+
+def test_status_with_a_dead_token_tells_what_is_public_and_then_the_error(server: str, cstp: Cstp) -> None:
+    done = cstp("status", server, "--token", "cstp_no_no")
+    assert (done.code, "Authentication required (-32001)" in done.err) == (4, True)
+    assert "health: alive" in done.out
+    assert "cstp.queryDecisions" in done.out
+    assert "\nlimits:" not in done.out
+    done = cstp("status", server, "--token", "cstp_no_no", "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["health"], found["limits"], found["error"]["code"]) == (4, "alive", None, -32001)
+
+
+def test_health_that_a_proxy_does_not_hand_on_is_told_as_not_shown(
+    cstp: Cstp, answering: Any, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CSTP_TOKEN")
+    card = httpx.get(f"{server}/.well-known/agent-card.json", trust_env=False).content
+    done = cstp("status", answering(404, card))
+    assert (done.code, "health: not shown here (HTTP 404)" in done.out) == (0, True)

@@ -117,9 +117,14 @@ def _can_print(text: str) -> bool:
     return True
 
 
+def code_of(error: Mapping[str, Any]) -> int:
+    """The exit code of an error's family."""
+    return OF_ERROR.get(error["code"], FAILED)
+
+
 def tell_error(error: Mapping[str, Any], method: str, *, as_json: bool) -> int:
     """Tells an error answer and what to do next; the exit code of its family."""
-    code = OF_ERROR.get(error["code"], FAILED)
+    code = code_of(error)
     if as_json:
         show(error, as_json=True)
         return code

@@ -8,26 +8,28 @@ import httpx
 import typer
 
 from cstp_server.agent_card import EXTENSION
-from cstp_server.cli.calling import Answer, Remote, base_of, tell_error
+from cstp_server.cli.calling import Answer, Remote, base_of, code_of, tell_error
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.discovery import CARD_PATH
 
 
 def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
-    """Prints version, health, methods and, with a token, whose it is and what is left of its limits."""
+    """Prints version, health, methods and, with a token, whose it is and what is left of its limits.
+
+    What is public is told also where the call with the token fails; the exit code is then that of its error.
+    """
     with httpx.Client(timeout=timeout) as client:
         remote = Remote(base_of(url, "URL"), token or "", client)
         found = _public(remote)
         answer = Answer(None, None) if token is None else remote.call("cstp.whoami", {})
-    if answer.error is not None:
-        return tell_error(answer.error, "cstp.whoami", as_json=as_json)
-    found |= _private(answer.result)
+    refused = answer.error
     if as_json:
-        typer.echo(json.dumps(found))
-        return 0
-    for name, value in found.items():
+        failure = {} if refused is None else {"error": refused}
+        typer.echo(json.dumps(found | _private(answer.result) | failure))
+        return 0 if refused is None else code_of(refused)
+    for name, value in (found | (_private(answer.result) if refused is None else {})).items():
         typer.echo(f"{name}: {_shown(name, value)}")
-    return 0
+    return 0 if refused is None else tell_error(refused, "cstp.whoami", as_json=False)
 
 
 def _public(remote: Remote) -> dict[str, object]:
@@ -43,13 +45,21 @@ def _public(remote: Remote) -> dict[str, object]:
         "url": remote.endpoint,
         "agent": card.get("name"),
         "version": card.get("version"),
-        "health": "alive" if alive.status_code == httpx.codes.OK else f"HTTP {alive.status_code}",
+        "health": _health(alive.status_code),
         "ready": ready.get("status"),
         "parts": ready.get("parts"),
         "methods": [one.get("name") for one in methods if isinstance(one, Mapping)]
         if isinstance(methods, list)
         else [],
     }
+
+
+def _health(status: int) -> str:
+    if status == httpx.codes.OK:
+        return "alive"
+    hidden = status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN, httpx.codes.NOT_FOUND)
+    # behind a proxy that hands on /cstp alone
+    return f"not shown here (HTTP {status})" if hidden else f"HTTP {status}"
 
 
 def _extensions(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
