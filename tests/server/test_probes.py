@@ -2,14 +2,18 @@
 
 import json
 import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cstp_server.http import Gate
+from tests.stores import PostgreSQL
 
 
 def get(server: Any, request_bytes: Any, path: str, token: str | None = None, method: str = "GET") -> Any:
@@ -60,10 +64,11 @@ def test_a_server_that_drains_is_not_ready(live_server: Any, request_bytes: Any)
 
 
 @pytest.mark.embedded_only("renames a table of an SQLite file")
+@pytest.mark.parametrize("model", ["none", "minilm"])
 def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
-    live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any
+    live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any, model: str
 ) -> None:
-    server = live_server(data_dir=tmp_path)
+    server = live_server({"embedding.model": model}, data_dir=tmp_path)
 
     def change(statement: str) -> None:
         with closing(sqlite3.connect(tmp_path / "records.sqlite3")) as connection:
@@ -73,8 +78,41 @@ def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 503)
     reply = get(server, request_bytes, "/readyz").json
     assert (reply["status"], reply["parts"]["records"]) == ("unavailable", "down")
+    assert reply["parts"]["vectors"] == ("off" if model == "none" else "ready")
+    assert samples(get(server, request_bytes, "/metrics"))[("cstp_part_up", (("part", "records"),))] == 0
     change("ALTER TABLE elsewhere RENAME TO counter")
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
+
+
+@pytest.fixture
+def breakable() -> Iterator[PostgreSQL]:
+    """A PostgreSQL that the test may break."""
+    running = PostgreSQL()
+    yield running
+    running.thaw()
+    running.close()
+
+
+def test_a_database_that_hangs_is_told_and_holds_up_no_other_probe(
+    live_server: Any, request_bytes: Any, breakable: PostgreSQL, wait_until: Any
+) -> None:
+    url = breakable.database_url(breakable.create_database())
+    server = live_server({"embedding.model": "minilm", "store.url": url})
+    wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
+    breakable.freeze()
+    with ThreadPoolExecutor(1) as other:
+        noticed = other.submit(wait_until, lambda: get(server, request_bytes, "/readyz").status == 503)
+        while not noticed.done():
+            began = monotonic()
+            assert get(server, request_bytes, "/healthz").status == 200
+            assert monotonic() - began < 1.5
+        noticed.result()
+    assert get(server, request_bytes, "/readyz").json["parts"]["records"] == "down"
+    breakable.thaw()
+    wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
+    breakable.stop()
+    wait_until(lambda: get(server, request_bytes, "/readyz").status == 503)
+    assert get(server, request_bytes, "/metrics").status == 200
 
 
 def test_a_redis_that_is_gone_degrades_and_does_not_stop(

@@ -48,11 +48,16 @@ class VectorSide:
             self._keeper = ServerKeeper(records, space, model, dim, server, name, records.shared_lock(name))
         self._failure: str | None = None
         self._failures = 0  # in a row
+        self._expected = 0  # the last change that searches show
         self._stop = Event()
         self._thread = Thread(target=self._follow, name=f"{space.name}-vectors", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def expect(self, seq: int) -> None:
+        """Searches show every change up to `seq` from now on."""
+        self._expected = seq
 
     def stop(self) -> None:
         """Asks the thread to end, without waiting for it."""
@@ -77,17 +82,17 @@ class VectorSide:
 
     @property
     def state(self) -> str:
-        """`ready`, `rebuilding` (answers are exact meanwhile) or `down`."""
+        """`ready`, `rebuilding` (answers are exact meanwhile) or `down`; asks no store."""
         if self._failure is not None:
             return "down"
-        return "ready" if self.seq >= self._records.last_seq() else "rebuilding"
+        return "ready" if self.seq >= self._expected else "rebuilding"
 
     def wait_until_ready(self) -> bool:
-        """Blocks until every record is covered; False when the index fails instead."""
-        while (state := self.state) == "rebuilding":
+        """Blocks until every record is covered; False when the index fails instead. Raises ComponentFailed."""
+        while self._failure is None and self.seq < self._records.last_seq():
             if self._failures >= HOPELESS or self._stop.wait(POLL_SECONDS):
                 return False
-        return state == "ready"
+        return self._failure is None
 
     @property
     def seq(self) -> int:

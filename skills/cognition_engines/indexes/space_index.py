@@ -70,7 +70,7 @@ class SpaceIndex:
         damaged = self.keywords.set_aside is not None
         while self._step(skip_words=damaged):
             pass
-        self._columns.publish()
+        self._publish()
         self._thread.start()
         if self.vectors is not None:
             self.vectors.start()
@@ -121,7 +121,12 @@ class SpaceIndex:
         if self._records.last_seq() > self.snapshot.seq:
             while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
                 pass
-            self._columns.publish()
+            self._publish()
+
+    def _publish(self) -> None:
+        if self.vectors is not None:
+            self.vectors.expect(self._columns.seq)
+        self._columns.publish()
 
     def _rebuild_words(self) -> bool:
         """Applies one page to a keyword index that is behind the columns; whether it still is."""
