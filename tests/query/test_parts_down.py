@@ -59,6 +59,12 @@ CALLS = [
     asked("recall", {"records"}, id="EVENT"),
     asked("recall", {"records"}, conversationId="talk-1"),
     asked("recall", {"records"}, context="meeting"),
+    # what finds nothing asks the records all the same
+    asked("queryDecisions", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
+    asked("queryDecisions", ALL, query="?", filters={"category": "zzzqqq"}),
+    asked("searchKnowledge", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
+    asked("searchKnowledge", ALL, query="?", filters={"topic": "zzzqqq"}),
+    asked("recall", ALL, query="?", source="zzzqqq"),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]
@@ -155,6 +161,8 @@ def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
         error = reply.get("error", {"code": 0})
         return error["code"] == -32003 and error["data"]["component"] == down and bool(error["data"]["requestId"])
     result = reply.get("result", {})
+    if "zzzqqq" in str(call):
+        return [] in (result.get("decisions"), result.get("results"))
     found = [result.get(name) for name in ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods")]
     return any(found) and (
         call.params.get("chunkId") is None or bool(result["relatedChunks"]) == ("vectors" in call.needs)

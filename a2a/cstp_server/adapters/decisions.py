@@ -41,7 +41,7 @@ class Decisions:
         sought = Sought(DECISIONS, question.filters.conditions())
         query = Query(question.text, question.viewer, question.mode, (sought,))
         found = await self._searching.search(until, query, question.limit)
-        return await self._matches(until, question, found) if found.hits else []
+        return await self._matches(until, question, found)
 
     async def _matches(self, until: float, question: Question, found: Found) -> list[Match]:
         keys = found.keys()

@@ -100,7 +100,7 @@ class KnowledgeSearch:
             conditions += one_of("source_id", (question.source, *ids))
         query = Query(question.text, question.viewer, question.mode, (Sought(KNOWLEDGE, conditions),))
         found = await self._searching.search(until, query, question.limit)
-        return await self._matches(until, question.viewer, conditions, found) if found.hits else []
+        return await self._matches(until, question.viewer, conditions, found)
 
     async def _matches(
         self, until: float, viewer: Viewer, conditions: Conditions, found: Found

@@ -95,8 +95,6 @@ class Recall:
 
     async def _read(self, call: _Call, found: Found) -> list[Result]:
         keys = found.keys()
-        if not keys:
-            return []
         read = await self._pools.records.run(call.until, self._records.by_keys, keys, call.asked.viewer)
         filters = call.asked.filters.conditions()
         results = []

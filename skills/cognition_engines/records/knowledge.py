@@ -13,7 +13,7 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Viewer
 from cognition_engines.records.codec import title_key
 from cognition_engines.records.open import Store
-from cognition_engines.records.read import found_by_keys, visible
+from cognition_engines.records.read import asked_by_keys, visible
 from cognition_engines.records.rows import SELECT_STORED, matrix, stored
 from cognition_engines.records.schema import TABLES, records, vectors
 from cognition_engines.records.transactions import pages, reading
@@ -81,7 +81,7 @@ def source_ids(store: Store, title: str, viewer: Viewer | None) -> list[str]:
 
 def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:
     with reading(store) as connection:
-        found = found_by_keys(connection, keys, viewer, kinds)
+        found = asked_by_keys(connection, keys, viewer, kinds)
         return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
 
 
