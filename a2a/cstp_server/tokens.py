@@ -17,13 +17,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Final
 
+import structlog
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.models import SENSITIVITIES, Viewer
 
+MEND: Final = "mend the file, or move it away and make new tokens: cstp token create --agent NAME"
 SCOPES: Final = ("read", "write", "admin")
 LIVE_PER_AGENT: Final = 2  # one in use and its successor
+_log = structlog.get_logger("cstp.tokens")
 
 
 def _with_zone(text: str) -> str:
@@ -75,8 +78,11 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
-    return parse_tokens(content, str(path))
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); {MEND}") from error
+    try:
+        return parse_tokens(content, str(path))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error}; {MEND}") from None
 
 
 def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
@@ -209,7 +215,8 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
 class TokenBook:
     """The tokens as last read; looks at the file again at most once in `reload_seconds`.
 
-    A file that becomes unreadable keeps the last good state and is told through `problem`.
+    A file that becomes unreadable keeps the last good state, one that is gone ends all tokens; `problem` and the log
+    tell of both.
     """
 
     def __init__(self, path: Path, reload_seconds: float) -> None:
@@ -229,18 +236,28 @@ class TokenBook:
             status = self._path.stat()
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         except FileNotFoundError:
-            self._by_id, self._stamp, self.problem = {}, None, None
+            if self._stamp is not None:
+                self._tell(f"{self._path}: is gone, and no token counts; make new ones: cstp token create --agent NAME")
+            self._by_id, self._stamp = {}, None
             return
         except OSError as error:
-            self.problem = f"{self._path}: cannot be read ({error.strerror})"
-            return
-        if stamp == self._stamp:
+            self._tell(f"{self._path}: cannot be read ({error.strerror})")
             return
         try:
-            self._by_id = {token.id: token for token in read_tokens(self._path)}
-            self._stamp, self.problem = stamp, None
+            if stamp != self._stamp:
+                self._by_id = {token.id: token for token in read_tokens(self._path)}
+            self._stamp = stamp
+            self._tell(None)
         except ConfigurationError as error:
-            self.problem = str(error)
+            self._tell(str(error))
+
+    def _tell(self, problem: str | None) -> None:
+        """Logs a problem once, and once that it is over."""
+        if problem is not None and self.problem is None:
+            _log.warning("tokens_file_fails", reason=problem)
+        if problem is None and self.problem is not None:
+            _log.warning("tokens_file_works_again")
+        self.problem = problem
 
     def find(self, presented: bytes, now: datetime) -> Token | None:
         """The live token that `presented` (the bytes after `Bearer `) is, or None. Constant work either way."""

@@ -243,7 +243,9 @@ def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> N
     assert "can be written by other users" in doctor().of("tokens", "problem")["seen"]
     tokens.chmod(0o600)
     tokens.write_text('{"tokens": [')
-    assert "is not a readable token file" in doctor().of("tokens", "problem")["seen"]
+    found = doctor().of("tokens", "problem")
+    assert "is not a readable token file" in found["seen"]
+    assert "move it away and make new tokens" in found["remedy"]
     doctor.others_are_ok("tokens")
 
 

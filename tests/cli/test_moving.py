@@ -188,6 +188,17 @@ def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
                              "tokens left as they are\n")  # fmt: skip
 
 
+def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cstp, source_url: str) -> None:
+    fill(source_url, range(3)).close()
+    Path("data/tokens.json").write_text("{broken")
+    done = cstp("backup", FILE)
+    assert done.out.startswith("wrote 3 records with 3 vectors and 0 tokens")
+    assert "warning: the backup has no tokens: " in done.err
+    refused = cstp("token", "create", "--agent", "new")
+    assert refused.code != 0
+    assert "move it away and make new tokens" in refused.err
+
+
 def test_tokens_are_put_back_only_where_there_are_none_or_when_told(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     tokens = Path("data/tokens.json")

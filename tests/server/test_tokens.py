@@ -211,8 +211,33 @@ def test_a_file_that_cannot_be_read_keeps_the_last_good_state_and_one_that_is_go
     moved.rename(path.parent)
     path.unlink()
     book.refresh(4.0)
-    assert book.problem is None
+    assert book.problem is not None
     assert book.find(text.encode(), datetime.now(UTC)) is None
+
+
+def test_a_running_server_logs_once_that_its_tokens_file_fails_and_once_that_it_works_again(
+    live_server: Any, wait_until: Any, log_output: Any
+) -> None:
+    server = live_server()
+    text, tokens = server.token("reader"), server.settings.tokens_path
+    assert server.call("cstp.whoami", text).status == 200
+    good, logged = tokens.read_bytes(), log_output("info")
+
+    def told(event: str) -> int:
+        server.call("cstp.whoami", text)
+        return int(logged.getvalue().count(f'"{event}"'))
+
+    tokens.write_text("{broken")
+    wait_until(lambda: told("tokens_file_fails") == 1)
+    assert server.call("cstp.whoami", text).status == 200
+    tokens.write_bytes(good)
+    wait_until(lambda: told("tokens_file_works_again") == 1)
+    tokens.unlink()
+    wait_until(lambda: told("tokens_file_fails") == 2)
+    assert server.call("cstp.whoami", text).status == 401
+    tokens.write_bytes(good)
+    wait_until(lambda: told("tokens_file_works_again") == 2)
+    assert told("tokens_file_fails") == 2
 
 
 def test_a_running_server_follows_the_file(live_server: Any, wait_until: Any) -> None:

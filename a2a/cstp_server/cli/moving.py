@@ -22,7 +22,7 @@ from cstp_server.cli.options import (
 )
 from cstp_server.cli.progress import record_bars
 from cstp_server.settings import Settings
-from cstp_server.tokens import dump_tokens, parse_tokens, read_tokens, replace_tokens
+from cstp_server.tokens import Token, dump_tokens, parse_tokens, read_tokens, replace_tokens
 
 app = command_family()
 _TOKENS: Final = "tokens"  # the name under which a backup keeps them
@@ -70,7 +70,11 @@ def backup_command(
     Indexes are not in it: they are built from the records.
     """
     settings = settings_for(ctx, data_dir, config).settings
-    tokens = read_tokens(settings.tokens_path)
+    tokens: tuple[Token, ...] = ()
+    try:
+        tokens = read_tokens(settings.tokens_path)
+    except ConfigurationError as error:
+        typer.echo(f"warning: the backup has no tokens: {error}", err=True)
     attached = {_TOKENS: dump_tokens(tokens)} if tokens else {}
     with existing_records(settings) as records, record_bars(quiet=as_json) as bars:
         notes = records.back_up(file, cstp.__version__, attached, replace=force, watcher=bars)

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from cognition_engines.errors import ConfigurationError
 from cstp_server.doctor.finding import Checked, Finding, Level
 from cstp_server.settings import Loaded, Settings
-from cstp_server.tokens import Token, read_tokens
+from cstp_server.tokens import MEND, Token, read_tokens
 
 EXPIRES_SOON: Final = timedelta(days=14)
 MB: Final = 1_000_000
@@ -54,7 +55,10 @@ def check_folder(settings: Settings) -> Checked[None]:
 
 def check_tokens(settings: Settings) -> Checked[None]:
     """Whether anybody can call, and goes on being able to."""
-    tokens = read_tokens(settings.tokens_path)
+    try:
+        tokens = read_tokens(settings.tokens_path)
+    except ConfigurationError as error:
+        return Checked([Finding("tokens", Level.PROBLEM, str(error).removesuffix(f"; {MEND}"), MEND)])
     now = datetime.now(UTC)
     live = [token for token in tokens if token.live(now)]
     findings = mode_findings("tokens", settings.tokens_path)

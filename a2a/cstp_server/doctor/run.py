@@ -7,6 +7,7 @@ from typing import Final
 from cstp_server.doctor import indexes, parts, places
 from cstp_server.doctor.finding import Finding, within
 from cstp_server.settings import Loaded
+from cstp_server.tokens import MEND
 
 _SECONDS: Final = 20.0
 _FILE_SECONDS: Final = 600.0  # reads every page of the database
@@ -22,8 +23,7 @@ def diagnose(loaded: Loaded, file: Path, environment: Mapping[str, str]) -> Iter
     yield from within(
         _SECONDS, "folder", "make it readable for this user", lambda: places.check_folder(settings)
     ).findings
-    remedy = "restore the file from a backup (cstp restore FILE --tokens), or make new tokens"
-    yield from within(_SECONDS, "tokens", remedy, lambda: places.check_tokens(settings)).findings
+    yield from within(_SECONDS, "tokens", MEND, lambda: places.check_tokens(settings)).findings
     remedy = "see the embedding settings (cstp config)"
     model = within(_SECONDS, "model", remedy, lambda: parts.check_model(settings))
     yield from model.findings
