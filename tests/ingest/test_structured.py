@@ -227,7 +227,7 @@ def test_the_lines_of_yaml_documents_are_known() -> None:
 
 def test_members_beside_decisions_are_left_out_with_a_warning() -> None:
     (problem,) = read("d.json", '{"version": 1, "decisions": [{"title": "A"}]}').warnings
-    assert "decisions" in problem.reason
+    assert problem.reason == "only decisions is read here; the members beside it are left out: version"
 
 
 def test_refused_records_give_their_ids() -> None:
@@ -380,3 +380,26 @@ def test_documents_before_a_broken_one_are_kept() -> None:
 def test_a_named_file_that_says_there_are_no_records_is_read(content: bytes) -> None:
     reading = read_file("d.json", content, explicit=True)
     assert reading == Reading()
+
+
+@pytest.mark.parametrize("member", ["sensitivity", "Sensitivity", "project"])
+@pytest.mark.parametrize("form", ["d.json", "d.yaml", "d.txt"])
+def test_rights_beside_the_records_refuse_the_file_and_are_named(member: str, form: str) -> None:
+    text = json.dumps({member: "highly_sensitive", "records": [{"title": "Pay more", "category": "hr"}]})
+    result = read_file(form, text.encode(), explicit=True)
+    assert result.drafts == ()
+    (problem,) = result.rejected
+    assert problem.reason.startswith(f"{member} is not read beside records")
+
+
+def test_a_first_document_that_holds_nothing_but_rights_refuses_the_file() -> None:
+    result = read_file("d.yaml", b"sensitivity: highly_sensitive\n---\ntitle: Pay more\ncategory: hr\n")
+    assert (result.drafts, [problem.line for problem in result.rejected]) == ((), [1])
+
+
+@pytest.mark.parametrize("name", ["Sensitivity", "PROJECT"])
+@pytest.mark.parametrize("record", [{"kind": "artifact", "content": "a"}, {"content": "a", "artifact_id": "b"}])
+def test_rights_in_another_case_are_refused(name: str, record: dict[str, str]) -> None:
+    lines = json.dumps({**record, name: "highly_sensitive"}) + "\n" + json.dumps({"title": "t"})
+    (problem,) = read_file("d.jsonl", lines.encode()).rejected
+    assert problem.reason == f"{name} must be written {name.lower()}"

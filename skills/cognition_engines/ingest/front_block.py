@@ -52,7 +52,7 @@ def front_block(lines: Sequence[str], start: int) -> Block:
         return none
     end = _closing(lines, start)
     inside = range(start + 1, _head_end(lines, start) if end is None else end)
-    rights = any(_RIGHT.search(lines[at]) for at in inside)
+    rights = any(_RIGHT.search(lines[at]) for at in (start, *inside))
     if opening != _FENCE:
         reason = "front matter must be YAML between two lines of ---"
         return Block((), start, Flaw(start + 1, reason), rights) if rights or opening == "+++" else none

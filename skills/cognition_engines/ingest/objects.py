@@ -50,9 +50,9 @@ class ObjectReader:
                 problem = Problem(self._path, candidate.line, str(error))
                 yield Rejected(problem, self._refused_id(candidate.value))
         for kind, names in self._kept.items():
-            yield Noticed(Problem(self._path, None, f"members kept in the metadata of {kinds(kind)}: {_list(names)}"))
+            yield Noticed(Problem(self._path, None, f"members kept in the metadata of {kinds(kind)}: {listed(names)}"))
         for kind, names in self._vectors.items():
-            yield Noticed(Problem(self._path, None, f"members of {kinds(kind)} that are not read: {_list(names)}"))
+            yield Noticed(Problem(self._path, None, f"members of {kinds(kind)} that are not read: {listed(names)}"))
 
     def _refused_id(self, value: Value) -> str | None:
         id = readable_id(value)
@@ -133,5 +133,6 @@ def drafted(read: Read, ordinal: int, line: int) -> RecordDraft | DocumentDraft:
     return RecordDraft(record, ordinal, line)
 
 
-def _list(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Members in a warning; those that are not fit to repeat once as unknown."""
     return ", ".join(dict.fromkeys(named(name, "an unknown member").replace("'", "") for name in names))

@@ -16,6 +16,7 @@ from cognition_engines.ingest.values import Refused, Value, named
 from cognition_engines.kinds.fields import sound
 from cognition_engines.kinds.kind import Kind, validated
 
+RIGHTS: Final = frozenset({"project", "sensitivity"})
 _DEEPEST: Final = 64
 _LARGEST: Final = 2**63
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -47,6 +48,9 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     """
     if (reason := _unsound(given)) is not None:
         raise Unacceptable(reason)
+    for name in given:
+        if name not in RIGHTS and (right := name.casefold()) in RIGHTS:
+            raise Unacceptable(f"{name} must be written {right}")
     try:
         members = read_members(kind, given)
     except Twice as error:

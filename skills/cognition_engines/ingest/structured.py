@@ -8,7 +8,8 @@ from typing import BinaryIO, Final
 
 from cognition_engines.ingest.items import Item, Noticed, Rejected
 from cognition_engines.ingest.json_values import parse_json
-from cognition_engines.ingest.objects import Candidate, ObjectReader
+from cognition_engines.ingest.objects import Candidate, ObjectReader, listed
+from cognition_engines.ingest.others import RIGHTS
 from cognition_engines.ingest.recognise import KIND_NAMES, is_record
 from cognition_engines.ingest.values import LISTS, Parsed, Refused, Unreadable, Value
 from cognition_engines.ingest.yaml_values import parse_yaml
@@ -104,6 +105,9 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 def _read_documents(path: str, documents: Sequence[Parsed], explicit: bool) -> Iterator[Item] | None:
     candidates = [candidate for parsed in documents for candidate in _candidates(parsed)]
     if any(is_record(candidate.value) for candidate in candidates):
+        refused = [found for parsed in documents if (found := _rights_beside(path, parsed)) is not None]
+        if refused:
+            return iter(refused)
         return chain(_left_out(path, documents), ObjectReader(path).read(candidates))
     if explicit and not candidates and any(_is_empty_list(parsed.value) for parsed in documents):
         return iter(())
@@ -129,11 +133,24 @@ def _container(parsed: Parsed) -> str | None:
     return next((name for name in LISTS if name in parsed.listed), None)
 
 
+def _rights_beside(path: str, parsed: Parsed) -> Item | None:
+    """The refusal of a file whose records are given rights together, and not each its own."""
+    value, name = parsed.value, _container(parsed)
+    if not isinstance(value, dict):
+        return None
+    given = [member for member, of in value.items() if member.casefold() in RIGHTS and of is not None]
+    if not given or (name is None and len(given) < len(value)):
+        return None
+    reason = f"{given[0]} is not read beside {name or 'records'}: give it in each record, or as an option"
+    return Rejected(Problem(path, parsed.line, reason))
+
+
 def _left_out(path: str, documents: Sequence[Parsed]) -> Iterator[Item]:
     for parsed in documents:
         name = _container(parsed)
         if name is not None and isinstance(parsed.value, dict) and len(parsed.value) > 1:
-            reason = f"only {name} is read here; the members beside it are left out"
+            others = listed(member for member in parsed.value if member != name)
+            reason = f"only {name} is read here; the members beside it are left out: {others}"
             yield Noticed(Problem(path, parsed.line, reason))
 
 
