@@ -403,3 +403,30 @@ def test_rights_in_another_case_are_refused(name: str, record: dict[str, str]) -
     lines = json.dumps({**record, name: "highly_sensitive"}) + "\n" + json.dumps({"title": "t"})
     (problem,) = read_file("d.jsonl", lines.encode()).rejected
     assert problem.reason == f"{name} must be written {name.lower()}"
+
+
+GOOD = "".join(f'{{"title": "Rule {n}", "category": "c"}}\n' for n in range(5))
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+@pytest.mark.parametrize("path", ["d.jsonl", "d.ndjson"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '{"title": "Café", "category": "c"}\n'.encode("latin-1"),
+        "Café\n".encode("latin-1"),
+        b"junk\n",
+        b'"junk"\n{\n',
+        b"junk\n" * 200,
+        "junk\nCafé\n".encode("latin-1"),
+    ],
+)
+def test_bad_lines_before_good_ones_are_refused_alone(bad: bytes, path: str, explicit: bool) -> None:
+    result = read_file(path, bad + GOOD.encode(), explicit)
+    assert [draft.title for draft in result.drafts] == [f"Rule {n}" for n in range(5)]
+    assert [problem.line for problem in result.rejected] == list(range(1, bad.count(b"\n") + 1))
+
+
+def test_a_first_line_in_another_encoding_is_refused_alone_whatever_the_file_is_called() -> None:
+    result = read_file("d.log", '{"title": "Café", "category": "c"}\n'.encode("latin-1") + GOOD.encode(), explicit=True)
+    assert (len(result.drafts), [problem.line for problem in result.rejected]) == (5, [1])

@@ -36,6 +36,8 @@ def read(path: str, file: BinaryIO, explicit: bool = False) -> Iterator[Item] | 
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        if suffix in JSON_LINES and not wide:
+            return read_lines(path, BytesIO(content), explicit)
         stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
         if explicit or _read_text(path, stand_in, explicit=False) is not None:
             found = "UTF-16" if wide else "another encoding, such as Latin-1"

@@ -30,8 +30,8 @@ def starts_lines(file: BinaryIO) -> bool:
         first = next(filled, b"").removeprefix(b"\xef\xbb\xbf").strip()
         if not first.startswith(b"{") or next(filled, None) is None:
             return False
-        parse_json(first.decode())
-    except (Unreadable, UnicodeDecodeError):
+        parse_json(first.decode("utf-8", errors="replace"))  # a line in another encoding is refused alone
+    except Unreadable:
         return False
     else:
         return True
@@ -41,10 +41,14 @@ def starts_lines(file: BinaryIO) -> bool:
 
 def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
     """One record a line, read as they are asked for; a line that is not well-formed is refused alone."""
+    start = file.tell()
     lines = _lines(file)
     head = list(islice(lines, LOOKED_AT))
     if any(is_record(candidate.value) for candidate in head):
         return ObjectReader(path).read(chain(head, lines))
+    if any(candidate.broken for candidate in head) and any(is_record(candidate.value) for candidate in lines):
+        file.seek(start)
+        return ObjectReader(path).read(_lines(file))
     first = next((candidate for candidate in head if candidate.broken), None)
     if first is None or not isinstance(first.value, Refused):
         return None
