@@ -366,3 +366,10 @@ def test_a_list_under_records_and_yaml_are_read(tmp_path: Path, run: Run) -> Non
     summary = run(tmp_path / "r.json", tmp_path / "r.yaml")
     assert summary.kinds == {"cluster": 1, "turn": 1, "entity": 1}
     assert [(one.line, one.reason) for one in summary.rejected] == [(3, "name is required")]
+
+
+def test_a_whole_number_may_be_written_with_a_point_but_in_metadata() -> None:
+    turn = one(kind="turn", conversation_id="v", content="c", turn_index=1.0, metadata={"mark": 1.0})
+    assert (turn.turn_index, type(turn.turn_index)) == (1, int)
+    assert type(turn.metadata["mark"]) is float
+    assert refusal(kind="turn", conversation_id="v", content="c", turn_index=1.5) == "turn_index must be an integer"

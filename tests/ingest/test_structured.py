@@ -430,3 +430,29 @@ def test_bad_lines_before_good_ones_are_refused_alone(bad: bytes, path: str, exp
 def test_a_first_line_in_another_encoding_is_refused_alone_whatever_the_file_is_called() -> None:
     result = read_file("d.log", '{"title": "Café", "category": "c"}\n'.encode("latin-1") + GOOD.encode(), explicit=True)
     assert (len(result.drafts), [problem.line for problem in result.rejected]) == (5, [1])
+
+
+def test_a_kind_that_is_no_text_is_named() -> None:
+    (problem,) = read("d.jsonl", '{"kind": 7, "title": "A"}\n{"title": "B"}\n').rejected
+    assert problem.reason.startswith("kind must be one of decision, ")
+
+
+def test_an_object_of_no_kind_is_told_to_name_one() -> None:
+    (problem,) = read("d.jsonl", '{"content": "A"}\n{"title": "B"}\n').rejected
+    assert problem.reason == "'content' is not a field of a decision; a record of another kind names its kind"
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    result = read("d.jsonl", '{"id": 10.0, "title": "A", "supersedes": [9.0], "confidence": 1.0}\n')
+    assert [(draft.id, draft.supersedes, draft.confidence) for draft in result.drafts] == [("10", ("9",), 1.0)]
+
+
+def test_a_number_that_is_too_large_to_be_exact_is_no_integer() -> None:
+    (problem,) = read("d.jsonl", '{"id": 1e300, "title": "A"}\n{"title": "B"}\n').rejected
+    assert problem.reason.startswith("id must be")
+
+
+def test_values_nested_deeply_are_refused() -> None:
+    deep = "[" * 400 + "]" * 400
+    (problem,) = read("d.jsonl", f'{{"tags": {deep}, "title": "A"}}\n{{"title": "B"}}\n').rejected
+    assert problem.reason.startswith("tags must be")

@@ -66,7 +66,7 @@ class ObjectReader:
         if not isinstance(value, dict):
             raise Unacceptable("a record must be an object with a title, or one that names its kind")
         name = named_kind(value)
-        if name is not None and name not in KIND_NAMES:
+        if (name is not None and name not in KIND_NAMES) or (name is None and value.get(KIND) is not None):
             raise Unacceptable(f"kind must be one of {', '.join(kind.label for kind in Kind)}")
         kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or Kind.DECISION
         members = {spelling: member for spelling, member in value.items() if spelling != KIND or name is None}

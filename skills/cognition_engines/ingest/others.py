@@ -12,7 +12,7 @@ from cognition_engines.ingest.items import OtherRecord
 from cognition_engines.ingest.names import VECTORS, Members, Twice, content_lists, read_members
 from cognition_engines.ingest.records import Unacceptable
 from cognition_engines.ingest.refusals import a, worded
-from cognition_engines.ingest.values import Refused, Value, named
+from cognition_engines.ingest.values import Refused, Value, named, whole
 from cognition_engines.kinds.fields import sound
 from cognition_engines.kinds.kind import Kind, validated
 
@@ -58,7 +58,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     if named_kind:
         for name in members.others.keys() - members.storage:
             raise Unacceptable(f"{named(name, 'an unknown member')} is not a field of {a(kind)}")
-    known = dict(members.known)
+    known = {name: value if name == "metadata" else whole(value) for name, value in members.known.items()}
     text = known.pop("content", None) if kind is Kind.SOURCE else None
     if text is not None and not isinstance(text, str):
         raise Unacceptable("content must be text")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cognition_engines.ingest.schema import NAMES, RULES
-from cognition_engines.ingest.values import Value, first_refusal, named
+from cognition_engines.ingest.values import Value, first_refusal, named, whole
 from cognition_engines.models import SENSITIVITIES, Reason, Sensitivity
 
 
@@ -38,11 +38,19 @@ def _by_name(record: Mapping[str, Value]) -> dict[str, Value]:
     for spelling, value in record.items():
         name = NAMES.get(spelling)
         if name is None:
-            raise Unacceptable(f"{named(spelling, 'an unknown member')} is not a field of a decision")
+            reason = f"{named(spelling, 'an unknown member')} is not a field of a decision"
+            raise Unacceptable(reason if "title" in record else f"{reason}; a record of another kind names its kind")
         if name in given:
             raise Unacceptable(f"{name} is given in both spellings")
         given[name] = value
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _numbers(value: Value) -> Value:
+    """A number, or those of a list, with 10.0 as 10."""
+    if isinstance(value, list):
+        return [whole(item) if isinstance(item, float) else item for item in value]
+    return whole(value) if isinstance(value, float) else value
 
 
 def _text(value: Value) -> str | None:
@@ -66,7 +74,7 @@ def read_fields(record: Mapping[str, Value]) -> Fields:
         refused = first_refusal(value)
         if refused is not None:
             raise Unacceptable(f"{spelling if spelling in NAMES else 'an unknown member'}: {refused.reason}")
-    given = _by_name(record)
+    given = {name: _numbers(value) for name, value in _by_name(record).items()}
     for name, value in given.items():
         if name != "date" and not RULES[name].allows(value):
             raise Unacceptable(f"{name} must be {RULES[name].says}")

@@ -6,6 +6,8 @@ from typing import Final, TypeAlias
 
 LISTS: Final = ("records", "decisions")  # members of a root object that hold its records
 
+_EXACT: Final = 2**53  # up to which a float holds every integer
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:
@@ -52,6 +54,15 @@ def first_refusal(value: Value) -> Refused | None:
         elif isinstance(current, Mapping):
             waiting.extend(reversed(list(current.values())))
     return None
+
+
+def whole(value: Value) -> Value:
+    """The value with every float that is a whole number an integer, for 10 and 10.0 are the same number."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        return int(value)
+    if isinstance(value, list):
+        return [whole(item) for item in value]
+    return {name: whole(of) for name, of in value.items()} if isinstance(value, dict) else value
 
 
 def named(name: str, fallback: str) -> str:
