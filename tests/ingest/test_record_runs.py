@@ -364,3 +364,10 @@ def test_many_records_of_mixed_kinds_load_with_flat_memory(tmp_path: Path, recor
         assert (summary.new, summary.rejected) == (count + 1, ())
     # an id and its place are kept for each record, the records are not
     assert peaks[1] - peaks[0] < 500 * 2_000
+
+
+def test_a_strict_run_with_a_refusal_counts_no_copies(run: Run, records: Records, tmp_path: Path) -> None:
+    same = {"kind": "artifact", "content": "c"}
+    json_lines(tmp_path / "r.jsonl", same, same, same, {"kind": "artifact"})
+    summary = run(tmp_path / "r.jsonl", strict=True)
+    assert (summary.read, counts(summary), summary.kinds, records.count()) == (4, (0, 0, 0, 0), {}, 0)

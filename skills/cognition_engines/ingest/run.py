@@ -109,6 +109,8 @@ def ingest(
         for ready in _ahead(_begun(units, options, tally, records, embed)):
             _write(ready, options, tally, records, embed.model)
             progress.advance(ready.read)
+    if options.strict and tally.rejected:
+        tally.forget_copies()
     tally.warnings += tally.notices()
     deleted = 0
     nothing_written = options.dry_run or (options.strict and bool(tally.rejected))

@@ -44,6 +44,7 @@ class Tally:
     warnings: list[Problem] = field(default_factory=list)
     files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
     sources: set[str] = field(default_factory=set)  # those of the records that the store has now
+    _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
     _places: dict[tuple[Kind, str], _Place] = field(default_factory=dict)
 
@@ -79,8 +80,10 @@ class Tally:
         if copied and first.content == _content(head.origin):
             for candidate in (head, *unit.parts):
                 self.count(candidate, Outcome.UNCHANGED)
+                self._copies[candidate.name[0]] += 1
         elif head.identity is Identity.CONTENT:
             self.keep_other(head, first.source)
+            self._copies[head.name[0]] += 1
         else:
             self.refuse(head, _taken(head, f"{first.source}:{first.line}"))
         return None
@@ -89,6 +92,12 @@ class Tally:
         """A record that says the same as one of another place, which stays as it is."""
         self.count(candidate, Outcome.UNCHANGED)
         self._alike[candidate.origin.source, source, candidate.name[0]] += 1
+
+    def forget_copies(self) -> None:
+        """Takes back the count of copies, of which nothing was stored."""
+        self.counts[Outcome.UNCHANGED] -= self._copies.total()
+        self.kinds -= self._copies
+        self._copies.clear()
 
     def notices(self) -> Iterator[Problem]:
         """What is known only in the end."""
