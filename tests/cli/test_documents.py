@@ -40,6 +40,28 @@ def test_a_folder_of_all_kinds_of_texts_is_read(cstp: Cstp, adr: Callable[..., P
     assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, 11)
 
 
+def test_a_deleted_document_takes_along_what_it_was_cut_into(cstp: Cstp, opened: Callable[[], Records]) -> None:
+    words = "Some words. " * 900
+    Path("guide.md").write_text(f"---\nid: src_guide\n---\n# Guide\n\n{words}\n")
+    lines = [
+        {"kind": "artifact", "id": "long", "title": "Minutes", "content": words},
+        {"kind": "event", "category": "Decision", "narrative": "Done", "artifact_id": "long"},
+        {"kind": "chunk", "id": "mine", "content": "Of my own", "source_id": "src_guide"},
+    ]
+    Path("memory.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    kinds = _kept(cstp, "guide.md", "memory.jsonl")["kinds"]
+    assert kinds["artifact_chunk"] > 1
+    assert kinds["chunk"] > 2
+    done = cstp("delete", "art_long", "src_guide")
+    assert (done.code, done.out) == (0, "deleted art_long\ndeleted src_guide\n")
+    records = opened()
+    assert {(one.kind, one.ordinal) for one in records.sources_under(str(Path.cwd()))} == {
+        (Kind.EVENT, 1),
+        (Kind.CHUNK, 2),
+    }
+    records.close()
+
+
 def test_an_edited_document_leaves_no_stale_chunk(cstp: Cstp, opened: Callable[[], Records]) -> None:
     guide = Path("docs/guide.md")
     guide.parent.mkdir()

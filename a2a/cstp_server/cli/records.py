@@ -55,14 +55,17 @@ def delete(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Delete records from everything: store, vectors, indexes. A running server drops them within a second."""
+    """Delete records from everything: store, vectors, indexes. A running server drops them within a second.
+
+    With a document goes what it was cut into; records that name it stay.
+    """
     kinds, gone = _kinds(kind), 0
     wanted = list(dict.fromkeys(ids))
     with existing_records(settings_for(ctx, data_dir, config).settings) as records:
         # looked up first, so that an id of several kinds is told before anything is gone
         found = {id: _found(records, id, kinds) for id in wanted}
         for id, stored in found.items():
-            deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)]))
+            deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
             gone += deleted
             typer.echo(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
     return 0 if gone == len(wanted) else 1

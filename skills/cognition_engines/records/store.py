@@ -120,12 +120,13 @@ class Records:
         """
         write.put_vectors(self._store, vectors, model, as_of)
 
-    def delete(self, kind: Kind, ids: Sequence[str]) -> tuple[str, ...]:
+    def delete(self, kind: Kind, ids: Sequence[str], *, with_parts: bool = False) -> tuple[str, ...]:
         """Delete records with their vectors, leaving a `Removal` for each; the ids that existed, in order.
 
-        What belonged to a deleted artifact stays, as guarded as it was.
+        With `with_parts`, what ingest cut a deleted artifact or source into goes too. All else that belonged to it
+        stays, as guarded as it was.
         """
-        return write.delete(self._store, kind, ids)
+        return write.delete(self._store, kind, ids, with_parts)
 
     def drop_vectors(self, keep: str) -> int:
         """Remove the vectors of all models but `keep`; the number of windows removed. Not a change to follow."""

@@ -1,7 +1,8 @@
 """Writing. Every function is one transaction: all of it is stored, durably, or none."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -14,6 +15,9 @@ from cognition_engines.records.placing import Placed, bury, insert_vectors, plac
 from cognition_engines.records.schema import dimension_name, links, meta, records, vectors
 from cognition_engines.records.transactions import pages, writing
 from cognition_engines.records.values import PART, Entry, FloatArray, IdTaken, Outcome, Replaces, Role
+
+# What ingest cuts, and the role in which its parts refer to it.
+_DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def put_vectors(store: Store, given: Sequence[tuple[int, FloatArray]], model: st
         insert_vectors(connection, [(key, by_key[key]) for key in present], model)
 
 
-def delete(store: Store, kind: Kind, ids: Sequence[str]) -> tuple[str, ...]:
+def delete(store: Store, kind: Kind, ids: Sequence[str], with_parts: bool) -> tuple[str, ...]:
     """Delete records; see `Records.delete`."""
     wanted = {prefixed(kind, id): id for id in ids}
     with writing(store) as connection:
@@ -74,7 +78,8 @@ def delete(store: Store, kind: Kind, ids: Sequence[str]) -> tuple[str, ...]:
             found = sa.select(records.c.id, records.c.key).where(records.c.kind == int(kind), records.c.id.in_(page))
             keys.update((id, key) for id, key in connection.execute(found))
         gone = [id for id in wanted if id in keys]
-        bury(connection, [(kind, id, keys[id]) for id in gone])
+        parts = _parts(connection, kind, gone) if with_parts else []
+        bury(connection, [*((kind, id, keys[id]) for id in gone), *parts])
     return tuple(wanted[id] for id in gone)
 
 
@@ -84,6 +89,30 @@ def drop_vectors(store: Store, keep: str) -> int:
     with writing(store) as connection:
         connection.execute(sa.delete(meta).where(*others))
         return connection.execute(sa.delete(vectors).where(vectors.c.model != keep)).rowcount
+
+
+def _parts(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
+    """What ingest cut documents of a kind with these ids into: by kind, id and key."""
+    found: list[tuple[Kind, str, int]] = []
+    if kind not in _DOCUMENTS:
+        return found
+    document = records.alias()
+    statement = (
+        sa.select(records.c.kind, records.c.id, records.c.key)
+        .join_from(links, records)
+        .join(document, sa.and_(document.c.id == links.c.target, document.c.kind == int(kind)))
+        .where(
+            links.c.role == int(_DOCUMENTS[kind]),
+            records.c.ordinal == PART,
+            records.c.source_key == document.c.source_key,
+            records.c.source == document.c.source,
+        )
+        .order_by(records.c.key)
+    )
+    for page in pages(ids):
+        rows = connection.execute(statement.where(links.c.target.in_(page)))
+        found += [(Kind(of), id, key) for of, id, key in rows]
+    return found
 
 
 def _drop_others(connection: sa.Connection, document: Replaces) -> None:
