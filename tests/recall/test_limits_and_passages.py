@@ -149,3 +149,13 @@ def test_a_hidden_or_filtered_neighbour_is_none(remembering: Callable[..., Any])
 def test_a_filter_that_a_record_by_id_fails_gives_no_result(memory: Any, token: str) -> None:
     answer = memory.recall(token, id="doc0", context="email")
     assert (answer["results"], answer["related"], answer["entities"], answer["totalCount"]) == ([], [], [], 0)
+
+
+def test_a_chunked_artifact_without_chunks_is_not_counted_among_what_a_query_finds(
+    remembering: Callable[..., Any],
+) -> None:
+    empty = entry(Kind.ARTIFACT, "empty", content="Queues hold messages", chunked=True)
+    memory = remembering([empty, entry(Kind.ARTIFACT, "whole", content="Queues hold messages")])
+    answer = memory.recall(memory.token(), query="queues", limit=50)
+    assert [result["id"] for result in answer["results"]] == ["art_whole"]
+    assert answer["totalCount"] == 1

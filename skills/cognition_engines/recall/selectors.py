@@ -40,15 +40,20 @@ def sought_by_query(filters: MemoryFilters, include_events: bool) -> list[tuple[
 def matching(parts: Sequence[Part], by_words: bool) -> int:
     """How many records match, an artifact and its chunks being one.
 
-    With `by_words` those that the keyword legs hold, which then were asked for all; else all under the masks.
+    With `by_words` those that the keyword legs hold, which then were asked for all; else all under the masks that have
+    a vector as well: a chunked artifact without chunks has nothing to be found by.
     """
-    return sum(_matching(part.snapshot, _found(part) if by_words else part.mask) for part in parts)
+    return sum(_matching(part.snapshot, _found(part) if by_words else _findable(part)) for part in parts)
 
 
 def _found(part: Part) -> Bools:
     found = np.zeros(len(part.mask), np.bool_)
     found[part.keyword.rows] = True
     return found
+
+
+def _findable(part: Part) -> Bools:
+    return part.mask & ((part.snapshot.counts[: len(part.mask)] > 0) | _found(part))
 
 
 def _matching(snapshot: Snapshot, chosen: Bools) -> int:
