@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic_core import from_json
 
@@ -29,6 +29,8 @@ from cstp.transport_errors import UnexpectedAnswer
 
 R = TypeVar("R")
 
+_TOO_LARGE: Final = 413
+
 
 @dataclass(frozen=True, slots=True)
 class Received:
@@ -53,7 +55,7 @@ def read_answer(received: Received, call: Call[R]) -> R:
     """The result of a single call. Raises CstpError for an error, and UnexpectedAnswer for what is neither."""
     outcome = _read(_document(received), call, 1, received.status)
     if isinstance(outcome, CstpError):
-        raise outcome
+        raise _noted(outcome, received.status)
     return outcome
 
 
@@ -66,7 +68,9 @@ def read_batch(received: Received, calls: Sequence[Call[R]]) -> list[R | CstpErr
     document = _document(received)
     if not isinstance(document, list):
         refused = _error(document) if isinstance(document, dict) else None
-        raise refused or UnexpectedAnswer(received.status, "neither a list of answers nor an error")
+        if refused is not None:
+            raise _noted(refused, received.status)
+        raise UnexpectedAnswer(received.status, "neither a list of answers nor an error")
     answers = {item["id"]: item for item in document if isinstance(item, dict) and type(item.get("id")) is int}
     if len(document) != len(calls) or answers.keys() != set(range(1, len(calls) + 1)):
         raise UnexpectedAnswer(received.status, "not one answer to each call of the batch")
@@ -105,6 +109,13 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
         return call.read(answer["result"])
     except ValueError:
         raise UnexpectedAnswer(status, f"the result is not one of {call.method}") from None
+
+
+def _noted(error: CstpError, status: int) -> CstpError:
+    """The error, with a note where its HTTP status tells more than its code: a traceback shows it."""
+    if status == _TOO_LARGE:
+        error.add_note("HTTP 413: the request is larger than the server takes; send less")
+    return error
 
 
 def _error(answer: Mapping[str, JsonValue]) -> CstpError | None:

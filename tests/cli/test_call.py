@@ -174,7 +174,8 @@ def test_an_error_tells_what_to_do_next_and_its_family_by_the_exit_code(
 
 HOSTILE = [
     b"", b"<html>", b"[]", b"null", b"1", b"{}", b'{"error": 5}', b'{"error": {"code": "x", "message": "y"}}',
-    b'{"error": {"message": "y"}}', b"[" * 100_000, b"\xff\xfe", b'{"jsonrpc": "2.0", "id": 1}',
+    b'{"error": {"message": "y"}}', b'{"error": {"code": 1e999, "message": "y"}}',
+    b"[" * 100_000, b"\xff\xfe", b'{"jsonrpc": "2.0", "id": 1}',
 ]  # fmt: skip
 
 
@@ -252,3 +253,10 @@ def test_health_that_a_proxy_does_not_hand_on_is_told_as_not_shown(
     card = httpx.get(f"{server}/.well-known/agent-card.json", trust_env=False).content
     done = cstp("status", answering(404, card))
     assert (done.code, "health: not shown here (HTTP 404)" in done.out) == (0, True)
+
+
+def test_a_request_that_is_too_large_is_told_as_that(server: str, cstp: Cstp) -> None:
+    Path("big.json").write_text(json.dumps({"query": "x" * 1_100_000}))
+    done = cstp("call", "cstp.queryDecisions", "--params", "big.json")
+    assert (done.code, "server.max_body_bytes" in done.err) == (5, True)
+    assert "jsonrpc" not in done.err

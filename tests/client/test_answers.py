@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cstp import CstpError, OtherError, RateLimited, UnexpectedAnswer, calls
+from cstp import CstpError, InvalidRequest, OtherError, RateLimited, UnexpectedAnswer, calls
 from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.call import raw_call
 from cstp_server.dispatch import error_body
@@ -151,3 +151,11 @@ def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
 def test_a_batch_with_an_answer_missing_is_refused(body: object) -> None:
     with pytest.raises(UnexpectedAnswer):
         read_batch(received(body), [PING] * 2)
+
+
+def test_a_request_that_is_too_large_is_noted_in_its_error() -> None:
+    refused = received(failure({"code": -32600, "message": "Invalid Request"}, None), 413)
+    for read, asked in ((read_answer, PING), (read_batch, [PING])):
+        with pytest.raises(InvalidRequest) as caught:
+            read(refused, asked)
+        assert caught.value.__notes__ == ["HTTP 413: the request is larger than the server takes; send less"]

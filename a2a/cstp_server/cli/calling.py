@@ -25,10 +25,11 @@ _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: the result, or else the error member."""
+    """What came back: the result, or else the error member, and with which HTTP status."""
 
     result: object
     error: Mapping[str, Any] | None
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,9 @@ class Remote:
             document = reply.json()
             error = document.get("error")
             if error is not None:
-                return Answer(None, {"code": int(error["code"]), "message": str(error["message"]), **error})
+                if type(error["code"]) is not int:
+                    raise ValueError("a code is a whole number")
+                return Answer(None, {**error, "message": str(error["message"])}, reply.status_code)
             return Answer(document["result"], None)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {reply.status_code})") from None
@@ -65,12 +68,23 @@ class Remote:
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
         except httpx.HTTPError as error:
-            reason = type(error).__name__
-            raise Unreachable(f"{url} does not answer ({reason}); is the server up?") from None
+            reason = _printable(str(error) or type(error).__name__)
+            raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}") from None
+
+
+def _remedy(reason: str) -> str:
+    """What to look at, by what the network or the TLS library said."""
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        return "for a certificate of one's own, let SSL_CERT_FILE name the PEM file that vouches for it"
+    if "SSL" in reason:
+        return "does the server speak http:// there?"
+    if "disconnected" in reason:
+        return "does the server speak https:// there?"
+    return "is the address right, and the server up?"
 
 
 def base_of(url: str, option: str) -> str:
-    """The address without `/cstp`. Raises BadParameter for what is no http(s) URL."""
+    """The address without `/cstp`. Raises BadParameter for what is no http(s) URL, or has a user in it."""
     try:
         parsed = httpx.URL(url)
         usable = parsed.scheme in ("http", "https") and bool(parsed.host) and not (parsed.query or parsed.fragment)
@@ -79,6 +93,8 @@ def base_of(url: str, option: str) -> str:
         usable = False
     if not usable:
         raise typer.BadParameter("must read like http://host:8100", param_hint=option)
+    if parsed.userinfo:
+        raise typer.BadParameter("must have no user; the token goes into --token or CSTP_TOKEN", param_hint=option)
     return url.rstrip("/").removesuffix("/cstp").rstrip("/")
 
 
@@ -122,7 +138,7 @@ def code_of(error: Mapping[str, Any]) -> int:
     return OF_ERROR.get(error["code"], FAILED)
 
 
-def tell_error(error: Mapping[str, Any], method: str, *, as_json: bool) -> int:
+def tell_error(error: Mapping[str, Any], method: str, *, as_json: bool, status: int = 200) -> int:
     """Tells an error answer and what to do next; the exit code of its family."""
     code = code_of(error)
     if as_json:
@@ -130,7 +146,7 @@ def tell_error(error: Mapping[str, Any], method: str, *, as_json: bool) -> int:
         return code
     lines = [f"cstp: {_printable(error['message'])} ({error['code']})"]
     lines += [f"  {line}" for line in _details(error)]
-    lines += [f"next: {line}" for line in _next(error, method)]
+    lines += [f"next: {line}" for line in _next(error, method, status)]
     typer.echo("\n".join(lines), err=True)
     return code
 
@@ -146,8 +162,10 @@ def _details(error: Mapping[str, Any]) -> list[str]:
     return [f"{_printable(name)}: {_printable(value)}" for name, value in data.items()]
 
 
-def _next(error: Mapping[str, Any], method: str) -> list[str]:
+def _next(error: Mapping[str, Any], method: str, status: int) -> list[str]:
     """What the caller can do about it."""
+    if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+        return ["the request is larger than the server takes (its server.max_body_bytes): send less"]
     data = error.get("data")
     known = _CLASSES.get(error["code"])
     if known is None:

@@ -1,0 +1,97 @@
+"""What the command line says where a server is not reached: the reason, and what to do about it."""
+
+import json
+import ssl
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import trustme
+
+Cstp = Callable[..., Any]
+BODY = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
+
+
+class Answers(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(BODY)))
+        self.end_headers()
+        self.wfile.write(BODY)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing to tell."""
+
+
+class Quiet(HTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """A client that does not trust the certificate is no error of this server."""
+
+
+@pytest.fixture
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def secure(authority: trustme.CA) -> Iterator[str]:
+    """`127.0.0.1:port` of a server that speaks HTTPS with a certificate of the authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    server = Quiet(("127.0.0.1", 0), Answers)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_certificate_that_is_not_trusted_is_named_with_what_to_do(
+    cstp: Cstp, secure: str, authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["call", "cstp.whoami", "--url", f"https://{secure}", "--token", "t", "--json"]
+    done = cstp(*words)
+    assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
+    assert "CERTIFICATE_VERIFY_FAILED" in done.err
+    assert "SSL_CERT_FILE" in done.err
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    done = cstp(*words)
+    assert (done.code, json.loads(done.out)) == (0, {})
+
+
+def test_the_wrong_scheme_is_told(cstp: Cstp, secure: str) -> None:
+    done = cstp("call", "cstp.whoami", "--url", f"http://{secure}", "--token", "t")
+    assert (done.code, done.err.count("\n")) == (3, 1)
+    assert "https://" in done.err
+    plain = HTTPServer(("127.0.0.1", 0), Answers)
+    Thread(target=plain.serve_forever, daemon=True).start()
+    done = cstp("call", "cstp.whoami", "--url", f"https://127.0.0.1:{plain.server_port}", "--token", "t")
+    plain.shutdown()
+    plain.server_close()
+    assert (done.code, done.err.count("\n")) == (3, 1)
+    assert "does the server speak http://" in done.err
+
+
+def test_a_host_that_does_not_exist_is_told_as_the_network_says_it(cstp: Cstp) -> None:
+    done = cstp("call", "cstp.whoami", "--url", "http://nowhere.invalid:8100", "--token", "t")
+    assert (done.code, done.err.count("\n")) == (3, 1)
+    assert "Errno" in done.err
+    assert "address" in done.err
+
+
+@pytest.mark.parametrize(
+    "words", [["call", "cstp.whoami", "--url"], ["status"], ["conform"]], ids=lambda words: words[0]
+)
+def test_a_user_in_an_address_is_refused_and_not_repeated(
+    cstp: Cstp, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSTP_TOKEN", "t")
+    done = cstp(*words, "http://u:canary5b1f@127.0.0.1:1")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "CSTP_TOKEN" in done.err
+    assert "canary" not in done.err
