@@ -18,6 +18,7 @@
 in `data`, which is structured.
 """
 
+import copyreg
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,10 @@ class CstpError(Exception):
     def __init__(self, data: JsonValue = None) -> None:
         super().__init__(self.message)
         self.data = data
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # without its constructor, which takes other arguments in each class: for pickle and copy
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         about = f"{self.code} {self.message}"

@@ -7,6 +7,8 @@ TransportError
 └── UnexpectedAnswer     an answer came, but not one of CSTP
 """
 
+import copyreg
+
 
 class TransportError(Exception):
     """There is no answer of a CSTP server."""
@@ -30,3 +32,7 @@ class UnexpectedAnswer(TransportError):
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(f"HTTP {status}: {reason}")
         self.status = status
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # without its constructor, for pickle and copy
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]

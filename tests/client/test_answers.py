@@ -1,11 +1,14 @@
 """From bytes to results and errors: every error has its class, and what is no answer of CSTP is refused."""
 
+import copy
 import json
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from cstp import CstpError, InvalidRequest, OtherError, RateLimited, UnexpectedAnswer, calls
+from cstp import ConnectFailed, CstpError, InvalidRequest, OtherError, RateLimited, UnexpectedAnswer, calls
 from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.call import raw_call
 from cstp_server.dispatch import error_body
@@ -159,3 +162,22 @@ def test_a_request_that_is_too_large_is_noted_in_its_error() -> None:
         with pytest.raises(InvalidRequest) as caught:
             read(refused, asked)
         assert caught.value.__notes__ == ["HTTP 413: the request is larger than the server takes; send less"]
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(error for error, _ in EXAMPLES),
+        OtherError(7, "Other", {"a": 1}),
+        UnexpectedAnswer(502, "the body is not JSON"),
+        ConnectFailed("no"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_can_be_copied_and_sent_to_another_process(
+    error: Exception, again: Callable[[Exception], Exception]
+) -> None:
+    made = again(error)
+    assert type(made) is type(error)
+    assert (str(made), made.args, vars(made)) == (str(error), error.args, vars(error))
