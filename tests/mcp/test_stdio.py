@@ -102,13 +102,19 @@ def test_a_signal_ends_it_in_order_while_its_client_is_still_there(program: Any,
     assert "Traceback" not in process.stderr.read()
 
 
-def test_a_line_that_is_no_message_does_not_end_it(program: Any) -> None:
+def test_a_line_that_is_no_message_does_not_end_it_and_a_request_that_is_too_long_is_answered(program: Any) -> None:
     process = program("--agent", "reader", CSTP_SERVER__MAX_BODY_BYTES="2000")
     said(process, INITIALIZE)
-    process.stdin.write("no json\n" + json.dumps(call(2, "recall", query="x" * 5000)) + "\n[" * 70 + "\n")
-    while (answer := said(process, call(3, "list_episodes", limit=1))).get("id") != 3:
-        assert answer.get("id") is None
-    assert "result" in answer
+    too_long = [json.dumps(call(id, "recall", query="x" * length)) for id, length in ((2, 5000), (4, 100_000))]
+    process.stdin.write("no json\n" + "\n".join(too_long) + "\n[" * 70 + "\n")
+    answers = {}
+    while 3 not in answers:
+        answer = said(process, call(3, "list_episodes", limit=1))
+        answers[answer.get("id")] = answer
+    assert answers.keys() <= {None, 2, 3}  # of what is far too long, the id is not read
+    assert "result" in answers[3]
+    assert answers[2]["error"]["code"] == -32600
+    assert "server.max_body_bytes" in answers[2]["error"]["message"]
 
 
 def test_a_file_may_be_standard_input(program: Any, tmp_path: Path) -> None:

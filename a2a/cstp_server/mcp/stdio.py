@@ -14,8 +14,12 @@ from time import monotonic
 from typing import BinaryIO
 
 from mcp.server.stdio import stdio_server
+from mcp.shared._stream_protocols import WriteStream
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError
+from pydantic_core import from_json
 
-from cstp.errors import AuthenticationRequired, Overloaded
+from cstp.errors import AuthenticationRequired, InvalidRequest, Overloaded
 from cstp_server.app import create_app
 from cstp_server.call import Call
 from cstp_server.dispatch import Outcome
@@ -28,6 +32,7 @@ from cstp_server.tokens import Token, TokenBook
 
 Identify = Callable[[TokenBook], Token | None]
 _RETRY_SECONDS = 1
+_READ_OF_LONG = 16  # times the longest line that is taken: so far a longer one is read for its id
 
 
 async def answer_from_folder(settings: Settings, knowledge: Knowledge, identify: Identify) -> None:
@@ -47,8 +52,10 @@ async def answer(run: Run, settings: Settings) -> None:
     server = make_mcp_server(run)
 
     async def serve() -> None:
-        lines = _Lines(await _standard_input(settings.server.max_body_bytes))
+        longest = settings.server.max_body_bytes
+        lines = _Lines(await _standard_input(_READ_OF_LONG * longest), longest)
         async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]
+            lines.answers = write
             await server.run(read, write, server.create_initialization_options())
 
     serving = asyncio.create_task(serve())
@@ -106,10 +113,12 @@ def _pollable(source: BinaryIO) -> BinaryIO:
 
 
 class _Lines:
-    """The lines of standard input; in the place of one that is too long comes one that is no JSON."""
+    """The lines of standard input. A request that is too long is answered here, and what has no id becomes no JSON."""
 
-    def __init__(self, reader: asyncio.StreamReader) -> None:
+    def __init__(self, reader: asyncio.StreamReader, longest: int) -> None:
         self._reader = reader
+        self._longest = longest
+        self.answers: WriteStream[SessionMessage] | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
         while True:
@@ -119,4 +128,27 @@ class _Lines:
                 line = b"\n"
             if not line:
                 return
+            if len(line) > self._longest:
+                identifier = _id_of(line)
+                if identifier is not None and self.answers is not None:
+                    await self.answers.send(self._refusal(identifier))
+                    continue
+                line = b"\n"
             yield line.decode("utf-8", errors="replace")
+
+    def _refusal(self, identifier: int | str) -> SessionMessage:
+        told = f"Invalid Request: longer than {self._longest} bytes (server.max_body_bytes); send less"
+        error = ErrorData(code=InvalidRequest.code, message=told)
+        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identifier, error=error))
+
+
+def _id_of(line: bytes) -> int | str | None:
+    """The id of a request; None for anything else."""
+    try:
+        document = from_json(line)
+    except ValueError:
+        return None
+    match document:
+        case {"id": int(identifier) | str(identifier), "method": str()}:
+            return identifier
+    return None
