@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, cast
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
@@ -79,11 +79,12 @@ class ServerSettings(Section):
             raise ValueError("must read like https://host:port/path, without credentials, a query or a fragment")
         return None if value is None else value.rstrip("/").removesuffix("/cstp")
 
-    @model_validator(mode="after")
-    def _key_has_a_certificate(self) -> Self:
-        if self.ssl_keyfile is not None and self.ssl_certfile is None:
-            raise ValueError("ssl_keyfile: needs ssl_certfile, too")
-        return self
+    @field_validator("ssl_keyfile")
+    @classmethod
+    def _key_has_a_certificate(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and info.data.get("ssl_certfile") is None:
+            raise ValueError("needs server.ssl_certfile, too")
+        return value
 
     @model_validator(mode="after")
     def _drain_leaves_time(self) -> Self:
@@ -320,6 +321,10 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
         for details in error.errors(include_url=False, include_input=False):
             name = ".".join(str(step) for step in details["loc"])
             setting = ".".join(str(step) for step in details["loc"][:2])
-            reason = "there is no such setting" if details["type"] == "extra_forbidden" else details["msg"]
+            reason = (
+                "there is no such setting"
+                if details["type"] == "extra_forbidden"
+                else details["msg"].removeprefix("Value error, ")
+            )
             lines.append(f"{name}: {reason} (from {origins.get(setting, path)})")
         raise ConfigurationError("\n".join(lines)) from None

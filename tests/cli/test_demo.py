@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+import trustme
 
 from cstp.methods.registry import METHODS
 from cstp_server.cli.demo import demo_paths
@@ -85,3 +86,11 @@ def test_the_wheel_has_everything_that_the_demo_reads() -> None:
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     for path in demo_paths():
         assert included[f"docs/{path.name}"] == f"cstp_server/demo/{path.name}"
+
+
+def test_a_demo_with_a_certificate_prints_addresses_of_https(tmp_path: Path) -> None:
+    trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
+    environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_SERVER__SSL_CERTFILE": str(tmp_path / "both.pem")}
+    with demo(tmp_path, **environment) as started:
+        assert all("curl -s https://127.0.0.1:" in line for line in started.curls)
+        assert started.http.startswith("http POST https://")

@@ -186,3 +186,9 @@ def test_status_finds_the_server_of_its_settings(
     monkeypatch.setenv("CSTP_SERVER__PORT", url.rpartition(":")[2])
     found = json.loads(cstp("status", "--json").out)
     assert (found["server"], found["indexes"], found["liveTokens"]) == (f"alive on {url}", "held by a server", 1)
+
+
+def test_a_key_without_a_certificate_is_told_as_the_flag_it_was(cstp: Cstp) -> None:
+    done = cstp("serve", "--ssl-keyfile", "key.pem")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "cstp: server.ssl_keyfile: needs server.ssl_certfile, too (from flag)\n"

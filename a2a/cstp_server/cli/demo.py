@@ -64,7 +64,9 @@ def demo_command(
             _load(settings)
             _, token = create_token(settings.tokens_path, "demo", lifetime=timedelta(days=1))
             host, port = listener.getsockname()[:2]
-            serve(settings, listener, lambda: _tell(token, host, port))
+            place = f"[{host}]" if ":" in host else host
+            scheme = "http" if settings.server.ssl_certfile is None else "https"
+            serve(settings, listener, lambda: _tell(token, f"{scheme}://{place}:{port}/cstp"))
 
 
 def _load(settings: Settings) -> None:
@@ -72,8 +74,7 @@ def _load(settings: Settings) -> None:
         ingest(demo_paths(), Options(), records, open_model(settings), _Quiet(), settings.embedding.threads)
 
 
-def _tell(token: str, host: str, port: int) -> None:
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}/cstp"
+def _tell(token: str, url: str) -> None:
     typer.echo(f"\nCSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
     for call in CALLS:
         typer.echo(f"\n# {call.about}\n{_curl(call, url, token)}")
