@@ -195,3 +195,24 @@ def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_els
             assert asking.wrong(part) == []
         if part != "vectors":  # a server that was never there does not come back; see test_vectors_down.py
             wait_for(lambda: asking.wrong(None) == [], SECONDS)
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE counter SET seq = 1", "UPDATE meta SET value = 'x' WHERE name = 'store_id'"]
+)
+def test_records_replaced_by_older_ones_are_an_error_until_the_server_is_started_again(
+    tmp_path: Path, stores: Stores, change: str
+) -> None:
+    model, world = StoppableEmbedder(), make_world(Random(3))
+    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0]}
+    with serving_with(tmp_path, stores, model, world) as serving:
+        asking = Asking(serving, ids)
+        engine = sa.create_engine(serving.settings.store_url)
+        last = serving.records.last_seq()
+        with engine.begin() as connection:
+            connection.execute(sa.text(change))
+        wait_for(lambda: asking.ask(CALLS[0]).get("error") is not None, SECONDS)
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"UPDATE counter SET seq = {last + 9}"))
+        engine.dispose()
+        assert asking.wrong("records") == []

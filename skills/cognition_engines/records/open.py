@@ -4,7 +4,7 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 from typing import Final
@@ -45,6 +45,14 @@ _PRAGMAS: Final = (
 )
 
 
+@dataclass(slots=True, eq=False)
+class Seen:
+    """How far this process has read a database, and whether it was found replaced by an older one since."""
+
+    last_seq: int = 0
+    replaced: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """An open database. Transactions of `reader` see one state from beginning to end; those of `writer` may write."""
@@ -52,6 +60,7 @@ class Store:
     reader: sa.Engine
     writer: sa.Engine
     store_id: str
+    seen: Seen = field(default_factory=Seen)
 
 
 def open_store(url: str, deadline_seconds: float | None = None) -> Store:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind, prefixed
 from cognition_engines.kinds.memory import Turn
 from cognition_engines.kinds.texts import worded
@@ -19,7 +20,7 @@ from cognition_engines.records.open import Store
 from cognition_engines.records.rows import SELECT_STORED, stored
 from cognition_engines.records.schema import TABLES, counter, dimension_name, meta, records, vectors
 from cognition_engines.records.spaces import SEARCHED, Space
-from cognition_engines.records.transactions import pages, reading, scanning
+from cognition_engines.records.transactions import REPLACED, pages, reading, scanning
 from cognition_engines.records.values import Dangling, SourceRow, Stored, Text
 
 T = TypeVar("T")
@@ -33,10 +34,19 @@ EMBEDDED: Final = (
 )
 
 
+_STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
+_LAST: Final = sa.select(counter.c.seq, _STORE_ID)
+
+
 def last_seq(store: Store) -> int:
+    before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
     with reading(store) as connection:
-        value: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
-        return value
+        value, store_id = connection.execute(_LAST).one()
+    if value < before or store.store_id not in ("", store_id):
+        store.seen.replaced = True
+        raise ComponentFailed("records", REPLACED)
+    store.seen.last_seq = max(store.seen.last_seq, value)
+    return int(value)
 
 
 def count(store: Store, kind: Kind | None) -> int:

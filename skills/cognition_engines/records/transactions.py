@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 _PAGE: Final = 1000  # SQLite takes 32,766 variables
 _BUSY: Final = f"another process has kept the database locked for {WAIT} s"
+REPLACED: Final = (
+    "the database was replaced by an older one while this process used it; stop it, run cstp reindex, start it again"
+)
 _GONE: Final = "the database does not answer"
 # by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
 _REASONS: Final[Mapping[str, str]] = {
@@ -57,7 +60,12 @@ def _reason(error: sa.exc.SQLAlchemyError) -> str:
 
 @contextmanager
 def reading(store: Store) -> Iterator[sa.Connection]:
-    """A transaction that sees one state of the database from its first read to its last."""
+    """A transaction that sees one state of the database from its first read to its last.
+
+    Raises ComponentFailed, from then on, for a database that was found replaced by an older one.
+    """
+    if store.seen.replaced:
+        raise ComponentFailed("records", REPLACED)
     with failures(), store.reader.begin() as connection:
         yield connection
 
