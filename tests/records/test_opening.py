@@ -292,3 +292,22 @@ def test_what_was_acknowledged_survives_a_kill_of_the_writer(url: str) -> None:
         with sqlite3.connect(file_of(url)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.close()
+
+
+def test_a_postgresql_that_may_not_be_written_says_what_to_do(postgresql_url: str) -> None:
+    read_only = sa.make_url(postgresql_url).update_query_dict({"options": "-c default_transaction_read_only=on"})
+    with pytest.raises(ComponentFailed, match="read-only; give the URL of the one that takes writes"):
+        open_records(read_only.render_as_string(hide_password=False))
+    engine = sa.create_engine(postgresql_url)
+    role = f"reader_{uuid4().hex}"
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"CREATE ROLE {role}"))
+        connection.execute(sa.text("REVOKE CREATE ON SCHEMA public FROM PUBLIC"))
+    denied = sa.make_url(postgresql_url).update_query_dict({"options": f"-c role={role}"})
+    try:
+        with pytest.raises(ComponentFailed, match="grant what is missing, such as CREATE"):
+            open_records(denied.render_as_string(hide_password=False))
+    finally:
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"DROP ROLE {role}"))
+        engine.dispose()

@@ -32,6 +32,8 @@ _REASONS: Final[Mapping[str, str]] = {
     "53300": "the database has no connection left",
     "57014": "the database took too long",
     "57P": _GONE,
+    "42501": "the database does not let its user do this; grant what is missing, such as CREATE on the schema",
+    "25006": "the database is read-only; give the URL of the one that takes writes",
     "08": _GONE,
     "28": "the database refuses the user or password",
     "3D": "there is no such database",
