@@ -167,6 +167,12 @@ def test_a_large_body_is_refused_as_without_a_proxy_and_the_largest_passes(proxi
     assert [sent(room), sent(room + 1)] == [200, 413]
 
 
+def test_a_large_head_that_the_server_takes_passes(proxied: Proxied) -> None:
+    bearer = f"Bearer {proxied.server.token()}"
+    assert proxied.send("/cstp", WHOAMI, Authorization=bearer, X_Padding="x" * 15_000).status_code == 200
+    assert proxied.send("/cstp", WHOAMI, Authorization=bearer, X_Padding="x" * 17_000).status_code == 400
+
+
 def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(proxied: Proxied) -> None:
     headers = {"Host": NAME, "Authorization": f"Bearer {proxied.server.token()}"}
     with httpx.Client(verify=proxied.trusted, headers=headers, timeout=30) as client:
