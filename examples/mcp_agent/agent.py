@@ -33,10 +33,8 @@ async def ask(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
 
 async def brief(client: Client, question: str) -> Iterator[str]:
     """What is known about a question, as lines to read."""
-    decided, read = await asyncio.gather(
-        ask(client, "query_decisions", query=question, limit=3),
-        ask(client, "search_knowledge", query=question, limit=3),
-    )
+    decided = await ask(client, "query_decisions", query=question, limit=3)
+    read = await ask(client, "search_knowledge", query=question, limit=3)
     topics = sorted({topic for one in read["results"] for topic in one["topics"]})
     warned = [await ask(client, "get_warnings", topic=topic, limit=1) for topic in topics]
     return iter(
