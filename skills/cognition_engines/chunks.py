@@ -40,10 +40,10 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class ChunkCluster:
-    """The ids of the clusters of a chunk that are known, and what is known of the first."""
+    """All ids of the clusters of a chunk, and what is known of the first one that is known."""
 
     ids: tuple[str, ...]
-    name: str
+    name: str | None
     description: str | None
 
 
@@ -94,10 +94,14 @@ def author(chunk: Chunk, source: SourceName | None) -> str | None:
 
 
 def cluster(found: ChunkFound) -> ChunkCluster | None:
-    """The clusters of a chunk that are stored and that the viewer sees; None where there are none."""
-    ids = tuple(id for id in found.chunk.cluster_ids if id in found.clusters)
-    first = found.clusters[ids[0]].record if ids else None
-    return ChunkCluster(ids, first.name, first.description) if isinstance(first, Cluster) else None
+    """The clusters of a chunk; None where it is in none."""
+    ids = found.chunk.cluster_ids
+    if not ids:
+        return None
+    known = next((found.clusters[id].record for id in ids if id in found.clusters), None)
+    if not isinstance(known, Cluster):
+        return ChunkCluster(ids, None, None)
+    return ChunkCluster(ids, known.name, known.description)
 
 
 def place(chunk: Chunk) -> str:

@@ -33,7 +33,7 @@ class EpisodeFilters:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The source that a record names; its id is None where it is not stored, or not for this viewer."""
+    """The source that a record names, None where it names none; what is not known of it is told by its id."""
 
     source_id: str | None
     title: str | None
@@ -81,11 +81,12 @@ def about(topic: str | None) -> Conditions:
 
 
 def citation(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> Citation:
-    """The source's id and title if it is known, else the title that the record gives alone."""
+    """The title of the source if it is known, else the one that the record gives, else the source's id."""
     known = None if record.source_id is None else sources.get(record.source_id)
     if known is not None:
         return Citation(record.source_id, known.title)
-    return Citation(None, record.source_title if isinstance(record, Extraction) else None)
+    given = record.source_title if isinstance(record, Extraction) else None
+    return Citation(record.source_id, record.source_id if given is None else given)
 
 
 def titles(citations: Iterable[Citation]) -> list[str]:

@@ -258,9 +258,9 @@ def test_a_dangling_cluster_and_a_hidden_one_look_alike(serve: Serve) -> None:
     token = serving.token()
     shown = {id: serving.ask("getChunk", token, chunkId=id)["cluster"] for id in ("c-hidden", "c-dangling", "c-both")}
     assert shown == {
-        "c-hidden": None,
-        "c-dangling": None,
-        "c-both": {"clusterId": ["k-seen"], "clusterName": "Seen", "description": "D"},
+        "c-hidden": {"clusterId": ["k-hidden"], "clusterName": None, "description": None},
+        "c-dangling": {"clusterId": ["k-nowhere"], "clusterName": None, "description": None},
+        "c-both": {"clusterId": ["k-hidden", "k-nowhere", "k-seen"], "clusterName": "Seen", "description": "D"},
     }
     assert serving.ask("getChunk", chunkId="c-hidden")["cluster"]["clusterName"] == "Hidden"
 

@@ -134,7 +134,6 @@ def _knowledge(maker: _Maker) -> None:
             total_chunks=4,
             cluster_ids=[maker.some_id(Kind.CLUSTER) for _ in range(2)],
             last_highlighted_at=maker.maybe(maker.when),
-            **_child_rights(maker),
         )
     for place in range(70):
         type = EXTRACTION_TYPES[place % len(EXTRACTION_TYPES)]
@@ -147,7 +146,6 @@ def _knowledge(maker: _Maker) -> None:
             source_title=maker.maybe(lambda: maker.one(TITLES)),
             chunk_id=maker.maybe(lambda: maker.some_id(Kind.CHUNK)),
             extracted_at=maker.maybe(maker.when),
-            **_child_rights(maker),
         )
     for _ in range(24):
         maker.put(
@@ -258,17 +256,11 @@ def _graph(maker: _Maker) -> None:
 
 def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
     """Those that the viewer may see. The rule of isolation, stated once more, with what children inherit."""
-    artifacts = {one.record.id: one.record for one in entries if kind_of(one.record) in (Kind.ARTIFACT, Kind.TURN)}
-    sources = {one.record.id: one.record for one in entries if kind_of(one.record) is Kind.SOURCE}
-
-    def owner_of(record: Any) -> Any:
-        if kind_of(record) in (Kind.CHUNK, Kind.EXTRACTION):
-            return sources.get(record.source_id)
-        artifact = getattr(record, "artifact_id", None)
-        return None if artifact is None else artifacts.get(prefixed(Kind.ARTIFACT, artifact))
+    owners = {one.record.id: one.record for one in entries if kind_of(one.record) in (Kind.ARTIFACT, Kind.TURN)}
 
     def seen(record: Any) -> bool:
-        owner = owner_of(record)
+        artifact = getattr(record, "artifact_id", None)
+        owner: Any = None if artifact is None else owners.get(prefixed(Kind.ARTIFACT, artifact))
         project = record.project or (None if owner is None else owner.project)
         levels = [one.sensitivity or Sensitivity.NORMAL for one in (record, owner) if one is not None]
         if max(levels) > viewer.clearance:
@@ -276,12 +268,6 @@ def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
         return viewer.projects is None or (project is not None and project in viewer.projects)
 
     return [one for one in entries if seen(one.record)]
-
-
-def named_ids(entries: Sequence[Entry]) -> set[str]:
-    """The ids of what other records name and an answer may link to."""
-    kinds = (Kind.SOURCE, Kind.CLUSTER, Kind.ARTIFACT, Kind.TURN)
-    return {str(one.record.id).removeprefix("art_") for one in entries if kind_of(one.record) in kinds}
 
 
 def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -> None:

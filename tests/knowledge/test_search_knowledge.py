@@ -144,7 +144,7 @@ def test_an_extraction_of_each_type_is_told_with_its_content_as_an_object_and_st
             "distance": None,
             "chunkId": "c-9",
             "chunkInfo": None,
-            "source": None,
+            "source": {"sourceId": "s-9", "title": "s-9"},
         }
 
 
@@ -201,15 +201,16 @@ def test_a_source_is_named_by_its_id_or_its_title_in_any_case(serve: Serve) -> N
         ("queue", []),
         ("S-1", []),
         ("s-5", ["c-5"]),  # which names a source that is not there
-        ("s-4", []),  # a hidden one hides what is in it
+        ("s-4", ["c-4"]),  # a hidden one is as unknown
         ("secret", []),
         ("a\0b", []),
     ):
         found = serving.ask("searchKnowledge", token, query="queue", filters={"source": name}, limit=100)
         assert sorted(ids(found)) == expected, name
     assert ids(serving.ask("searchKnowledge", query="queue", filters={"source": "secret"})) == ["c-4"]
-    dangling = serving.ask("searchKnowledge", token, query="queue", filters={"source": "s-5"})
-    assert (dangling["results"][0]["source"], dangling["metadata"]["sourcesCited"]) == (None, [])
+    hidden = serving.ask("searchKnowledge", token, query="queue", filters={"source": "s-4"})
+    assert hidden["results"][0]["source"] == {"sourceId": "s-4", "title": "s-4"}
+    assert hidden["metadata"]["sourcesCited"] == ["s-4"]
 
 
 def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
@@ -281,9 +282,8 @@ def fits(one: Mapping[str, Any], filters: Mapping[str, Any], clearance: str, pro
         and name is not None
         and title.casefold() == name.casefold()
     }
-    _, of_source = SOURCES.get(one["source_id"], ("", "normal"))
     return (
-        max(map(LEVELS.index, (one["sensitivity"], of_source))) <= LEVELS.index(clearance)
+        LEVELS.index(one["sensitivity"]) <= LEVELS.index(clearance)
         and (projects is None or one["project"] in projects)
         and (one["type"] in types or ("extraction" in types and one["type"] != "chunk"))
         and (not filters.get("topic") or filters["topic"].casefold() in {t.casefold() for t in one["topics"]})

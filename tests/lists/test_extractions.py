@@ -84,7 +84,7 @@ def test_every_field_of_a_pattern_is_told(serve: Serve) -> None:
     full = {"problem": "P", "codeExample": "x = 1", "context": "C", "tradeOffs": ["slow"]}
     serving.put([extraction("e-1", "pattern", {"name": "N", "solution": "S", **full}), extraction("e-2", "pattern")])
     first, second = serving.ask("getPatterns")["results"]
-    cited = {"topics": [], "chunkId": None, "sourceTitle": None, "sourceId": None}
+    cited = {"topics": [], "chunkId": None, "sourceTitle": "s-1", "sourceId": "s-1"}
     assert first == {"id": "e-1", "name": "N", "solution": "S", **full, **cited}
     absent = {"problem": "", "codeExample": None, "context": None, "tradeOffs": None}
     assert second == {"id": "e-2", **CONTENTS["pattern"], **absent, **cited}
@@ -97,7 +97,7 @@ def test_every_field_of_a_warning_is_told(serve: Serve) -> None:
         [extraction("e-1", "warning", {"title": "T", "description": "D", **full}), extraction("e-2", "warning")]
     )
     first, second = serving.ask("getWarnings")["results"]
-    cited = {"topics": [], "chunkId": None, "sourceTitle": None, "sourceId": None}
+    cited = {"topics": [], "chunkId": None, "sourceTitle": "s-1", "sourceId": "s-1"}
     assert first == {"id": "e-1", "title": "T", "description": "D", **full, **cited}
     assert (
         second
@@ -184,29 +184,29 @@ def test_a_source_is_cited_by_its_title_once_and_a_hidden_one_as_an_unknown_one(
     serving = serve()
     serving.put(
         [
-            source("s-b", "B book", project="alpha"),
-            source("s-a", "A book", project="alpha"),
-            source("s-hidden", "Hidden book", project="beta"),
-            extraction("e-1", type, source_id="s-b", source_title="an older title", project="alpha"),
+            source("s-b", "B book"),
+            source("s-a", "A book"),
+            source("s-hidden", "Hidden book", sensitivity="sensitive"),
+            extraction("e-1", type, source_id="s-b", source_title="an older title"),
             extraction("e-2", type, source_id="s-a"),
             extraction("e-3", type, source_id="s-a"),
-            extraction("e-4", type, source_id="s-hidden", project="alpha"),
-            extraction("e-5", type, source_id="s-nowhere", project="alpha"),
-            extraction("e-6", type, source_id="s-hidden", source_title="as the record has it", project="alpha"),
-            extraction("e-7", type, source_id="s-nowhere", source_title="as the record has it", project="alpha"),
+            extraction("e-4", type, source_id="s-hidden"),
+            extraction("e-5", type, source_id="s-nowhere"),
+            extraction("e-6", type, source_id="s-hidden", source_title="as the record has it"),
+            extraction("e-7", type, source_id="s-nowhere", source_title="as the record has it"),
         ]
     )
-    result = serving.ask(METHODS[type], serving.token(projects=["alpha"]))
+    result = serving.ask(METHODS[type], serving.token())
     assert [(each["sourceId"], each["sourceTitle"]) for each in result["results"]] == [
         ("s-b", "B book"),
         ("s-a", "A book"),
         ("s-a", "A book"),
-        (None, None),
-        (None, None),
-        (None, "as the record has it"),
-        (None, "as the record has it"),
+        ("s-hidden", "s-hidden"),
+        ("s-nowhere", "s-nowhere"),
+        ("s-hidden", "as the record has it"),
+        ("s-nowhere", "as the record has it"),
     ]
-    assert result["metadata"]["sourcesCited"] == ["A book", "B book", "as the record has it"]
+    assert result["metadata"]["sourcesCited"] == ["A book", "B book", "as the record has it", "s-hidden", "s-nowhere"]
     seen = serving.ask(METHODS[type])["results"]
     assert [each["sourceTitle"] for each in seen if each["sourceId"] == "s-hidden"] == ["Hidden book", "Hidden book"]
 

@@ -25,7 +25,6 @@ def small() -> list[Any]:
         entry(Kind.TURN, "t0", conversation_id="c1", turn_index=0, role="user", content="ok", speaker="Ana Ruiz"),
         entry(Kind.TURN, "t1", conversation_id="c1", turn_index=1, role="assistant", content="ok"),
         entry(Kind.DECISION, "dec-1", title="Use queues", text="They decouple.", category="architecture"),
-        entry(Kind.SOURCE, "src-1", title="A book"),
         entry(Kind.CHUNK, "chk-1", content="Queues hold messages", source_id="src-1", title="Queues", source="kindle",
               chunk_index=1, total_chunks=5, tags=["messaging"]),
         entry(Kind.ENTITY, "ana", name="Ana Ruiz", type="person", aliases=["Ana"], role="PM"),

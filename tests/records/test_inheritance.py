@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.open import parse_url
 from cognition_engines.records.spaces import MEMORY
-from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry, Facets, Stored
 from tests.kinds import entry
 
@@ -154,46 +152,3 @@ def test_what_belonged_to_a_deleted_artifact_stays_as_guarded_as_it_was(records:
     for kind, id in ((Kind.EVENT, "e"), (Kind.ARTIFACT_CHUNK, "part")):
         assert facets(records, kind, id) == Facets("p", Sensitivity.SENSITIVE)
         assert one(records, kind, id, Viewer()) is None
-
-
-@pytest.mark.parametrize("first", ["source", "parts"])
-def test_chunks_and_extractions_are_as_guarded_as_their_source(records: Records, first: str) -> None:
-    parts = [
-        entry(Kind.CHUNK, "c", content="Text", source_id="s", last_highlighted_at="2024-03-18"),
-        entry(Kind.EXTRACTION, "x", type="pattern", content={"name": "N", "solution": "S"}, source_id="s"),
-    ]
-    sources = [entry(Kind.SOURCE, "s", title="Book", sensitivity="sensitive", project="p")]
-    for batch in [sources, parts] if first == "source" else [parts, sources]:
-        records.put(batch, None)
-    owner = one(records, Kind.SOURCE, "s")
-    assert owner is not None
-    for kind, id in ((Kind.CHUNK, "c"), (Kind.EXTRACTION, "x")):
-        found = facets(records, kind, id)
-        assert (found.project, found.sensitivity, found.parent) == ("p", Sensitivity.SENSITIVE, owner.key)
-        assert (found.at is None) == (kind is Kind.EXTRACTION)
-        assert one(records, kind, id, Viewer()) is None
-    records.delete(Kind.SOURCE, ["s"])
-    for kind, id in ((Kind.CHUNK, "c"), (Kind.EXTRACTION, "x")):
-        assert facets(records, kind, id).sensitivity is Sensitivity.SENSITIVE
-        assert one(records, kind, id, Viewer()) is None
-    assert facets(records, Kind.CHUNK, "c").at is not None
-
-
-def test_a_store_in_which_edges_and_chunks_did_not_inherit_is_settled_when_it_is_opened(url: str) -> None:
-    records = open_records(url)
-    source = entry(Kind.SOURCE, "s", title="Book", sensitivity="sensitive")
-    records.put([artifact(sensitivity="sensitive"), edge(), source], None)
-    records.put([entry(Kind.CHUNK, "c", content="Text", source_id="s")], None)
-    seen = records.last_seq()
-    records.close()
-    engine = sa.create_engine(parse_url(url))
-    with engine.begin() as connection:  # as an earlier version left it
-        connection.execute(sa.text("UPDATE records SET sensitivity = 0, parent = NULL WHERE id IN ('ab', 'c')"))
-        connection.execute(sa.text("DELETE FROM meta WHERE name = 'inheritance'"))
-    engine.dispose()
-    records = open_records(url)
-    assert one(records, Kind.EDGE, "ab", Viewer()) is None
-    assert one(records, Kind.CHUNK, "c", Viewer()) is None
-    assert records.last_seq() == seen + 2
-    records.close()
-    assert open_records(url).last_seq() == seen + 2

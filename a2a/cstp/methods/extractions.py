@@ -18,7 +18,7 @@ class ExtractionsParams(Wire):
 
 
 class Cited(WireResult):
-    """What every extraction has. The source is null where none is known; `chunkId` may be null."""
+    """What every extraction has. The source is null only where the record names none; `chunkId` may be null."""
 
     id: str
     topics: list[str]

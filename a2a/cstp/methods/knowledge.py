@@ -57,7 +57,7 @@ class KnowledgeCard(WireResult):
 
 
 class ChunkCluster(WireResult):
-    """The clusters of a chunk that are known: their ids, and the name and description of the first."""
+    """The clusters of a chunk: all their ids, and the name and description of the first that is known."""
 
     cluster_id: list[str]
     cluster_name: str | None
@@ -120,9 +120,9 @@ class SearchKnowledgeParams(Wire):
 
 
 class SourceReference(WireResult):
-    """The source of a chunk or an extraction.
+    """The source of a chunk or an extraction; where nothing is known of it, its id is its title.
 
-    `sourceId` is null where the record gives a title and no source of it is known.
+    `sourceId` is null only where the record names a source by its title alone.
     """
 
     source_id: str | None

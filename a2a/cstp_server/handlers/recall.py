@@ -192,13 +192,13 @@ def _metadata(stored: Stored) -> wire.RecordMetadata:
         case Turn() as turn:
             return _turn_metadata(stored, turn)
         case Event() as event:
-            return _event_metadata(stored, event)
+            return _event_metadata(event)
         case Decision() as decision:
             return _decision_metadata(decision)
         case ArtifactChunk() as chunk:
-            return _passage_metadata(stored, chunk)
+            return _passage_metadata(chunk, stored)
         case Chunk() as chunk:
-            return _chunk_metadata(stored, chunk)
+            return _chunk_metadata(chunk)
         case other:
             raise ValueError(f"{type(other).__name__}: recall shows no such record")
 
@@ -241,7 +241,7 @@ def _turn_metadata(stored: Stored, turn: Turn) -> wire.ArtifactMetadata:
     )
 
 
-def _event_metadata(stored: Stored, event: Event) -> wire.EventMetadata:
+def _event_metadata(event: Event) -> wire.EventMetadata:
     return wire.EventMetadata(
         category=event.category,
         event_time=event.event_time,
@@ -252,13 +252,8 @@ def _event_metadata(stored: Stored, event: Event) -> wire.EventMetadata:
             wire.Quote(quote=each.quote, start_char=each.start_char, end_char=each.end_char, chunk_id=each.chunk_id)
             for each in event.evidence
         ],
-        artifact_id=_artifact_id(stored, event.artifact_id),
+        artifact_id=None if event.artifact_id is None else prefixed(Kind.ARTIFACT, event.artifact_id),
     )
-
-
-def _artifact_id(stored: Stored, id: str | None) -> str | None:
-    """The id of a child's artifact, None where it is not stored or the reader of the child may not see it."""
-    return None if id is None or stored.facets.parent is None else prefixed(Kind.ARTIFACT, id)
 
 
 def _decision_metadata(decision: Decision) -> wire.DecisionMetadata:
@@ -274,24 +269,24 @@ def _decision_metadata(decision: Decision) -> wire.DecisionMetadata:
     )
 
 
-def _passage_metadata(stored: Stored, chunk: ArtifactChunk) -> wire.ChunkMetadata:
+def _passage_metadata(chunk: ArtifactChunk, stored: Stored) -> wire.ChunkMetadata:
     return wire.ChunkMetadata(
         title=chunk.title,
         author=None,
         source=stored.facets.system,
         source_id=None,
-        artifact_id=_artifact_id(stored, chunk.artifact_id),
+        artifact_id=prefixed(Kind.ARTIFACT, chunk.artifact_id),
         chunk_info=f"{chunk.chunk_index + 1}/{chunk.total_chunks}",
         tags=[],
     )
 
 
-def _chunk_metadata(stored: Stored, chunk: Chunk) -> wire.ChunkMetadata:
+def _chunk_metadata(chunk: Chunk) -> wire.ChunkMetadata:
     return wire.ChunkMetadata(
         title=chunk.title,
         author=chunk.author,
         source=chunk.source,
-        source_id=None if stored.facets.parent is None else chunk.source_id,
+        source_id=chunk.source_id,
         artifact_id=None,
         chunk_info=f"{chunk.chunk_index + 1}/{chunk.total_chunks}",
         tags=list(chunk.tags),

@@ -1,4 +1,4 @@
-"""What a record has from another one: a child from its artifact or source, a turn from its neighbours.
+"""What a record has from another one: a child from its artifact, a turn from its neighbours in the conversation.
 
 Whoever changes one touches the other in the same transaction: a new `seq`, so that whatever follows sees it.
 """
@@ -15,16 +15,13 @@ from cognition_engines.models import Sensitivity
 from cognition_engines.records.codec import Cell, moment
 from cognition_engines.records.linked import CHILDREN, PARENTS
 from cognition_engines.records.rows import facet_cells
-from cognition_engines.records.schema import TABLES, links, meta, records
+from cognition_engines.records.schema import TABLES, links, records
 from cognition_engines.records.transactions import allocate, pages
 from cognition_engines.records.values import Facets, Role
 
 Side = Literal["before", "after"]
 
 _FACETS: Final = ("project", "sensitivity", "at", "context", "system", "importance", "parent")
-_RULES: Final = "inheritance"  # under which name `meta` has which children inherit
-_NEWEST: Final = "2"
-_OWNERS: Final = (int(Role.ARTIFACT), int(Role.SOURCE))  # the roles in which a child refers to what it belongs to
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
 _events: Final = TABLES[Kind.EVENT]
@@ -32,8 +29,7 @@ _turns: Final = TABLES[Kind.TURN]
 
 
 def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable[int], written: Iterable[int]) -> None:
-    """Give children the facets of their artifact or source: those that name one of the ids `parents`, and the keys
-    `children`.
+    """Give children the facets of their artifact: those that name one of the ids `parents`, and the keys `children`.
 
     Those whose facets change get a new `seq`, unless they are among the keys `written`, which have one.
     """
@@ -41,7 +37,7 @@ def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable
     owners = _owners(connection, {row.target for row in found})
     changed: list[dict[str, Cell]] = []
     for row in found:
-        cells = facet_cells(_effective(row, owners.get((row.role, row.target))))
+        cells = facet_cells(_effective(row, owners.get(row.target)))
         if any(cells[name] != getattr(row, name) for name in _FACETS):
             changed.append({"row_key": row.key, **cells})
     if changed:
@@ -49,38 +45,18 @@ def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable
         renumber(connection, {int(str(row["row_key"])) for row in changed} - set(written))
 
 
-def settle_all(connection: sa.Connection) -> None:
-    """Settle every child of a store that older rules wrote, once; inside a `writing` transaction."""
-    if settled(connection):  # another process was first
-        return
-    keys = list(connection.execute(sa.select(records.c.key).where(records.c.kind.in_(CHILDREN))).scalars())
-    for page in pages(keys):
-        settle(connection, (), page, ())
-    connection.execute(sa.delete(meta).where(meta.c.name == _RULES))
-    connection.execute(sa.insert(meta).values(name=_RULES, value=_NEWEST))
-
-
-def settled(connection: sa.Connection) -> bool:
-    """Whether the newest rules hold for all that is stored."""
-    noted = sa.select(meta.c.value).where(meta.c.name == _RULES)
-    return connection.execute(noted).scalar_one_or_none() == _NEWEST
-
-
 def release(connection: sa.Connection, parents: Iterable[str]) -> None:
-    """Before artifacts and sources with these ids go: their children stay, as guarded as they are, and are told."""
-    named = set(parents)
-    found = _children(connection, named, ())
-    owners = _owners(connection, named)
+    """Before artifacts with these ids go: their children stay, as guarded as they are, and are told."""
+    found = _children(connection, parents, ())
+    if not found:
+        return
     rows: list[dict[str, Cell]] = []
     for row in found:
-        if (row.role, row.target) not in owners:
-            continue  # it names another kind by the same id
-        own = replace(_own(row), project=row.project, sensitivity=Sensitivity(row.sensitivity))
+        own = Facets(row.project, Sensitivity(row.sensitivity), _moment(row.event_time))
         guarded = {"own_project": own.project, "own_sensitivity": int(own.sensitivity)}
         rows.append({"row_key": row.key, **guarded, **facet_cells(own)})
-    if rows:
-        connection.execute(_UPDATE, rows)
-        renumber(connection, [int(str(row["row_key"])) for row in rows])
+    connection.execute(_UPDATE, rows)
+    renumber(connection, [row.key for row in found])
 
 
 def renumber(connection: sa.Connection, keys: Iterable[int]) -> None:
@@ -93,12 +69,12 @@ def renumber(connection: sa.Connection, keys: Iterable[int]) -> None:
 
 
 def _children(connection: sa.Connection, parents: Iterable[str], keys: Iterable[int]) -> Sequence[sa.Row[Any]]:
-    spine = [records.c[name] for name in ("key", "kind", "own_project", "own_sensitivity", *_FACETS)]
+    spine = [records.c[name] for name in ("key", "own_project", "own_sensitivity", *_FACETS)]
     statement = (
-        sa.select(*spine, links.c.role, links.c.target, _events.c.event_time)
+        sa.select(*spine, links.c.target, _events.c.event_time)
         .join_from(records, links)
         .outerjoin(_events, _events.c.key == records.c.key)
-        .where(links.c.role.in_(_OWNERS), (records.c.kind + 0).in_(CHILDREN))
+        .where(links.c.role == int(Role.ARTIFACT), (records.c.kind + 0).in_(CHILDREN))
     )
     found: dict[int, sa.Row[Any]] = {}
     for chosen, values in ((links.c.target, sorted(set(parents))), (records.c.key, sorted(set(keys)))):
@@ -107,44 +83,38 @@ def _children(connection: sa.Connection, parents: Iterable[str], keys: Iterable[
     return list(found.values())
 
 
-def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[tuple[int, str], sa.Row[Any]]:
-    """Artifacts, turns and sources with these ids, by the role in which others refer to them and id."""
-    columns = (records.c[name] for name in ("id", "key", "kind", *_FACETS[:-1]))
+def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Row[Any]]:
+    columns = (records.c[name] for name in ("id", "key", *_FACETS[:-1]))
     statement = sa.select(*columns).where(records.c.kind.in_(PARENTS))
-    found: dict[tuple[int, str], sa.Row[Any]] = {}
+    found: dict[str, sa.Row[Any]] = {}
     for page in pages(sorted(ids)):
-        for row in connection.execute(statement.where(records.c.id.in_(page))):
-            role = Role.SOURCE if row.kind == Kind.SOURCE else Role.ARTIFACT
-            found[int(role), row.id] = row
+        found |= {row.id: row for row in connection.execute(statement.where(records.c.id.in_(page)))}
     return found
 
 
 def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
-    """A child's own project, else its owner's; the greater clearance of both; of an artifact the other facets as well,
-    but for an event's own time.
+    """A child's own project, else its artifact's; the greater clearance of both; an event's own time.
 
-    A child that states another project than its owner's takes no more than the clearance: who sees the one may not
+    A child that states another project than its artifact's takes no more than the clearance: who sees the one may not
     see the other, and must not learn of it.
     """
-    own = _own(child)
+    own = Facets(child.own_project, Sensitivity(child.own_sensitivity or 0), _moment(child.event_time))
     if owner is None:
         return own
     level = max(own.sensitivity, Sensitivity(owner.sensitivity))
     if own.project not in (None, owner.project):
         return replace(own, sensitivity=level)
-    own = replace(own, project=owner.project, sensitivity=level, parent=owner.key)
-    if owner.kind == Kind.SOURCE:
-        return own
     at = _moment(owner.at) if own.at is None else own.at
-    return replace(own, at=at, context=owner.context, system=owner.system, importance=owner.importance)
-
-
-def _own(child: sa.Row[Any]) -> Facets:
-    """What a child has by itself. All that a chunk or extraction is filtered by is its own but for its rights."""
-    rights = child.own_project, Sensitivity(child.own_sensitivity or 0)
-    if child.role == Role.SOURCE:
-        return Facets(*rights, _moment(child.at), child.context, child.system, child.importance)
-    return Facets(*rights, _moment(child.event_time))
+    return replace(
+        own,
+        project=owner.project,
+        sensitivity=level,
+        at=at,
+        context=owner.context,
+        system=owner.system,
+        importance=owner.importance,
+        parent=owner.key,
+    )
 
 
 def _moment(cell: int | None) -> datetime | None:

@@ -19,9 +19,8 @@ from cognition_engines.records.schema import links, records
 from cognition_engines.records.transactions import pages
 from cognition_engines.records.values import Dangling, Facets, Role
 
-ARTIFACTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what the role ARTIFACT refers to
-PARENTS: Final = (*ARTIFACTS, Kind.SOURCE)
-CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE, Kind.CHUNK, Kind.EXTRACTION)
+PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
+CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
 
 
 class Link(NamedTuple):
@@ -91,7 +90,7 @@ def link_rows(key: int, record: Record) -> list[dict[str, Cell]]:
 
 
 def own_facets(record: Record) -> Facets:
-    """What a record says of itself; a child takes the rest from its artifact or source.
+    """What a record says of itself; a child of an artifact takes the rest from there.
 
     `context` and `system` are case folded, so that SQL compares them as the columns do.
     """
@@ -145,7 +144,7 @@ def _dangling() -> sa.Select[Any]:
             links.c.role.in_((Role.FROM, Role.TO)),
             sa.exists().where(name.c.role == int(Role.NAME), name.c.target == links.c.target),
         ),
-        (links.c.role == int(Role.ARTIFACT), sa.exists().where(target.c.kind.in_(ARTIFACTS), same_id)),
+        (links.c.role == int(Role.ARTIFACT), sa.exists().where(target.c.kind.in_(PARENTS), same_id)),
         else_=sa.exists().where(target.c.kind == links.c.target_kind, same_id),
     )
     by = records.c.source, records.c.kind, links.c.role

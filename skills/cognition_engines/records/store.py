@@ -10,13 +10,12 @@ from cognition_engines.models import Viewer
 from cognition_engines.records import around, backup, changes, knowledge, memory, read, transfer, write
 from cognition_engines.records.around import Around, Named
 from cognition_engines.records.backup import Backup, Notes
-from cognition_engines.records.inheritance import settle_all, settled
 from cognition_engines.records.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.records.memory import Attached, Place, TurnPage
 from cognition_engines.records.open import Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.spaces import Space
-from cognition_engines.records.transactions import failures, reading, writing
+from cognition_engines.records.transactions import failures
 from cognition_engines.records.transfer import Contents, Transferred, Watcher
 from cognition_engines.records.values import (
     Change,
@@ -44,13 +43,7 @@ def open_records(url: str, deadline_seconds: float | None = None) -> "Records":
     a newer version of the program; `ComponentFailed` when the database does not answer or is damaged.
     """
     with failures():
-        store = open_store(url, deadline_seconds)
-    with reading(store) as connection:
-        ready = settled(connection)
-    if not ready:
-        with writing(store) as connection:
-            settle_all(connection)
-    return Records(store)
+        return Records(open_store(url, deadline_seconds))
 
 
 class Records:
@@ -100,10 +93,9 @@ class Records:
         A record whose digest is stored already, with vectors of `model` (or with `model` None, or without a text to
         embed), is left alone. Otherwise it gets a new `seq` and the vectors given; an update keeps the key, and one
         with another digest removes the vectors of all models, which describe the old text. Whatever has something
-        from a record that changed gets a new `seq` too: the events, edges and chunks of an artifact take its project,
-        clearance and facets, chunks and extractions of a source its project and clearance, a turn is found by the
-        words of its neighbours. With `model`, every entry has vectors whose record says something to embed
-        (`kinds.texts.embedded`); else none has.
+        from a record that changed gets a new `seq` too: the events, edges and chunks of an artifact take its
+        project, clearance and facets, a turn is found by the words of its neighbours. With `model`, every entry has
+        vectors whose record says something to embed (`kinds.texts.embedded`); else none has.
 
         Raises `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
         characters, an id given twice, a turn without an index, missing or superfluous vectors, and vectors that are

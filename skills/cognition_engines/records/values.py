@@ -62,8 +62,7 @@ class Replaces:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What records of all kinds are filtered by. A child has those of its artifact or source, whose key is
-    `parent`: whoever sees the child sees that one. It is None where that is not stored, or of another project.
+    """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
 
     `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
     `system` are case folded.
