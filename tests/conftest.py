@@ -26,6 +26,7 @@ from cstp_server.log import configure_logging
 from cstp_server.serve import bind, make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
+from tests.quick_logs import log_quickly
 from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
 
 # a busy machine is no failure, and nothing is written into the checkout
@@ -47,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files or Chroma folders themselves")
+    log_quickly()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # a shell lets its background jobs ignore it, and all that the tests start would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -371,7 +373,7 @@ def log_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Stri
         return buffer
 
     yield configure
-    structlog.reset_defaults()
+    log_quickly()
     root.handlers, root.level = handlers, level
 
 

@@ -18,6 +18,7 @@ import structlog
 
 from cstp.errors import ERRORS
 from cstp_server.cli.exit_codes import MEANINGS, OF_ERROR
+from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
 EPISODES = 7
@@ -36,7 +37,7 @@ def server(live_server: Any, wordless: None, cstp: Cstp, monkeypatch: pytest.Mon
     monkeypatch.setenv("CSTP_TOKEN", started.token())
     monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{started.port}")
     yield f"http://127.0.0.1:{started.port}"
-    structlog.reset_defaults()
+    log_quickly()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import structlog
 
 from cstp_server.conversations import folder
 from cstp_server.reference import ROOT
+from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
 
@@ -23,7 +24,7 @@ def quiet() -> Iterator[None]:
     """What the server in this process logs is not the command's."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     yield
-    structlog.reset_defaults()
+    log_quickly()
 
 
 def url_of(server: Any) -> str:

@@ -78,7 +78,7 @@ def _remedy(reason: str) -> str:
         return "for a certificate of one's own, let SSL_CERT_FILE name the PEM file that vouches for it"
     if "SSL" in reason:
         return "does the server speak http:// there?"
-    if "disconnected" in reason:
+    if any(word in reason for word in ("disconnected", "reset", "Broken pipe")):
         return "does the server speak https:// there?"
     return "is the address right, and the server up?"
 

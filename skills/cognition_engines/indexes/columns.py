@@ -41,18 +41,19 @@ class _Growing(Generic[S]):
     def extend(self, values: NDArray[Any]) -> None:
         needed = self.size + len(values)
         if needed > len(self._array):
-            self._reserve(_capacity(self._array, needed))
+            self.reserve(_capacity(self._array, needed))
         self._array[self.size : needed] = values
         self.size = needed
 
-    def _reserve(self, capacity: int) -> None:
+    def reserve(self, capacity: int) -> None:
+        """Makes room for so many values in all."""
         larger = np.empty((capacity, *self._shape), self._array.dtype)
         larger[: self.size] = self._array[: self.size]
         self._array = larger
 
     def copy(self, values: NDArray[S], places: Ints) -> None:
         """Adds `values[places]`, in blocks: a copy of all at once would take as much memory again."""
-        self._reserve(self.size + len(places))
+        self.reserve(self.size + len(places))
         for start in range(0, len(places), _BLOCK):
             self.extend(values[places[start : start + _BLOCK]])
 
@@ -151,6 +152,14 @@ class Columns:
     @property
     def seq(self) -> int:
         return self._seq
+
+    def reserve(self, windows: int) -> None:
+        """Makes room for so many vectors at once: to grow there by doubling takes a tenth of a start."""
+        if windows > self._vectors.size:
+            self._vectors.reserve(windows)
+            self._owners.reserve(windows)
+            for words in self._sketches:
+                words.reserve(windows)
 
     def apply(self, page: Page) -> None:
         """Adds the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""

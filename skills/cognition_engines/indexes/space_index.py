@@ -68,6 +68,8 @@ class SpaceIndex:
         A keyword index that was set aside is built anew in the background.
         """
         damaged = self.keywords.set_aside is not None
+        if self.model is not None:
+            self._columns.reserve(self._records.windows(self.space, self.model, self._records.last_seq()))
         while self._step(skip_words=damaged):
             pass
         self._publish()
