@@ -10,6 +10,7 @@ from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from cognition_engines.fusion import CANDIDATES, Part, fuse
+from cognition_engines.indexes.marks import textual
 from cognition_engines.indexes.snapshot import Floats, Ints, Snapshot
 from cognition_engines.models import Filters, Viewer
 from cognition_engines.records.spaces import DECISIONS
@@ -86,7 +87,8 @@ def _ways(
     def hybrid(number: int) -> list[int]:
         query, vector = queries[number], vectors[number]
         mask = snapshot.mask(question.filters.conditions(), _VIEWER)
-        by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words)
+        labelled = textual(question.filters.conditions(), _VIEWER)
+        by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words, labelled)
         by_meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, neighbours)
         hits = fuse([Part(snapshot, mask, words, by_meaning, by_words)], query, vector, LIMIT)
         return _places(snapshot, [hit.row for hit in hits])

@@ -89,6 +89,9 @@ class Viewer:
         return self.projects is None or decision.project in self.projects
 
 
+EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Conditions that a decision must meet, all of them; an absent one is no condition.

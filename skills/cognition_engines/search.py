@@ -12,8 +12,11 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cognition_engines.indexes.conditions import Conditions
+from cognition_engines.indexes.marks import Marks, marks_for
 from cognition_engines.indexes.sketches import differing_bits, fewest
 from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, window_indices
+from cognition_engines.models import EVERYTHING
 
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 2000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
@@ -33,6 +36,9 @@ NEIGHBOUR: Final = 4.5
 CLEARLY: Final = 0.5  # of what sketches cost: the neighbour index finds fewer of the true nearest, so it must save that
 NAMING: Final = 2300  # to name rows to the keyword index costs as much as so many hits,
 NAMING_EACH: Final = 2.7  # and so many more for each row
+# To be held to a label costs up to so many hits for each row that has it; taken as less than it is, for a filter may be
+# opposed to the query, and then most hits fall away.
+LABELLED_EACH: Final = 0.01
 SPARE: Final = 1.25  # hits beyond what the share of matching rows lets expect
 BOLDEST: Final = 8  # the number of hits asked for grows at most so many times
 
@@ -52,7 +58,7 @@ class Neighbours(Protocol):
 class Words(Protocol):
     """A keyword index: keys and BM25 scores, best first."""
 
-    def search(self, query: str, limit: int) -> tuple[Ints, Floats]: ...
+    def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[Ints, Floats]: ...
 
     def search_among(self, query: str, keys: Sequence[int]) -> tuple[Ints, Floats]: ...
 
@@ -214,21 +220,41 @@ def _approximate(
     return None
 
 
-def keyword_leg(snapshot: Snapshot, mask: Bools, query: str, limit: int, words: Words) -> Ranked:
-    """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query."""
+def keyword_leg(
+    snapshot: Snapshot, mask: Bools, query: str, limit: int, words: Words, labelled: Conditions = ()
+) -> Ranked:
+    """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query.
+
+    `labelled` are conditions on labels and sets that every row under the mask meets. The keyword index is held to the
+    one that the fewest rows meet, where that costs less than the hits that would fall away, and where too many did.
+    """
     rows = np.flatnonzero(mask)
     if not len(rows):
         return EMPTY
-    wanted = int(limit / (len(rows) / len(snapshot.keys)) * SPARE) + 1
+    meeting = [int(np.count_nonzero(snapshot.mask((each,), EVERYTHING))) for each in labelled]
+    among = min(meeting, default=0)
+    narrowest = labelled[meeting.index(among)] if labelled else None
+    marks: Marks = ()
+    wanted = _wanted(limit, len(rows), len(snapshot.keys))
+    if narrowest is not None and among * LABELLED_EACH <= wanted:
+        marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, len(rows), among)
     while len(rows) > FEW_ROWS and wanted <= NAMING + NAMING_EACH * len(rows):
-        keys, scores = words.search(query, wanted)
+        keys, scores = words.search(query, wanted, marks=marks)
         found = _ranked_hits(snapshot, mask, (keys, scores), limit)
         exhausted = len(keys) < wanted
         # the last hit must score below the last one taken, or an equal one with a smaller id may still be missing
         if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
             return found
-        wanted *= min(BOLDEST, max(2, limit * 3 // (2 * max(1, len(found.rows)))))
+        if narrowest is not None and not marks:
+            marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, len(rows), among)
+        else:
+            wanted *= min(BOLDEST, max(2, limit * 3 // (2 * max(1, len(found.rows)))))
     return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[rows].tolist()), limit)
+
+
+def _wanted(limit: int, matching: int, among: int) -> int:
+    """How many hits of `among` rows let expect `limit` of those that match."""
+    return int(limit * among / matching * SPARE) + 1
 
 
 def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Floats], limit: int) -> Ranked:

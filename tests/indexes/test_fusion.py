@@ -39,7 +39,7 @@ class Scores:
 
     scores: dict[int, float]
 
-    def search(self, query: str, limit: int) -> Any:
+    def search(self, query: str, limit: int, marks: Any = ()) -> Any:
         return self.search_among(query, list(self.scores), limit)
 
     def search_among(self, query: str, keys: Sequence[int], limit: int | None = None) -> Any:

@@ -173,6 +173,24 @@ def test_search_among_gives_the_keys_and_scores_of_the_whole_search(tmp_path: Pa
             assert index.search(query, 7)[0].tolist() == keys[:7].tolist()
 
 
+def test_a_search_held_to_marks_gives_the_texts_that_have_one_of_each_with_the_scores_of_the_whole_search(
+    tmp_path: Path,
+) -> None:
+    rng = random.Random(11)
+    texts = [Text(key, words(rng), marks=tuple(rng.sample(range(6), rng.randint(0, 4)))) for key in range(400)]
+    query = " ".join(f"w{number}" for number in range(160, 190))
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        index.apply(texts, [], 1)
+        every = dict(zip(*index.search(query, 400), strict=True))
+        assert 100 < len(every) < 400
+        for marks in ((), ((0,),), ((0,), (1,)), ((0, 1, 2),), ((0, 1), (3, 4)), ((7,),)):
+            allowed = {one.key for one in texts if all(set(each) & set(one.marks) for each in marks)}
+            found = dict(zip(*index.search(query, 400, marks=marks), strict=True))
+            assert found == {key: score for key, score in every.items() if key in allowed}
+        index.apply([texts[0]._replace(marks=(9,))], [], 2)
+        assert index.search(texts[0].body, 9, marks=((9,),))[0].tolist() == [0]
+
+
 def test_search_among_no_keys_is_empty(index: KeywordIndex) -> None:
     keys, scores = index.search_among("redis", [])
     assert (len(keys), len(scores)) == (0, 0)

@@ -10,6 +10,7 @@ from cognition_engines.fusion import CANDIDATES, Hit, Part, best_of, fuse
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.indexes.keywords import ViewedWords
+from cognition_engines.indexes.marks import textual
 from cognition_engines.indexes.neighbours import VectorSide
 from cognition_engines.indexes.snapshot import Bools, Floats, Snapshot
 from cognition_engines.models import Mode, Viewer
@@ -162,7 +163,8 @@ class Searching:
         def leg(view: _View) -> tuple[Bools, Ranked]:
             assert view.words is not None
             mask = view.mask(query.viewer)
-            return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words)
+            labelled = textual(view.sought.conditions, query.viewer)
+            return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words, labelled)
 
         found = await asyncio.gather(*(self._pools.keywords.run(until, leg, view) for view in views))
         return [mask for mask, _ in found], [ranked for _, ranked in found]

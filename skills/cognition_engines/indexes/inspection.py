@@ -10,7 +10,7 @@ import tantivy
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.keyword_files import check_files
-from cognition_engines.indexes.keywords import read_checkpoint
+from cognition_engines.indexes.keyword_schema import read_checkpoint
 
 _ATTEMPTS: Final = 3  # whoever writes the index may merge its files away while they are being read
 

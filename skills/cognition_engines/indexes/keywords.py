@@ -32,49 +32,27 @@ from cognition_engines.indexes.keyword_files import (
     move_aside,
     writer_lock,
 )
+from cognition_engines.indexes.keyword_schema import (
+    CHECKPOINT,
+    make_analyzer,
+    make_document,
+    make_schema,
+    read_checkpoint,
+    write_checkpoint,
+)
+from cognition_engines.indexes.marks import Marks
 from cognition_engines.indexes.word_statistics import count, rarity, total_documents, visible_to
-from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.records.values import Text
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float32]
 
-# Part of every checkpoint: an index written under another schema or analyzer is not read.
-FORMAT: Final = 2
 COUNTS_KEPT: Final = 20_000
 _NAMED: Final = (
     1500  # up to so many keys, a query of a term each takes less than one of a set: half at 100, as much here
 )
 _WRITER_BYTES: Final = 64_000_000
-_CHECKPOINT: Final = "checkpoint"
-
-
-EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
-
-
-def _analyzer() -> tantivy.TextAnalyzer:
-    # No stop words: with them SciFact's nDCG@10 is 0.684, without 0.685.
-    return (
-        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-        .filter(tantivy.Filter.remove_long(255))
-        .filter(tantivy.Filter.lowercase())
-        .filter(tantivy.Filter.ascii_fold())
-        .filter(tantivy.Filter.stemmer("english"))
-        .build()
-    )
-
-
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    builder.add_integer_field("key", indexed=True, fast=True)
-    builder.add_text_field("body", tokenizer_name="body", index_option="freq")
-    builder.add_text_field("project", tokenizer_name="raw", index_option="basic")
-    builder.add_integer_field("level", indexed=True)
-    builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("store", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_integer_field("format", stored=True)
-    builder.add_integer_field("seq", stored=True)
-    return builder.build()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +62,8 @@ class ViewedWords:
     index: "KeywordIndex"
     viewer: Viewer
 
-    def search(self, query: str, limit: int) -> tuple[IntArray, FloatArray]:
-        return self.index.search(query, limit, self.viewer)
+    def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[IntArray, FloatArray]:
+        return self.index.search(query, limit, self.viewer, marks)
 
     def search_among(self, query: str, keys: Sequence[int]) -> tuple[IntArray, FloatArray]:
         return self.index.search_among(query, keys, self.viewer)
@@ -117,7 +95,7 @@ class KeywordIndex:
         self._writer: tantivy.IndexWriter | None = writer
         self._schema = schema
         self._store_id = store_id
-        self._analyzer = _analyzer()
+        self._analyzer = make_analyzer()
         self._writing = threading.Lock()
         self._searcher: tantivy.Searcher | None = index.searcher()
         self._counted: tuple[tantivy.Searcher | None, dict[tuple[Viewer, str], int]] = (None, {})
@@ -178,8 +156,8 @@ class KeywordIndex:
                     for key in keys:
                         writer.delete_documents_by_term("key", key)
                     for text in texts:
-                        writer.add_document(_document(text))
-                    _write_checkpoint(writer, self._store_id, seq)
+                        writer.add_document(make_document(text))
+                    write_checkpoint(writer, self._store_id, seq)
                     writer.commit()
             except ComponentFailed as error:
                 with ForeignCalls(COMPONENT):
@@ -197,20 +175,23 @@ class KeywordIndex:
         with self._writing:
             self._seq = max(self._seq, seq)
 
-    def search(self, query: str, limit: int, viewer: Viewer = EVERYTHING) -> tuple[IntArray, FloatArray]:
+    def search(
+        self, query: str, limit: int, viewer: Viewer = EVERYTHING, marks: Marks = ()
+    ) -> tuple[IntArray, FloatArray]:
         """Keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
 
         Best first; equal scores come in any order, and of several with the last score any may be among them.
         `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
         any term the answer is empty. `limit` is at least 1. `viewer` decides what the words weigh, not which texts
-        are found: that is the caller's mask.
+        are found: that is the caller's mask. With `marks`, only texts that have one of each are found.
         """
         if limit < 1:
             raise ValueError("limit must be at least 1")
         searcher = self._snapshot()
         with ForeignCalls(COMPONENT):
             terms = self._terms(query, searcher, viewer)
-            found = _best(searcher, tantivy.Query.boolean_query(terms), limit) if terms else _nothing()
+            required = [self._any_of("mark", alternatives) for alternatives in marks]
+            found = _found(searcher, required, terms, limit) if terms else _nothing()
         self._confirm()
         return found
 
@@ -227,12 +208,9 @@ class KeywordIndex:
             if not terms:
                 self._confirm()
                 return _nothing()
-            wanted = (tantivy.Occur.Must, tantivy.Query.const_score_query(self._keyed(keys), 0.0))
-            found, scores = _best(searcher, tantivy.Query.boolean_query([wanted, *terms]), len(keys))
-            # The terms only add to the score here, which is faster than requiring one; without any it stays 0.
-            matching = int(np.count_nonzero(scores > 0))
+            found = _found(searcher, [self._any_of("key", keys)], terms, len(keys))
         self._confirm()
-        return found[:matching], scores[:matching]
+        return found
 
     def check(self) -> None:
         """Raises ComponentFailed when a file is not as it was written. Reads only those touched since the last time.
@@ -296,11 +274,11 @@ class KeywordIndex:
             terms.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, weight)))
         return terms
 
-    def _keyed(self, keys: Sequence[int]) -> tantivy.Query:
-        """The texts of these keys."""
-        if len(keys) > _NAMED:
-            return tantivy.Query.term_set_query(self._schema, "key", [int(key) for key in keys])
-        terms = (tantivy.Query.term_query(self._schema, "key", int(key), index_option="basic") for key in keys)
+    def _any_of(self, field: str, numbers: Sequence[int]) -> tantivy.Query:
+        """The texts that have one of these numbers in the field."""
+        if len(numbers) > _NAMED:
+            return tantivy.Query.term_set_query(self._schema, field, [int(number) for number in numbers])
+        terms = [tantivy.Query.term_query(self._schema, field, int(one), index_option="basic") for one in numbers]
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
 
     def _count(self, viewer: Viewer, token: str, searcher: tantivy.Searcher, *conditions: tantivy.Query) -> int:
@@ -314,18 +292,25 @@ class KeywordIndex:
         return counts[viewer, token]
 
     def _checkpoint(self) -> tantivy.Query:
-        return tantivy.Query.term_query(self._schema, "kind", _CHECKPOINT, index_option="basic")
-
-
-def _document(text: Text) -> tantivy.Document:
-    document = tantivy.Document(key=text.key, body=text.body, level=int(text.sensitivity))
-    if text.project is not None:
-        document.add_text("project", text.project)
-    return document
+        return tantivy.Query.term_query(self._schema, "kind", CHECKPOINT, index_option="basic")
 
 
 def _nothing() -> tuple[IntArray, FloatArray]:
     return np.empty(0, np.int64), np.empty(0, np.float32)
+
+
+def _found(
+    searcher: tantivy.Searcher,
+    required: Sequence[tantivy.Query],
+    terms: Sequence[tuple[tantivy.Occur, tantivy.Query]],
+    limit: int,
+) -> tuple[IntArray, FloatArray]:
+    """The best by `terms`, of which each has one at least, among those that are all that is required."""
+    musts = [(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 0.0)) for one in required]
+    found, scores = _best(searcher, tantivy.Query.boolean_query([*musts, *terms]), limit)
+    # Beside what is required the terms only add to the score, which is faster than to require one: without any it is 0.
+    matching = int(np.count_nonzero(scores > 0))
+    return found[:matching], scores[:matching]
 
 
 def _best(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, FloatArray]:
@@ -346,17 +331,17 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
     if not is_empty(folder):
         with writer_lock(folder):
             signatures = check_files(folder, {})
-    schema = _schema()
+    schema = make_schema()
     with ForeignCalls(COMPONENT):
         index = tantivy.Index(schema, path=str(folder))
         index.config_reader("manual")
-        index.register_tokenizer("body", _analyzer())
+        index.register_tokenizer("body", make_analyzer())
     writer = _writer_of(index, folder)
     with ForeignCalls(COMPONENT):
         opened = KeywordIndex(index, writer, schema, store_id, folder, signatures, set_aside)
         searcher = index.searcher()
         if searcher.num_docs == 0:
-            _write_checkpoint(writer, store_id, 0)
+            write_checkpoint(writer, store_id, 0)
             writer.commit()
             index.reload()
             opened._searcher = index.searcher()
@@ -373,20 +358,3 @@ def _writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
         if "LockBusy" in str(error.__cause__):
             raise FolderInUse(f"the index folder {folder} is held by another process") from error
         raise
-
-
-def _write_checkpoint(writer: tantivy.IndexWriter, store_id: str, seq: int) -> None:
-    writer.delete_documents_by_term("kind", _CHECKPOINT)
-    writer.add_document(tantivy.Document(kind=_CHECKPOINT, store=store_id, format=FORMAT, seq=seq))
-
-
-def read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_id: str) -> int:
-    """The `seq` of the checkpoint. Raises ComponentFailed for one of another store or format, or none."""
-    query = tantivy.Query.term_query(schema, "kind", _CHECKPOINT, index_option="basic")
-    hits = searcher.search(query, 2).hits
-    if len(hits) != 1:
-        raise ComponentFailed(COMPONENT, f"{len(hits)} checkpoints in the index")
-    values = searcher.doc(hits[0][1])
-    if (values.get_first("format"), values.get_first("store")) != (FORMAT, store_id):
-        raise ComponentFailed(COMPONENT, "the index belongs to another store or format")
-    return int(values.get_first("seq") or 0)

@@ -19,6 +19,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Codes = NDArray[np.signedinteger[Any]]
 Postings = Mapping[str | int, Sequence[int]]
+Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a text: folded, or as it is
 
 ABSENT: Final = -1  # the code of a label that a record does not have
 _COMPARED: Final = 8  # up to so many codes of a label, comparing with each is faster than a table of all
@@ -46,7 +47,7 @@ class Snapshot:
     labels: Mapping[str, Codes]
     codes: Mapping[str, Mapping[str, int]]
     postings: Mapping[str, Postings]
-    read: Mapping[str, Callable[[str], str]]
+    read: Readers
     starts: Ints
     counts: Ints
     vectors: Floats

@@ -10,6 +10,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns import Columns
 from cognition_engines.indexes.keywords import KeywordIndex, ViewedWords
+from cognition_engines.indexes.marks import marked
 from cognition_engines.indexes.neighbours import VectorSide
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.snapshot import Snapshot
@@ -156,7 +157,7 @@ class SpaceIndex:
         texts = self._records.texts(newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
-        self._words.apply(texts, [*gone, *page.removed.tolist()], page.seq)
+        self._words.apply(marked(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
 
 
 def open_space(

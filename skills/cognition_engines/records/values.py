@@ -91,12 +91,13 @@ class Stored:
 
 
 class Text(NamedTuple):
-    """The words of a record, under its key, and who may see it."""
+    """The words of a record, under its key, who may see it, and what filters may ask of it: see indexes/marks.py."""
 
     key: int
     body: str
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
+    marks: tuple[int, ...] = ()
 
 
 class Role(IntEnum):

@@ -14,13 +14,15 @@ from cognition_engines.fusion import CANDIDATES, Part, fuse
 from cognition_engines.indexes.chroma import ChromaIndex, collection_name, open_folder
 from cognition_engines.indexes.chroma_server import ChromaServer, server_address
 from cognition_engines.indexes.columns import Columns
-from cognition_engines.indexes.keywords import EVERYTHING, KeywordIndex
+from cognition_engines.indexes.keywords import KeywordIndex
+from cognition_engines.indexes.marks import Marks, marked, textual
 from cognition_engines.indexes.snapshot import Snapshot
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.texts import embedded
-from cognition_engines.models import Filters, Viewer
+from cognition_engines.models import EVERYTHING, Filters, Viewer
 from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Text
 from cognition_engines.search import keyword_leg, semantic_leg
 from tests.stores import Stores
 
@@ -34,9 +36,9 @@ class Words:
     index: KeywordIndex
     asked: list[str]
 
-    def search(self, query: str, limit: int) -> Any:
-        self.asked.append("search")
-        return self.index.search(query, limit)
+    def search(self, query: str, limit: int, marks: Marks = ()) -> Any:
+        self.asked.append("labelled" if marks else "search")
+        return self.index.search(query, limit, marks=marks)
 
     def search_among(self, query: str, keys: Sequence[int]) -> Any:
         self.asked.append("among")
@@ -69,8 +71,8 @@ class World:
     def follow(self) -> Snapshot:
         while page := self.records.page(DECISIONS, self.columns.seq, 700, MODEL):
             found = self.records.by_keys(page.keys.tolist(), EVERYTHING)
-            texts = [(key, embedded(stored.record)) for key, stored in found.items()]
-            self.words.index.apply(texts, page.removed.tolist(), page.seq)
+            texts = [Text(key, embedded(stored.record) or "") for key, stored in found.items()]
+            self.words.index.apply(marked(texts, page, self.columns.snapshot.read), page.removed.tolist(), page.seq)
             self.columns.apply(page)
         return self.columns.publish()
 
@@ -79,9 +81,9 @@ class World:
         return named(snapshot, ranked)
 
     def keyword(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, limit: int) -> Any:
-        return named(
-            snapshot, keyword_leg(snapshot, snapshot.mask(filters.conditions(), viewer), query, limit, self.words)
-        )
+        conditions = filters.conditions()
+        mask, labelled = snapshot.mask(conditions, viewer), textual(conditions, viewer)
+        return named(snapshot, keyword_leg(snapshot, mask, query, limit, self.words, labelled))
 
     def bm25(self, snapshot: Snapshot, query: str) -> dict[str, float]:
         """The score of every record that has a word of the query."""
@@ -96,7 +98,7 @@ class World:
 
     def hybrid(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int) -> Any:
         mask = snapshot.mask(filters.conditions(), viewer)
-        words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words)
+        words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, textual(filters.conditions(), viewer))
         meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None)
         hits = fuse([Part(snapshot, mask, self.words, meaning, words)], query, vector, limit)
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]

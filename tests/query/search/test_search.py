@@ -68,6 +68,31 @@ def test_the_keyword_leg_asks_few_rows_one_by_one_and_many_by_over_fetching(mixe
         assert set(mixed.words.asked) == way
 
 
+def test_the_keyword_leg_is_held_to_labels_where_few_rows_have_them_and_where_too_many_hits_fall_away(
+    world: World,
+) -> None:
+    kit = world.kit
+    # longer texts score less, so that no two of the best are alike
+    longer = [" and" * min(n, 200) for n in range(4000)]
+    texts = [("even", f"queue{longer[n]}") for n in range(2000)] + [("odd", f"queue{longer[200]}")] * 2000
+    texts += [("rare", f"cache{longer[n]}") for n in range(600)]
+    # a filter that is opposed to the query: what has the word often is of another category
+    texts += [("odd", "topic topic topic")] * 900 + [("even", f"topic{longer[n]}") for n in range(9, 300)]
+    world.put(*(kit.Known(Decision(f"d-{n}", "", text, category=name), None) for n, (name, text) in enumerate(texts)))
+    snapshot = world.follow()
+    for category, query, ways in (
+        ("rare", "cache", ["labelled"]),
+        ("even", "queue", ["search"]),
+        ("even", "topic", ["search", "labelled"]),
+        ("even", "nothing", ["search"]),
+    ):
+        world.words.asked.clear()
+        filters = Filters(category=category.upper())
+        found = world.keyword(snapshot, filters, ALL, query, 5)
+        assert world.words.asked == ways
+        assert same_scores(found, world.expected_words(snapshot, filters, ALL, query, 5))
+
+
 def test_equal_texts_and_equal_vectors_come_in_the_order_of_their_ids_also_where_the_limit_cuts(world: World) -> None:
     kit = world.kit
     ids = [f"d-{number:04}" for number in range(900)]
