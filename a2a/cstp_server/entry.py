@@ -1,24 +1,52 @@
 """The `cstp` command. The base install has only the client, and says here how to get the rest."""
 
+import os
+import signal
 import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
 
 SERVER_PACKAGES = ("typer", "rich", "yaml", "pydantic_settings", "sqlalchemy", "starlette", "structlog", "orjson")
-
-try:
-    from cstp_server.cli import main as command_line
-except ModuleNotFoundError as error:
-    if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
-        raise
-    command_line = None  # type: ignore[assignment]
+UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
+VALUED = ("--data-dir", "--config")  # options before a command's name that take a value
 
 
 def main() -> None:
     """Runs the command line; exits with 2 when the server's packages are not installed."""
-    if command_line is None:
+    if _command(sys.argv[1:]) in UNTIL_STOPPED:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                signal.signal(number, _end)
+    try:
+        # not above: it takes a while, in which a signal must be heeded already
+        command_line = import_module("cstp_server.cli.main")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
+            raise
         sys.stderr.write(
             "cstp: this is the client install, for use from Python (`import cstp`).\n"
             'The server and this command line come with: pip install "cognition-cstp[server]"\n'
             'From a checkout: pip install ".[server]"\n'
         )
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("cstp: stopped\n")
+        sys.exit(130)
     sys.exit(command_line.run(sys.argv[1:]))
+
+
+def _command(words: Sequence[str]) -> str | None:
+    """The command's name: the first word that is neither an option nor the value of one."""
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """Before anything is open, and after everything is closed: at once, as a stop that was asked for."""
+    os._exit(0)

@@ -5,6 +5,7 @@ import gc
 import os
 import platform
 import resource
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -122,13 +123,13 @@ def _deadlines(server: ServerSettings) -> Deadlines:
     )
 
 
-def serve(settings: Settings, listener: socket.socket, announce: Callable[[], None]) -> None:
+def serve(settings: Settings, listener: socket.socket, announce: Callable[[], None], watchdog: Watchdog) -> None:
     """Serves until SIGTERM or SIGINT, then finishes the calls that were accepted and closes everything.
 
-    That takes at most `server.grace_seconds`: whatever hangs, a thread then ends the process with exit code 1. It
+    That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
     stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
-    when everything is open, before the first call is answered; from then on signals are heeded. Raises
-    ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
+    when everything is open, before the first call is answered. Until then a signal ends it as `ended_by_signals` says,
+    inside which it is called. Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
@@ -138,9 +139,9 @@ def serve(settings: Settings, listener: socket.socket, announce: Callable[[], No
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
         knowledge = open_knowledge(settings)
         undo.callback(knowledge.close)
-        watchdog = Watchdog()
         server = make_server(settings, gate, knowledge, announce=announce, end_by=watchdog.end_by)
-        watchdog.start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()
     server.run(sockets=[listener])

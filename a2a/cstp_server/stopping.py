@@ -6,10 +6,11 @@ leaves its time to the next.
 
 import math
 import os
+import signal
 import socket
 from asyncio import sleep
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -59,6 +60,7 @@ class Watchdog:
     """
 
     def __init__(self) -> None:
+        self.asked = False  # whether a moment is set
         self._moments: SimpleQueue[float] = SimpleQueue()
 
     def start(self) -> None:
@@ -66,6 +68,7 @@ class Watchdog:
 
     def end_by(self, moment: float) -> None:
         """Sets the moment, on the clock of `time.monotonic`; the earliest counts. Safe in a signal handler."""
+        self.asked = True
         self._moments.put(moment)
 
     def _run(self) -> None:
@@ -77,6 +80,31 @@ class Watchdog:
         told.start()
         told.join(_LAST_LINE_SECONDS)
         os._exit(1)
+
+
+@contextmanager
+def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
+    """While a server starts, SIGINT, SIGTERM and SIGHUP end it: SystemExit with code 0 where they find it.
+
+    What that leaves to close may take `seconds`; then the watchdog ends the process. SIGHUP is passed on as SIGTERM,
+    also to the server once that heeds signals itself, unless it is ignored, as under nohup. For the main thread.
+    """
+    watchdog = Watchdog()
+    watchdog.start()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if not watchdog.asked:  # a second signal must not interrupt the closing
+            watchdog.end_by(monotonic() + seconds)
+            raise SystemExit(0)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    try:
+        yield watchdog
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class GracefulServer(uvicorn.Server):

@@ -18,9 +18,11 @@ from cstp_server.knowledge import open_model
 from cstp_server.log import configure_logging
 from cstp_server.serve import bind, serve
 from cstp_server.settings import Settings
+from cstp_server.stopping import ended_by_signals
 from cstp_server.tokens import create_token
 
 app = command_family()
+_CLOSING_SECONDS: Final = 10.0  # that a demo may take to close what it has opened when it is stopped while it starts
 # pages of docs/ that are read as documents; the wheel has them too
 PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
 
@@ -50,7 +52,7 @@ def demo_command(
     config: ConfigOption = None,
 ) -> None:
     """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token."""
-    with TemporaryDirectory(prefix="cstp-demo-") as folder:
+    with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
         # whatever the environment names, a demo writes to its own folder alone
         own = {
             "store__url": f"sqlite:///{folder}/records.sqlite3",
@@ -66,7 +68,7 @@ def demo_command(
             host, port = listener.getsockname()[:2]
             place = f"[{host}]" if ":" in host else host
             scheme = "http" if settings.server.ssl_certfile is None else "https"
-            serve(settings, listener, lambda: _tell(token, f"{scheme}://{place}:{port}/cstp"))
+            serve(settings, listener, lambda: _tell(token, f"{scheme}://{place}:{port}/cstp"), watchdog)
 
 
 def _load(settings: Settings) -> None:

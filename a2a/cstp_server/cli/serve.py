@@ -10,6 +10,7 @@ from cstp_server.cli.options import ConfigOption, DataDirOption, command_family,
 from cstp_server.log import configure_logging
 from cstp_server.serve import bind, is_loopback, serve
 from cstp_server.settings import Settings
+from cstp_server.stopping import ended_by_signals
 from cstp_server.tokens import read_tokens
 
 app = command_family()
@@ -41,7 +42,7 @@ def serve_command(
     settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls).settings
     configure_logging(settings.log)
     live = _live_tokens(settings)
-    with bind(settings) as listener:
+    with ended_by_signals(settings.server.grace_seconds) as watchdog, bind(settings) as listener:
         address, actual = listener.getsockname()[:2]
         scheme = "http" if settings.server.ssl_certfile is None else "https"
         url = f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
@@ -53,7 +54,7 @@ def serve_command(
             if not live:
                 typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
 
-        serve(settings, listener, announce)
+        serve(settings, listener, announce, watchdog)
 
 
 def _live_tokens(settings: Settings) -> int:

@@ -1,0 +1,56 @@
+"""A server or a demo that is told to stop while it still starts: exit code 0, no traceback, nothing left behind."""
+
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Start = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("module", "number"), [("typer.core", signal.SIGINT), ("uvicorn.config", signal.SIGTERM)], ids=str
+)
+def test_a_signal_while_a_server_is_still_being_imported_ends_it_with_0(
+    program: Start, module: str, number: signal.Signals
+) -> None:
+    server = program("--data-dir", "data", "serve", "--port", 0, PYTHONPROFILEIMPORTTIME="1")
+    server.line(rf"\| +{module}$")
+    done = server.end(number)
+    assert (done.code, done.out) == (0, "")
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="SIGINT is ignored here")
+def test_ctrl_c_while_another_command_is_still_being_imported_is_told_in_one_line(program: Start) -> None:
+    command = program("status", PYTHONPROFILEIMPORTTIME="1")
+    command.line(r"\| +typer.core$")
+    done = command.end(signal.SIGINT)
+    assert done.code == 130
+    assert "Traceback" not in done.err
+    assert done.err.endswith("cstp: stopped\n")
+
+
+def test_a_signal_while_the_database_is_being_opened_ends_a_server_with_0(program: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        url = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=100"
+        server = program("serve", "--port", 0, CSTP_EMBEDDING__MODEL="none", CSTP_STORE__URL=url)
+        with silent.accept()[0]:
+            done = server.end(signal.SIGTERM, 30)
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.embedded_only("runs the demo, which has a folder of its own")
+@pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, reason="SIGHUP is ignored here")
+def test_a_demo_whose_terminal_goes_while_it_starts_leaves_nothing_behind(program: Start, tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    demo = program("demo", "--port", 0, CSTP_EMBEDDING__MODEL="none", TMPDIR=str(tmp_path / "temporary"))
+    demo.line("^reading ")
+    done = demo.end(signal.SIGHUP)
+    assert done.code == 0
+    assert "Traceback" not in done.err
+    assert list((tmp_path / "temporary").iterdir()) == []
