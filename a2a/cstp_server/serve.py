@@ -1,6 +1,7 @@
 """Runs the application on a socket until it is told to stop."""
 
 import ctypes
+import errno
 import gc
 import os
 import platform
@@ -28,6 +29,7 @@ _COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young collections, middle o
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 _ARENA_MAX: Final = -8  # M_ARENA_MAX of glibc's malloc.h
 _ARENAS: Final = 2
+_HOSTS: Final = "127.0.0.1 is for this machine alone, 0.0.0.0 stands for all its addresses"
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -43,14 +45,26 @@ def bind(settings: Settings) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listener.bind((host, port))
-    except OSError as error:
+    except (OSError, TypeError) as error:  # the latter for a text that can be no name
         listener.close()
-        raise ConfigurationError(
-            f"cannot listen on {host}:{port} ({error.strerror or error}); stop what does, or choose another --port"
-        ) from error
+        raise ConfigurationError(_not_bound(host, port, error)) from error
     listener.listen(2048)
     listener.set_inheritable(True)
     return listener
+
+
+def _not_bound(host: str, port: int, error: OSError | TypeError) -> str:
+    """Which setting is wrong, and what to do."""
+    if isinstance(error, socket.gaierror | TypeError):
+        return f"server.host: {host} is no address, and no name that can be resolved; {_HOSTS}"
+    match error.errno:
+        case errno.EADDRNOTAVAIL:
+            return f"server.host: this machine does not have the address {host}; {_HOSTS}"
+        case errno.EACCES:
+            return f"server.port: this user may not listen on {port}; choose a --port from 1024 up"
+        case errno.EADDRINUSE:
+            return f"cannot listen on {host}:{port} ({error.strerror}); stop what does, or choose another --port"
+    return f"server.host, server.port: cannot listen on {host}:{port} ({error.strerror}); choose others"
 
 
 def is_loopback(host: str) -> bool:

@@ -69,6 +69,17 @@ def test_a_busy_port_is_told_in_one_line(cstp: Cstp) -> None:
     assert "--port" in done.err
 
 
+@pytest.mark.usefixtures("wordless", "token")
+@pytest.mark.parametrize("host", ["0.0.0.0x", "ä..b", "192.0.2.1"])  # no name, no name at all, of another network
+def test_an_address_that_is_not_of_this_machine_is_told_as_the_setting_it_is(cstp: Cstp, host: str) -> None:
+    done = cstp("serve", "--host", host, "--port", 0)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith("cstp: server.host: ")
+    assert host in done.err
+    assert "127.0.0.1" in done.err
+    assert "--port" not in done.err
+
+
 def test_a_folder_that_another_server_holds_is_told_by_serve_and_reindex(
     serving: Serving, program: Start, token: str, cstp: Cstp, adr: Callable[..., Path]
 ) -> None:
