@@ -177,7 +177,8 @@ class Dispatcher:
             except CstpError as error:
                 outcome.error = error
             except ComponentFailed as error:
-                _log.error("component_failed", component=error.component, request_id=call.request_id, exc_info=error)
+                told = {"component": error.component, "reason": str(error), "request_id": call.request_id}
+                _log.error("component_failed", **told, exc_info=error)
                 outcome.error = QueryFailed(error.component, call.request_id)
             except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
                 _log.error("bug", method=name, request_id=call.request_id, exc_info=error)

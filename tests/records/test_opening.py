@@ -173,6 +173,7 @@ BAD_URLS = [
     "mysql://user:secret@host/db",
     "postgresql+asyncpg://user:secret@host/db",
     "postgresql://user:secret@host:port/db",
+    "postgresql://user:secret@db..internal/db",
 ]
 
 

@@ -1,8 +1,10 @@
 """PostgreSQL that is slow, gone, hung or back again."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -10,6 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
@@ -123,8 +126,13 @@ def test_records_are_read_and_written_again_after_a_restart(
 
 
 def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
-    own: PostgreSQL, entry: Make, live_server: Callable[..., Any], wait_until: Callable[..., None]
+    own: PostgreSQL,
+    entry: Make,
+    live_server: Callable[..., Any],
+    log_output: Callable[[str], StringIO],
+    wait_until: Callable[..., None],
 ) -> None:
+    log = log_output("error")
     records = open_records(own.url)
     records.put([entry("a", "a lighthouse keeper")], None)
     live = live_server({"store.url": own.url, "vectors.url": None})
@@ -141,11 +149,64 @@ def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
     own.stop()
     error = asked("lighthouse")["error"]
     assert (error["code"], error["data"]["component"]) == (-32003, "records")
+    assert error["data"].keys() == {"component", "requestId"}
+    logged = [json.loads(line) for line in log.getvalue().splitlines()]
+    reasons = {line["reason"] for line in logged if line["event"] == "component_failed"}
+    assert reasons == {"records: the database does not answer"}
     own.start()
     assert titles("lighthouse") == 1
     records.put([entry("b", "another lighthouse")], None)
     wait_until(lambda: titles("lighthouse") == 2, 5)
     records.close()
+
+
+@pytest.fixture(scope="module")
+def guarded(postgresql: PostgreSQL) -> Iterator[sa.URL]:
+    """A PostgreSQL that wants a password of one user and has no connection for another."""
+    with postgresql.connect() as connection:
+        connection.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
+        connection.execute("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
+        row = connection.execute("SHOW hba_file").fetchone()
+        assert row is not None
+        rules = Path(row[0])
+        before = rules.read_text()
+        ways = ("local all guarded", "host all guarded all")
+        rules.write_text("".join(f"{way} scram-sha-256\n" for way in ways) + before)
+        connection.execute("SELECT pg_reload_conf()")
+        yield sa.make_url(postgresql.database_url("postgres"))
+        rules.write_text(before)
+        connection.execute("SELECT pg_reload_conf()")
+        connection.execute("DROP ROLE guarded, crowded")
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"database": "elsewhere"}, "there is no such database; create it"),
+        ({"username": "stranger"}, "refuses the user or password; correct them"),
+        ({"username": "guarded", "password": "wrong"}, "refuses the user or password; correct them"),
+        ({"username": "guarded"}, "refuses the user or password; correct them"),
+        ({"username": "crowded"}, "no connection left; close some"),
+    ],
+    ids=str,
+)
+def test_a_connection_that_is_refused_says_why_and_what_to_do(
+    guarded: sa.URL, parts: dict[str, str], reason: str, wait_until: Callable[..., None]
+) -> None:
+    url = guarded.set(**parts).render_as_string(hide_password=False)
+
+    def told() -> str:
+        with pytest.raises(ComponentFailed, match=r"^records: ") as caught:
+            open_records(url)
+        return str(caught.value)
+
+    wait_until(lambda: reason in told(), 10)  # its new rules take a moment
+    assert "wrong" not in told()
+
+
+def test_a_host_that_cannot_be_resolved_says_so_and_what_to_do() -> None:
+    with pytest.raises(ComponentFailed, match=r"^records: the host .* cannot be resolved; correct it in the URL"):
+        open_records("postgresql://me:secret@nowhere.invalid/x")
 
 
 def serve(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":

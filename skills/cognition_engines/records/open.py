@@ -88,8 +88,18 @@ def parse_url(url: str) -> sa.URL:
             raise ConfigurationError("records URL: SQLite needs a file and no options, as sqlite:////folder/file")
         return target.set(database=os.path.abspath(str(target.database)))
     if target.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
+        _check_host(target.host or "")
         return target.set(drivername="postgresql+psycopg")
     raise ConfigurationError(f"records URL: {target.drivername} is neither sqlite nor postgresql")
+
+
+def _check_host(host: str) -> None:
+    """Raises ConfigurationError for what can be no name, which the driver lets through as an error of Unicode."""
+    try:
+        if not host.startswith("/"):  # else the folder of a socket
+            host.encode("idna")
+    except UnicodeError:
+        raise ConfigurationError("records URL: its host is neither an address nor a name") from None
 
 
 def _open_sqlite(target: sa.URL) -> Store:

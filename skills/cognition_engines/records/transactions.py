@@ -1,5 +1,6 @@
 """Transactions over an open store, and what a failing database becomes."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -18,6 +19,10 @@ REPLACED: Final = (
     "the database was replaced by an older one while this process used it; stop it, run cstp reindex, start it again"
 )
 _GONE: Final = "the database does not answer"
+_NO_DATABASE: Final = "there is no such database; create it, or correct its name in the URL"
+_NO_PLACE: Final = "the database has no connection left; close some, or raise its max_connections or the user's limit"
+_NO_ENTRY: Final = "the database refuses the user or password; correct them in the URL, or let the user in"
+_NO_HOST: Final = "the host of the database has a name that cannot be resolved; correct it in the URL, or mend its DNS"
 # by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
 _REASONS: Final[Mapping[str, str]] = {
     "SQLITE_FULL": "the disk is full",
@@ -29,14 +34,24 @@ _REASONS: Final[Mapping[str, str]] = {
     "SQLITE_BUSY": _BUSY,
     "55P03": _BUSY,
     "53100": "the disk is full",
-    "53300": "the database has no connection left",
+    "53300": _NO_PLACE,
     "57014": "the database took too long",
     "57P": _GONE,
     "42501": "the database does not let its user do this; grant what is missing, such as CREATE on the schema",
     "25006": "the database is read-only; give the URL of the one that takes writes",
     "08": _GONE,
-    "28": "the database refuses the user or password",
-    "3D": "there is no such database",
+    "28": _NO_ENTRY,
+    "3D": _NO_DATABASE,
+}
+# of a connection that could not be made libpq keeps the SQLSTATE to itself: by what PostgreSQL, libpq and psycopg say
+_REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
+    re.compile("the database system is"): _GONE,  # starting up, shutting down, in recovery
+    re.compile('database ".*" does not exist'): _NO_DATABASE,
+    re.compile("too many clients|too many connections|connection slots are reserved"): _NO_PLACE,
+    re.compile("authentication failed|no password supplied|no pg_hba.conf entry"): _NO_ENTRY,
+    re.compile('role ".*" (does not exist|is not permitted)'): _NO_ENTRY,
+    re.compile("failed to resolve host|could not translate host name"): _NO_HOST,
+    re.compile("failed: FATAL"): "the database refuses the connection; its own log says why",
 }
 
 
@@ -56,7 +71,9 @@ def _reason(error: sa.exc.SQLAlchemyError) -> str:
     if name is None:
         # psycopg's errors have one, but none is known of a connection that is lost or could not be made
         lost = isinstance(error, sa.exc.OperationalError) and hasattr(cause, "sqlstate")
-        return _GONE if lost else type(error).__name__
+        said = str(cause)
+        refusals = (words for pattern, words in _REFUSALS.items() if pattern.search(said))
+        return next(refusals, _GONE) if lost else type(error).__name__
     return next((words for prefix, words in _REASONS.items() if name.startswith(prefix)), type(error).__name__)
 
 
