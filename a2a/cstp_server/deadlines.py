@@ -17,6 +17,7 @@ import structlog
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from cstp_server.http import Parts
 from cstp_server.protocol import CappedProtocol, Caps
 
 MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
@@ -193,6 +194,8 @@ class TimedProtocol(CappedProtocol):
     def _turn_away(self) -> None:
         """Tells a connection above the maximum so and closes it."""
         self.connections.discard(self)
+        parts: Parts = self.app_state["parts"]
+        parts.metrics.answered(503)
         if not self.refused:
             _log.warning("connections_full", max_connections=self.deadlines.max_connections)
         if len(self.refused) < MAX_REFUSED:

@@ -58,7 +58,8 @@ class CallMetrics(Collector):
             bounds = [*map(floatToGoString, CALL_BUCKETS), "+Inf"]
             buckets = list(zip(bounds, accumulate(times.numbers), strict=True))
             seconds.add_metric((method,), buckets, times.seconds)
-        answers = CounterMetricFamily("cstp_http_answers", "Answers of /cstp, by status.", labels=("status",))
+        about = "Answers of /cstp and /mcp, and those to connections above the maximum, by status."
+        answers = CounterMetricFamily("cstp_http_answers", about, labels=("status",))
         for status, number in self._answers.items():
             answers.add_metric((str(status),), number)
         return calls, seconds, answers

@@ -339,6 +339,8 @@ def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
     for connection in held:
         connection.send(request)
         assert connection.read().status == 200
+    held[0].send(request_bytes(b"", [], "GET", "/metrics"))
+    assert b'cstp_http_answers_total{status="503"} 100.0\n' in held[0].read().body
     held.pop().__exit__()
     wait_until(lambda: len(server.state.connections) == 2, SECONDS)
     with server.connect() as connection:
