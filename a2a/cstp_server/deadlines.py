@@ -21,6 +21,7 @@ from cstp_server.http import Parts
 from cstp_server.protocol import CappedProtocol, Caps
 
 MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
+_NEW_SECONDS: Final = 1.0  # for so long a connection may be without a request and need not make room
 _LOOKS: Final = 4  # a connection is looked at so often in the shortest of its deadlines
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop what was not sent
 _log = structlog.get_logger("cstp.http")
@@ -90,7 +91,7 @@ class TimedProtocol(CappedProtocol):
     _timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        full = len(self.connections) >= self.deadlines.max_connections
+        full = len(self.connections) >= self.deadlines.max_connections and not self._make_room()
         super().connection_made(transport)
         self.flow = _ClientClock(transport, self.loop.time)
         self._look_in(self.deadlines.look)
@@ -190,6 +191,18 @@ class TimedProtocol(CappedProtocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
+
+    def _make_room(self) -> bool:
+        """Cuts the connection that has been without a first request for longest; False where all are too new."""
+        others = [each for each in self.connections if isinstance(each, TimedProtocol)]
+        silent = [each for each in others if each.cycle is None and not each._refused]
+        longest = max(silent, key=lambda each: each.flow.waited(), default=None)
+        if longest is None or longest.flow.waited() < _NEW_SECONDS:
+            return False
+        _log.info("connection_cut", reason="room")
+        self.connections.discard(longest)
+        longest.transport.abort()
+        return True
 
     def _turn_away(self) -> None:
         """Tells a connection above the maximum so and closes it."""

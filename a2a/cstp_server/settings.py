@@ -52,7 +52,9 @@ class ServerSettings(Section):
     max_batch_answer_bytes: Positive = Field(10_485_760, description="The same for all answers to one batch.")
     max_in_flight: Positive = Field(64, description="So many requests run at a time; the next ones wait.")
     max_queue: int = Field(64, ge=0, description="So many requests may wait; the next is refused with 503.")
-    max_connections: Positive = Field(1000, description="A further connection is refused with 503 and closed.")
+    max_connections: Positive = Field(
+        1000, description="One more takes the place of one that is without a first request for a second, else gets 503."
+    )
     receive_seconds: Seconds = Field(10.0, description="From a request's first byte to its last; then 408.")
     idle_seconds: Seconds = Field(5.0, description="A connection that begins no request for so long is closed.")
     send_seconds: Seconds = Field(10.0, description="A client that takes nothing of its answer for so long is cut.")

@@ -7,6 +7,7 @@ import socket
 import struct
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from select import select
 from threading import Thread
@@ -350,12 +351,38 @@ def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
         connection.__exit__()
 
 
+def test_a_client_that_asks_gets_the_place_of_the_one_that_has_been_silent_for_longest(
+    live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
+) -> None:
+    server = live_server({"server.max_connections": 3, "server.idle_seconds": 60, "server.receive_seconds": 60})
+    request = request_bytes(BODY, headers(server))
+
+    def answered() -> bool:  # it is refused while the others are new
+        with server.connect() as client:
+            client.send_if_open(request)
+            status: int = client.read().status
+        return status == 200
+
+    with ExitStack() as stack:
+        active, silent, halting = [stack.enter_context(server.connect()) for _ in range(3)]
+        active.send(request)
+        assert active.read().status == 200
+        wait_until(lambda: len(server.state.connections) == 3, SECONDS)
+        halting.send(request[:20])
+        wait_until(answered, SECONDS)
+        assert rest(silent) in (b"", b"reset")
+        for connection, part in ((active, request), (halting, request[20:])):
+            connection.send(part)
+            assert connection.read().status == 200
+
+
 def test_refused_connections_use_few_descriptors(
-    live_server: Callable[..., Any], wait_until: Callable[..., None]
+    live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
     server = live_server({"server.max_connections": 1, "server.idle_seconds": 60})
-    with server.connect():
-        wait_until(lambda: len(server.state.connections) == 1, SECONDS)
+    with server.connect() as held:
+        held.send(request_bytes(BODY, headers(server)))  # else it would have to make room
+        assert held.read().status == 200
         before = descriptors(server.port)
         clients = [server.connect() for _ in range(300)]
         assert all(client.read().status == 503 for client in clients)
