@@ -51,12 +51,13 @@ def _check_shape(document: object) -> None:
     for _ in range(MAX_DEPTH + 1):
         containers = [value for value in level if type(value) is dict or type(value) is list]
         if not containers:
-            return
+            break
         values += sum(map(len, containers))
-        if values > MAX_VALUES:
-            raise InvalidRequest
         level = [inner for value in containers for inner in (value.values() if type(value) is dict else value)]
-    raise ParseError
+    else:
+        raise ParseError
+    if values > MAX_VALUES:
+        raise InvalidRequest
 
 
 def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> list[Request | Malformed]:

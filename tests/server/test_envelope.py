@@ -151,8 +151,9 @@ def test_depth_is_counted_for_lists_and_objects_alike(opening: str, closing: str
     times = MAX_DEPTH // levels
     good = opening * times + "0" + closing * times
     parse_body(good.encode())
-    with pytest.raises(ParseError):
-        parse_body(f"[{good}]".encode())
+    for deep in (f"[{good}]", f"[{good}{',0' * MAX_VALUES}]"):
+        with pytest.raises(ParseError):
+            parse_body(deep.encode())
     parse_body(json.dumps(["[" * 1000, "{" * 1000]).encode())
     parse_body(b"[" + b"[]," * 5000 + b"[]]")
 
