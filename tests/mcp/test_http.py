@@ -136,10 +136,11 @@ def test_a_server_without_a_free_place_answers_503(
         (b"[" * 65 + b"]" * 65, -32700),
         ([LIST, LIST], -32600),
         (1, -32600),
+        pytest.param({**LIST, "params": {"a": [0] * 20_001}}, -32600, id="too many values"),
     ],
     ids=str,
 )
-def test_what_is_no_json_object_is_400_and_not_repeated(
+def test_what_is_no_json_object_or_too_large_a_one_is_400_and_not_repeated(
     live: Live, ask: Callable[..., Any], body: object, code: int
 ) -> None:
     reply = ask(live, body, live.token())

@@ -18,7 +18,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from cstp.errors import CstpError, ParseError
+from cstp.errors import CstpError, InvalidRequest, ParseError
 from cstp_server.call import Call
 from cstp_server.dispatch import Dispatcher, Outcome
 from cstp_server.envelope import parse_body
@@ -114,6 +114,8 @@ def _refused(body: bytes) -> Reply | None:
         document = parse_body(body)
     except ParseError as error:
         return _json_rpc_error(PARSE_ERROR, error.message)
+    except InvalidRequest as error:
+        return _json_rpc_error(INVALID_REQUEST, error.message)
     if not isinstance(document, Mapping):
         return _json_rpc_error(INVALID_REQUEST, "Invalid Request: send one JSON-RPC object")
     return None
