@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 import yaml
 
 from cognition_engines.records.open import OLDEST_POSTGRESQL, parse_url
@@ -67,7 +68,12 @@ def test_the_steps_make_a_server_that_passes_its_health_check(
     assert {"cstp/py.typed", "cstp_server/config/server.yaml", "cognition_engines/records/migrations/env.py"} <= names
     assert any(name.startswith("cstp_server/demo/decisions/") for name in names)
     shutil.rmtree(tmp_path / "src")  # the image has no source
+    (tmp_path / "data").mkdir()
+    create_token(tmp_path / "data" / "tokens.json", "me", lifetime=timedelta(hours=1))
+    certificate = tmp_path / "both.pem"
+    trustme.CA().issue_cert("decisions.example.org").private_key_and_cert_chain_pem.write_to_path(str(certificate))
     serve_and_check(tmp_path, wait_until)
+    serve_and_check(tmp_path, wait_until, CSTP_SERVER__SSL_CERTFILE=str(certificate))
 
 
 def borrow(folder: Path) -> None:
@@ -78,14 +84,12 @@ def borrow(folder: Path) -> None:
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
 
 
-def serve_and_check(folder: Path, wait_until: Callable[..., None]) -> None:
+def serve_and_check(folder: Path, wait_until: Callable[..., None], **settings: str) -> None:
     given = dict(variables(RUNTIME))
     bin_folder = given["PATH"].split(":")[0]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    (folder / "data").mkdir()
-    create_token(folder / "data" / "tokens.json", "me", lifetime=timedelta(hours=1))
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "PYTHONPATH"))},
         "PATH": f"{folder}{bin_folder}:/usr/bin:/bin",
@@ -93,6 +97,8 @@ def serve_and_check(folder: Path, wait_until: Callable[..., None]) -> None:
         "CSTP_SERVER__PORT": port,
         "CSTP_EMBEDDING__MODEL": "none",
         "HTTP_PROXY": "http://127.0.0.1:9",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        **settings,
     }
     running = subprocess.Popen(command(RUNTIME, "CMD"), cwd=folder, env=environment, stderr=subprocess.DEVNULL)
     check = command(RUNTIME, "HEALTHCHECK")
