@@ -49,7 +49,7 @@ class RateLimitedData(WireResult):
 
 
 class QueryFailedData(WireResult):
-    """The part that does not answer: `records`, `vectors`, `keywords` or `embedder`; or `answer`, one too large."""
+    """What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left."""
 
     component: str
     request_id: str

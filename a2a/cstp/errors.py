@@ -129,14 +129,15 @@ class RateLimited(CstpError):
 class QueryFailed(CstpError):
     """A part that the answer needs is down, timed out or answered wrongly.
 
-    `component` is `records`, `vectors`, `keywords` or `embedder`, or `answer` when it is larger than the server sends.
+    `component` is `records`, `vectors`, `keywords` or `embedder`, `answer` when it is larger than the server sends, or
+    `batch` when the calls before this one took all the time.
     """
 
     code = -32003
     message = "Query failed"
     meaning = (
         "`component` (records, vectors, keywords or embedder) does not answer: try again, then tell the operator. "
-        "`answer`: the answer would be too large; ask for less."
+        "`answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller batches."
     )
 
     def __init__(self, component: str, request_id: str) -> None:

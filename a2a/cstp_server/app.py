@@ -81,6 +81,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     bounds = Bounds(
         max_batch=server.max_batch,
         concurrency=server.batch_concurrency,
+        batch_seconds=server.handler_seconds,
         answer_bytes=server.max_answer_bytes,
         batch_answer_bytes=server.max_batch_answer_bytes,
     )

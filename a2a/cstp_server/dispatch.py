@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, Final
 
 import orjson
@@ -45,10 +45,14 @@ _log = structlog.get_logger("cstp.call")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one request may take: elements of a batch, so many at a time, bytes of an answer and of a batch's."""
+    """What one request may take: elements of a batch, so many at a time, bytes of an answer and of a batch's.
+
+    An element that has not begun `batch_seconds` after its batch fails.
+    """
 
     max_batch: int
     concurrency: int
+    batch_seconds: float
     answer_bytes: int
     batch_answer_bytes: int
 
@@ -119,11 +123,13 @@ class Dispatcher:
         replies: list[bytes | None] = [None] * len(document)
         places = iter(enumerate(read_requests(document, body, batch=True)))
         room = self._bounds.batch_answer_bytes
+        begin_by = monotonic() + self._bounds.batch_seconds
 
         async def work(places: Iterator[tuple[int, Request | Malformed]]) -> None:
             nonlocal room
             for place, request in places:
-                answer = await self._answer(request, call, min(room, self._bounds.answer_bytes))
+                late = monotonic() > begin_by
+                answer = await self._answer(request, call, min(room, self._bounds.answer_bytes), late=late)
                 replies[place] = answer.body
                 room -= len(answer.body or b"")
 
@@ -136,14 +142,18 @@ class Dispatcher:
         self._note(UNKNOWN, call, error.code, perf_counter())
         return Answer(error_body(error), error)
 
-    async def _answer(self, request: Request | Malformed, call: Call, room: int) -> Answer:
-        """The response to one element; no body for a notification. An answer of more than `room` bytes fails."""
+    async def _answer(self, request: Request | Malformed, call: Call, room: int, *, late: bool = False) -> Answer:
+        """The response to one element; no body for a notification.
+
+        An answer of more than `room` bytes fails; one that is `late` does without having been run.
+        """
         began = perf_counter()
         if isinstance(request, Malformed):
             self._note(UNKNOWN, call, request.error.code, began)
             return Answer(error_body(request.error, request.id), request.error)
-        outcome = Outcome()
-        await self._dispatch(request.method, request.params, call, outcome)
+        outcome = Outcome(error=QueryFailed("batch", call.request_id) if late else None)
+        if not late:
+            await self._dispatch(request.method, request.params, call, outcome)
         body = (
             b""
             if outcome.error

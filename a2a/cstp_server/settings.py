@@ -47,7 +47,9 @@ class ServerSettings(Section):
     max_headers: Positive = Field(64, description="More request headers than this are refused with 400.")
     max_batch: Positive = Field(100, description="A longer batch is refused whole.")
     batch_concurrency: Positive = Field(8, description="So many elements of one batch run at a time.")
-    handler_seconds: Seconds = Field(15.0, description="A call that takes longer fails as -32003.")
+    handler_seconds: Seconds = Field(
+        15.0, description="A call that takes longer, or that a batch begins later, fails as -32003."
+    )
     max_answer_bytes: Positive = Field(5_242_880, description="A larger answer fails as -32003; ask for less.")
     max_batch_answer_bytes: Positive = Field(10_485_760, description="The same for all answers to one batch.")
     max_in_flight: Positive = Field(64, description="So many requests run at a time; the next ones wait.")

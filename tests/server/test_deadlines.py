@@ -155,6 +155,25 @@ def test_a_call_that_takes_longer_than_every_deadline_is_answered(
         assert monotonic() - began > 1  # it was slow
 
 
+def test_calls_that_a_batch_has_not_begun_in_time_fail_and_are_not_run(
+    slow_server: Any, headers: Any, request_bytes: Any
+) -> None:
+    server, slow_down = slow_server(handler=0.5, idle=60)
+    fields = headers(server)
+    slow_down()
+    call = {"jsonrpc": "2.0", "method": "cstp.whoami"}
+    batch = [*(call | {"id": number} for number in range(20)), call, {"id": 21}]
+    with server.connect() as connection:
+        connection.send(request_bytes(json.dumps(batch).encode(), fields))
+        reply = connection.read()
+    assert reply.status == 200
+    assert [one["id"] for one in reply.json] == [*range(20), 21]
+    assert all("result" in one for one in reply.json[:8])  # so many run at a time
+    for one in reply.json[8:20]:
+        assert (one["error"]["code"], one["error"]["data"]["component"]) == (-32003, "batch")
+    assert reply.json[20]["error"]["code"] == -32600
+
+
 @pytest.mark.parametrize("cut_at", ["head", "body"])
 def test_the_clock_of_a_pipelined_request_starts_when_those_before_it_are_answered(
     slow_server: Any, headers: Any, request_bytes: Any, cut_at: str
