@@ -19,6 +19,7 @@ import pytest
 from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
+from cognition_engines.records.schema import HEAD
 from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry, Origin
 from cstp_server.doctor.places import filesystem_of
@@ -113,7 +114,7 @@ def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
 def test_a_healthy_folder_is_ok_in_every_part(doctor: Doctor) -> None:
     assert doctor().code == 0
     doctor.others_are_ok()
-    assert doctor.of("store", "ok")["seen"].endswith("schema 0002, 3 decisions")
+    assert doctor.of("store", "ok")["seen"].endswith(f"schema {HEAD}, 3 decisions")
     assert doctor.of("tokens", "ok")["seen"] == "1 live of 1"
     assert doctor.of("keywords", "ok")["seen"] == "decisions: 3 texts, up to the last change (3)"
 
@@ -307,7 +308,7 @@ def test_a_postgresql_store_is_looked_at(
     assert "belongs to another store" in found["seen"]
     seen = doctor.of("store", "ok")["seen"]
     assert seen.startswith("PostgreSQL ")
-    assert seen.endswith("schema 0002, 3 decisions")
+    assert seen.endswith(f"schema {HEAD}, 3 decisions")
     doctor.others_are_ok("keywords")
 
 

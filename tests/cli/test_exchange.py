@@ -214,7 +214,6 @@ HOSTILE: list[tuple[bytes, str]] = [
     (but(kind="episode", record={"id": 0, "query": "q", "reward": 0}), "record.id"),
     (but(kind="episode", record={"query": "q", "reward": 0}), "record.id"),
     (but(kind="artifact", record={"id": "a", "content": "c"}), "must begin with art_"),
-    (but(kind="turn", record={"id": "art_t", "conversationId": "c", "content": "c"}), "record.turnIndex"),
     (but(kind="edge", record={"id": "e", "sourceId": "a", "targetId": "A", "type": "X"}), "record"),
     (b'{"title": "a record file"}', "kind"),
 ]

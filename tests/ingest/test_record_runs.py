@@ -134,8 +134,34 @@ def test_two_equal_turns_in_a_conversation_are_two_turns_in_their_order(
     summary = run(json_lines(tmp_path / "a.jsonl", turn, turn | {"conversation_id": "w"}, turn))
     assert (summary.new, summary.rejected) == (3, ())
     found = stored(records, Kind.TURN)
-    assert sorted((one.conversation_id, one.turn_index) for one in found) == [("v", 0), ("v", 1), ("w", 0)]
+    assert sorted(one.conversation_id for one in found) == ["v", "v", "w"]
     assert counts(run(tmp_path / "a.jsonl")) == (0, 0, 3, 0)
+
+
+def said(records: Records, conversation: str, limit: int = 50) -> list[str]:
+    return [one.record.content for one in records.turns(conversation, (), None, limit).stored]
+
+
+def test_turns_of_several_files_are_in_the_order_of_their_times(run: Run, records: Records, tmp_path: Path) -> None:
+    for day in (2, 1):
+        json_lines(tmp_path / f"day{day}.jsonl", *[
+            {"kind": "turn", "conversation_id": "v", "content": f"{day}.{hour}", "ts": f"2024-05-0{day}T0{hour}:00:00Z"}
+            for hour in (1, 2)
+        ])  # fmt: skip
+        run(tmp_path / f"day{day}.jsonl")
+    assert said(records, "v") == ["1.1", "1.2", "2.1", "2.2"]
+    assert said(records, "v", 2) == ["2.1", "2.2"]
+
+
+def test_turns_without_index_and_time_are_in_the_order_of_their_file_as_it_is_now(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    turns = [{"kind": "turn", "conversation_id": "v", "content": word, "id": word} for word in ("a", "b", "c")]
+    run(json_lines(tmp_path / "a.jsonl", *turns))
+    assert said(records, "v") == ["a", "b", "c"]
+    json_lines(tmp_path / "a.jsonl", turns[2], {"kind": "entity", "name": "n"}, turns[0], turns[1])
+    assert run(tmp_path / "a.jsonl").changed == 3
+    assert said(records, "v") == ["c", "a", "b"]
 
 
 def test_equal_episodes_are_told_apart_and_their_ids_are_numbers(run: Run, records: Records, tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def _memory(maker: _Maker) -> None:
             Kind.TURN,
             conversation_id=maker.one(CONVERSATIONS),
             content=maker.words(6),
-            turn_index=place // 2,
+            turn_index=place // 2 if place % 3 else None,
             role=maker.maybe(lambda: maker.one(["user", "assistant"])),
             speaker=maker.maybe(lambda: maker.one(PEOPLE[:4])),
             ts=maker.maybe(maker.when),

@@ -1,7 +1,7 @@
 """Databases as earlier versions of the program made them."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -9,9 +9,14 @@ from alembic import command
 from alembic.config import Config
 
 
-@contextmanager
-def first_schema(url: str) -> Iterator[sa.Connection]:
+def first_schema(url: str) -> AbstractContextManager[sa.Connection]:
     """A new database with the tables of the first schema, before it is closed."""
+    return earlier_schema(url, "0001")
+
+
+@contextmanager
+def earlier_schema(url: str, revision: str) -> Iterator[sa.Connection]:
+    """A new database with the tables of a schema, before it is closed."""
     if url.startswith("sqlite"):
         Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
     engine = sa.create_engine(url)
@@ -19,6 +24,6 @@ def first_schema(url: str) -> Iterator[sa.Connection]:
         config = Config()
         config.set_main_option("script_location", "cognition_engines.records:migrations")
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, revision)
         yield connection
     engine.dispose()

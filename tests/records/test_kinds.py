@@ -113,7 +113,6 @@ def test_ids_are_found_with_and_without_their_prefix(records: Records) -> None:
     [
         (Entry(validated(Kind.SOURCE, {"title": "t"}), ORIGIN), "id: must be settled"),
         (Entry(validated(Kind.ARTIFACT, {"id": "x", "content": "t"}), ORIGIN), "id: 'x' must begin with art_"),
-        (Entry(validated(Kind.TURN, {"id": "art_x", "content": "t", "conversation_id": "c"}), ORIGIN), "turn_index"),
         (Entry(validated(Kind.SOURCE, {"id": "x", "title": "t"}), ORIGIN, np.ones((1, 3), "f4")), "vectors"),
     ],
 )

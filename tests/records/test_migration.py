@@ -1,4 +1,4 @@
-"""From the tables of the first schema to those of all kinds, with data in them."""
+"""From the tables of earlier schemas to those of now, with data in them."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from cognition_engines.models import Decision, Reason, Sensitivity
 from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Removal, Upsert
-from tests.records.earlier import first_schema
+from tests.records.earlier import earlier_schema, first_schema
 
 MANY = 500
 DECISION = {
@@ -139,4 +139,30 @@ def test_an_empty_store_is_migrated_too(url: str, entry: Callable[..., Any]) -> 
     records: Records = open_records(url)
     records.put([entry("a")], None)
     assert (records.count(), records.last_seq()) == (1, 1)
+    records.close()
+
+
+TURN: dict[str, Any] = {"conversation_id": "c", "source_system": "manual", "importance": 0.5, "mentions": "[]"}
+SPINE: dict[str, Any] = {"sensitivity": 0, "source": "/a", "source_key": "k", "digest": "d", "updated_at": 0}
+
+
+def insert(connection: sa.Connection, table: str, **cells: Any) -> None:
+    values = ", ".join(f":{name}" for name in cells)
+    connection.execute(sa.text(f"INSERT INTO {table} ({', '.join(cells)}) VALUES ({values})"), cells)
+
+
+def insert_spine(connection: sa.Connection, key: int, kind: Kind, id: str, **cells: Any) -> None:
+    insert(connection, "records", key=key, seq=key, kind=int(kind), id=id, ordinal=key, **{**SPINE, **cells})
+
+
+def test_turns_of_a_0002_store_keep_their_order(url: str) -> None:
+    with earlier_schema(url, "0002") as connection:
+        for key, index, ts in ((1, 2, None), (2, 0, 5), (3, 1, 9), (4, 1, 7)):
+            insert_spine(connection, key, Kind.TURN, f"art_{key}", at=ts)
+            turn = TURN | {"metadata": "{}", "content": "x"}
+            insert(connection, "turns", key=key, turn_index=index, ts=ts, **turn)
+        connection.execute(sa.text("UPDATE counter SET seq = 4"))
+    records = open_records(url)
+    page = records.turns("c", (), None, 50)
+    assert ([one.key for one in page.stored], page.indices) == ([2, 4, 3, 1], [0, 1, 1, 2])
     records.close()

@@ -1,12 +1,13 @@
 """A turn is found by the words of its neighbours, but only of those that whoever sees it may see too."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Sensitivity
+from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.records.spaces import MEMORY
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry
@@ -46,6 +47,42 @@ def test_turns_of_another_conversation_session_or_project_are_no_neighbours(
 ) -> None:
     records.put([turn(0), turn(1, **other), turn(2)], None)
     assert told(records) == {"art_0": "turn 0\nturn 2", "art_1": "turn 1", "art_2": "turn 0\nturn 2"}
+
+
+def test_turns_with_an_index_come_first_the_others_by_time_then_by_their_place(records: Records) -> None:
+    def later(id: str, ordinal: int, **members: Any) -> Entry:
+        one = entry(Kind.TURN, id, conversation_id="c", content=id, **members)
+        return replace(one, origin=replace(one.origin, ordinal=ordinal))
+
+    turns = [
+        later("one", 1, ts="2024-05-02"),
+        later("two", 0, ts="2024-05-03"),
+        later("three", 1, ts="2024-05-03"),
+        later("untold", 7),
+        turn(5, ts="2024-05-09"),
+        turn(4, ts="2024-05-10"),
+        turn(6, turn_index=4, ts="2024-05-01"),
+    ]
+    records.put(list(reversed(turns)), None)
+    order = ["art_6", "art_4", "art_5", "art_untold", "art_one", "art_two", "art_three"]
+    page = records.turns("c", (), None, 50)
+    assert [one.record.id for one in page.stored] == order
+    assert page.indices == [4, 4, 5, 3, 4, 5, 6]
+    latest = records.turns("c", (), None, 2)
+    assert ([one.record.id for one in latest.stored], latest.indices) == (order[-2:], [5, 6])
+    assert told(records)["art_one"] == "untold\n2024-05-02 one\n2024-05-03 two"
+    assert told(records)["art_untold"] == "2024-05-09 turn 5\nuntold\n2024-05-02 one"
+
+
+def test_turns_without_an_index_are_numbered_without_those_that_are_hidden(records: Records) -> None:
+    said = [
+        entry(Kind.TURN, str(place), conversation_id="c", content="x", ts=f"2024-05-0{place + 1}", **rights)
+        for place, rights in enumerate([{}, {"sensitivity": "sensitive"}, {}, {"project": "p"}])
+    ]
+    records.put(said, None)
+    assert records.turns("c", (), None, 50).indices == [0, 1, 2, 3]
+    assert records.turns("c", (), Viewer(), 2).indices == [1, 2]
+    assert records.turns("c", (), Viewer(projects=frozenset({"p"})), 2).indices == [0]
 
 
 def test_a_hidden_neighbour_lends_no_words(records: Records) -> None:

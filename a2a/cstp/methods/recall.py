@@ -41,7 +41,10 @@ class RecallParams(Wire):
     id: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_findable)] | None = Field(
         default=None, description="Of an artifact, turn, event, decision or chunk; `art_` and `evt_` may be left out."
     )
-    conversation_id: Named | None = Field(default=None, description="Its latest turns, in ascending order.")
+    conversation_id: Named | None = Field(
+        default=None,
+        description="Its latest turns, in ascending order: by index, those without one after the others, by time.",
+    )
     context: Named | None = Field(
         default=None, description="A filter like `meeting` or `email`; alone it lists, newest first."
     )
@@ -111,6 +114,7 @@ class Quote(WireResult):
 class ArtifactMetadata(WireResult):
     """Of an artifact or a turn. The four members of a conversation are null for an artifact.
 
+    `turnIndex` is null as well where the source of a turn gave none.
     `given` is what the record's own source kept beside its fields.
     """
 
@@ -228,7 +232,11 @@ class EntityItem(WireResult):
 
 
 class TurnItem(WireResult):
-    """One turn of a conversation."""
+    """One turn of a conversation.
+
+    `turnIndex` is the one that its source gave, else its place, from 0, among all turns of the conversation that the
+    caller may see.
+    """
 
     id: str
     role: str | None

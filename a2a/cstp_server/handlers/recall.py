@@ -92,21 +92,20 @@ def _conversation(page: TurnPage, id: str) -> wire.RecallResult:
         entities=[],
         total_count=page.total,
         selector="conversationId",
-        turns=[_turn(stored) for stored in page.stored],
+        turns=[_turn(stored, index) for stored, index in zip(page.stored, page.indices, strict=True)],
         total_turns=page.total,
         conversation_id=id,
     )
 
 
-def _turn(stored: Stored) -> wire.TurnItem:
+def _turn(stored: Stored, index: int) -> wire.TurnItem:
     turn = stored.record
     assert isinstance(turn, Turn)
-    assert turn.turn_index is not None  # settled before it is stored
     return wire.TurnItem(
         id=_id(stored),
         role=turn.role,
         speaker=turn.speaker,
-        turn_index=turn.turn_index,
+        turn_index=index,
         ts=turn.ts,
         content=turn.content,
     )

@@ -17,7 +17,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 from cognition_engines.ingest.ids import decision_digest, digest, hashed
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Model, Share, Text
 from cognition_engines.kinds.kind import KINDS, Kind, Record, adapter, kind_of, prefixed, validated
-from cognition_engines.kinds.memory import Turn
 from cognition_engines.models import Decision, Reason, Sensitivity
 from cognition_engines.records.values import MAX_ID, PART, Entry, Origin, Stored
 
@@ -132,10 +131,8 @@ def read_line(line: bytes) -> Entry:
         record = _record(kind, read.record)
     except ValidationError as error:
         raise Unreadable(_reason(error, "record.")) from None
-    if isinstance(record, Turn) and record.turn_index is None:
-        raise Unreadable("record.turnIndex is required")
     source = read.origin.source
-    said = decision_digest(record) if isinstance(record, Decision) else digest(record)
+    said = decision_digest(record) if isinstance(record, Decision) else digest(record, read.origin.ordinal)
     origin = Origin(source, read.origin.ordinal, read.origin.ingested_as, f"{said}.{hashed(source)[:8]}")
     return Entry(record, origin, updated_at=read.updated_at)
 

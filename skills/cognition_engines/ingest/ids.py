@@ -100,9 +100,13 @@ def hashed(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def digest(record: OtherRecord) -> str:
-    """Of all content, so that any edit is a change: 32 hexadecimal digits."""
-    return hashed(kind_of(record).label + _dumped(record))[:32]
+def digest(record: OtherRecord, ordinal: int = 0) -> str:
+    """Of all content, so that any edit is a change: 32 hexadecimal digits.
+
+    A turn without an index is ordered by its place in its file, the `ordinal`, so another place is a change too.
+    """
+    place = f"{ordinal} " if isinstance(record, Turn) and record.turn_index is None else ""
+    return hashed(place + kind_of(record).label + _dumped(record))[:32]
 
 
 def decision_digest(decision: Decision) -> str:

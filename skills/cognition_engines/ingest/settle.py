@@ -91,10 +91,9 @@ class Settling:
             if isinstance(record, Extraction) and record.source_id is None:
                 yield from self._file_source(record.project, draft.line)
                 record = replace(record, source_id=file_id(record.project, self._path))
-            elif isinstance(record, Turn):
-                record = self._turn(record)
-            id = self._episode_id(record) if isinstance(record, Episode) else record.id or made_id(record)
-            yield Unit(self._candidate(record, id, draft.ordinal, draft.line, draft.record.id, draft.vectors))
+            yield Unit(
+                self._candidate(record, self._id(record), draft.ordinal, draft.line, draft.record.id, draft.vectors)
+            )
 
     def _decision(self, draft: Draft) -> Candidate:
         project = draft.project if draft.project is not None else self._project
@@ -124,10 +123,21 @@ class Settling:
         sensitivity = self._sensitivity if record.sensitivity is None else record.sensitivity
         return replace(record, project=project, sensitivity=sensitivity)
 
-    def _turn(self, turn: Turn) -> Turn:
+    def _id(self, record: OtherRecord) -> str | int:
+        """The id that was given, else one that is made."""
+        match record:
+            case Episode():
+                return self._episode_id(record)
+            case Turn():
+                return self._turn_id(record)
+            case _:
+                return record.id or made_id(record)
+
+    def _turn_id(self, turn: Turn) -> str:
+        """Equal turns without an index are told apart by their place among those of their conversation in the file."""
         place = self._turns[turn.conversation_id]
         self._turns[turn.conversation_id] += 1
-        return turn if turn.turn_index is not None else replace(turn, turn_index=place)
+        return turn.id or made_id(turn if turn.turn_index is not None else replace(turn, turn_index=place))
 
     def _episode_id(self, episode: Episode) -> int:
         if episode.id is not None:
@@ -211,7 +221,7 @@ class Settling:
             settled = replace(record, id=int(id))
         else:
             settled = replace(record, id=prefixed(kind, str(id)))
-        origin = self._origin(ordinal, digest(settled))
+        origin = self._origin(ordinal, digest(settled, ordinal))
         return Candidate(settled, origin, line, Identity.CONTENT if given is None else Identity.GIVEN, vectors)
 
     def _origin(self, ordinal: int, digest: str) -> Origin:

@@ -78,7 +78,7 @@ class ArtifactChunk(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Base):
-    """One utterance of a conversation. `turn_index` is settled before it is stored."""
+    """One utterance of a conversation. `turn_index` is None where its source gives none."""
 
     conversation_id: Annotated[str, Line(200)]
     content: Annotated[str, Text(1_000_000)]

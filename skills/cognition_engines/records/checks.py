@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cognition_engines.kinds.kind import NAMESAKES, Kind, kind_of, prefixed
-from cognition_engines.kinds.memory import Turn
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.records.values import MAX_ID, Entry, FloatArray
 
@@ -41,8 +40,6 @@ def _id(entry: Entry) -> str:
 
 
 def _check_entry(entry: Entry, id: str, model: str | None) -> None:
-    if isinstance(entry.record, Turn) and entry.record.turn_index is None:
-        raise ValueError(f"turn_index: must be settled before {id!r} is stored")
     wanted = model is not None and embedded(entry.record) is not None
     if (entry.vectors is not None) is not wanted:
         raise ValueError(f"vectors: {id!r} must have vectors exactly when a model is named and it says something")

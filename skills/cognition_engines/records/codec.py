@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.kind import CLASSES, Kind, Record, kind_of
+from cognition_engines.kinds.memory import Turn
 from cognition_engines.models import Reason, Sensitivity
 
 Cell: TypeAlias = str | int | float | bytes | None
@@ -19,6 +20,8 @@ CellType: TypeAlias = Literal["text", "whole", "real", "json"]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _ON_SPINE: Final = ("id", "project", "sensitivity")
+_NO_INDEX: Final = 2**31  # after every index
+_NO_TIME: Final = -(2**62)  # before every time
 _LONG: Final = ("metadata", "content", "narrative", "reflection", "query", "text")  # SQLite walks over them, so last
 
 
@@ -62,6 +65,22 @@ def columns_of(record: Record) -> dict[str, Cell]:
     if "title_key" in DERIVED.get(kind_of(record), ()):
         cells["title_key"] = title_key(str(cells["title"]))
     return cells
+
+
+def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
+    """The cells by which a turn is ordered in its conversation; none for other kinds.
+
+    Turns with an index come first, in the order of it, ties by time. The others follow by time, those without one
+    first, ties by their place in their file.
+    """
+    if not isinstance(record, Turn):
+        return {}
+    numbered = record.turn_index is not None
+    return {
+        "by_index": record.turn_index if numbered else _NO_INDEX,
+        "by_time": _NO_TIME if record.ts is None else microseconds(record.ts),
+        "by_place": 0 if numbered else ordinal,
+    }
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:

@@ -15,7 +15,7 @@ from cognition_engines.models import Sensitivity
 from cognition_engines.records.codec import Cell, moment
 from cognition_engines.records.linked import CHILDREN, PARENTS
 from cognition_engines.records.rows import facet_cells
-from cognition_engines.records.schema import TABLES, links, records
+from cognition_engines.records.schema import TABLES, links, place_of, records
 from cognition_engines.records.transactions import allocate, pages
 from cognition_engines.records.values import Facets, Role
 
@@ -124,7 +124,7 @@ def _moment(cell: int | None) -> datetime | None:
 def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
     """By key of each of these turns, the keys of the turns whose words it is found by, before it and after it.
 
-    These are the nearest by (turn_index, key) with the same conversation, session and project that are not more
+    These are the nearest in the order of turns with the same conversation, session and project that are not more
     guarded than the turn.
     """
     found: dict[int, tuple[int | None, int | None]] = {}
@@ -146,8 +146,9 @@ def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
 def _nearest(side: Side, least: sa.ColumnElement[int] | int, most: sa.ColumnElement[int] | int) -> Any:
     """The key of the nearest turn on a side of a turn of the statement around it, of a clearance in a range."""
     turn, spine = _turns.alias(), records.alias()
-    place, own = sa.tuple_(turn.c.turn_index, turn.c.key), sa.tuple_(_turns.c.turn_index, _turns.c.key)
-    order = (turn.c.turn_index, turn.c.key)
+    order = place_of(turn)
+    # + 0: to find the place by all columns of the index, SQLite must compare them with what is no column
+    place, own = sa.tuple_(*order), sa.tuple_(*(each + 0 for each in place_of(_turns)))
     return (
         sa.select(turn.c.key)
         .join_from(turn, spine, spine.c.key == turn.c.key)

@@ -8,10 +8,11 @@ import sqlalchemy as sa
 
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.kinds.kind import Kind, prefixed
+from cognition_engines.kinds.memory import Turn
 from cognition_engines.models import Viewer
 from cognition_engines.records.open import Store
 from cognition_engines.records.read import found_by_keys, visible
-from cognition_engines.records.schema import TABLES, links, records
+from cognition_engines.records.schema import TABLES, links, place_of, records
 from cognition_engines.records.transactions import reading
 from cognition_engines.records.values import Role, Stored
 from cognition_engines.records.where import where
@@ -26,10 +27,15 @@ _OWNERS: Final[Mapping[Kind, str]] = {Kind.CHUNK: "source_id", Kind.ARTIFACT_CHU
 
 @dataclass(frozen=True, slots=True)
 class TurnPage:
-    """The latest turns of a conversation, ascending, and how many it has."""
+    """The latest turns of a conversation, ascending, and how many it has.
+
+    `indices` are those that the sources gave. A turn without one is told its place among all turns of the conversation
+    that the viewer sees, from 0.
+    """
 
     total: int
     stored: Sequence[Stored]
+    indices: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +54,34 @@ def turns(store: Store, conversation_id: str, conditions: Conditions, viewer: Vi
         sa.select(records.c.key)
         .select_from(joined)
         .where(*chosen)
-        .order_by(_turns.c.turn_index.desc(), _turns.c.key.desc())
+        .order_by(*(each.desc() for each in place_of(_turns)))
         .limit(limit)
     )
     with reading(store) as connection:
         total: int = connection.execute(counted).scalar_one()
         keys = list(connection.execute(latest).scalars())
         found = found_by_keys(connection, keys, viewer, (Kind.TURN,))
-    return TurnPage(total, [found[key] for key in reversed(keys)])
+        given = {key: record.turn_index for key, one in found.items() if isinstance(record := one.record, Turn)}
+        places = _places(connection, conversation_id, viewer, [key for key in keys if given[key] is None])
+    indices = [places[key] if (index := given[key]) is None else index for key in reversed(keys)]
+    return TurnPage(total, [found[key] for key in reversed(keys)], indices)
+
+
+def _places(
+    connection: sa.Connection, conversation_id: str, viewer: Viewer | None, keys: Sequence[int]
+) -> dict[int, int]:
+    """The places of turns among those of their conversation that the viewer sees, from 0."""
+    if not keys:
+        return {}
+    number = sa.func.row_number().over(order_by=place_of(_turns))
+    ranked = (
+        sa.select(_turns.c.key, number.label("number"))
+        .join_from(_turns, records, records.c.key == _turns.c.key)
+        .where(_turns.c.conversation_id == conversation_id, *visible(viewer))
+        .subquery()
+    )
+    rows = connection.execute(sa.select(ranked.c.key, ranked.c.number).where(ranked.c.key.in_(keys)))
+    return {key: number - 1 for key, number in rows}
 
 
 def attached(

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind, kind_of
-from cognition_engines.records.codec import Cell, columns_of, microseconds
+from cognition_engines.records.codec import Cell, columns_of, microseconds, place_cells
 from cognition_engines.records.inheritance import lent_to, release, renumber, settle
 from cognition_engines.records.linked import CHILDREN, PARENTS, link_rows
 from cognition_engines.records.read import stored_dimension
@@ -71,7 +71,8 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[Placed, int, int]], 
         spine = {"seq": seq, "updated_at": updated_at, **spine_of(each.entry)}
         rows, name = (inserts, "key") if each.key is None else (updates, "row_key")
         rows[None].append({name: key, **spine})
-        rows.setdefault(kind_of(record), []).append({name: key, **(each.cells or columns_of(record))})
+        cells = {**(each.cells or columns_of(record)), **place_cells(record, each.entry.origin.ordinal)}
+        rows.setdefault(kind_of(record), []).append({name: key, **cells})
         referring += link_rows(key, record)
     for kind, inserted in inserts.items():
         if inserted:

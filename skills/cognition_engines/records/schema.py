@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeEngine
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.codec import COLUMNS, DERIVED, CellType
 
-HEAD: Final = "0002"  # the newest migration
+HEAD: Final = "0003"  # the newest migration
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -98,8 +98,10 @@ _INDEXES: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.SOURCE: ("title_key",),
     Kind.CHUNK: ("source_id", "chunk_index"),
     Kind.ARTIFACT_CHUNK: ("artifact_id", "chunk_index"),
-    Kind.TURN: ("conversation_id", "turn_index", "key"),
+    Kind.TURN: ("conversation_id", "by_index", "by_time", "by_place", "key"),
 }
+# By which turns are ordered in their conversation, before their key; made of a turn and its place in its file.
+PLACES: Final = ("by_index", "by_time", "by_place")
 
 
 def _owner() -> sa.Column[int]:
@@ -109,14 +111,22 @@ def _owner() -> sa.Column[int]:
 
 
 def _table(kind: Kind) -> sa.Table:
-    derived = [sa.Column(name, sa.Text, nullable=False) for name in DERIVED.get(kind, ())]
+    derived: list[sa.Column[Any]] = [sa.Column(name, sa.Text, nullable=False) for name in DERIVED.get(kind, ())]
     columns = [sa.Column(one.name, _TYPES[one.type], nullable=one.nullable) for one in COLUMNS[kind]]
+    if kind is Kind.TURN:
+        derived = [sa.Column(name, _BIGINT, nullable=False, server_default="0") for name in PLACES]
     indexes = [sa.Index(None, *_INDEXES[kind])] if kind in _INDEXES else []
     return sa.Table(_NAMES[kind], metadata, _owner(), *derived, *columns, *indexes)
 
 
 # The content of each kind.
 TABLES: Final[Mapping[Kind, sa.Table]] = {kind: _table(kind) for kind in Kind}
+
+
+def place_of(turns: sa.FromClause) -> tuple[sa.ColumnElement[Any], ...]:
+    """What the turns of a conversation are ordered by, of their table or an alias of it."""
+    return (*(turns.c[name] for name in PLACES), turns.c.key)
+
 
 # Where a record refers to others; made of it whenever it is written.
 links: Final = sa.Table(

@@ -98,9 +98,9 @@ class Records:
         vectors whose record says something to embed (`kinds.texts.embedded`); else none has.
 
         Raises `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
-        characters, an id given twice, a turn without an index, missing or superfluous vectors, and vectors that are
-        not finite float32 of one dimension; its subclass `IdTaken` where a sibling kind has the id; `ComponentFailed`
-        of the embedder for vectors of another dimension than those stored of `model`.
+        characters, an id given twice, missing or superfluous vectors, and vectors that are not finite float32 of one
+        dimension; its subclass `IdTaken` where a sibling kind has the id; `ComponentFailed` of the embedder for
+        vectors of another dimension than those stored of `model`.
         """
         return write.put(self._store, batch, model, replaces)
 

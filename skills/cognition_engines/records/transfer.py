@@ -19,7 +19,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.codec import COLUMNS, Cell, record_of
 from cognition_engines.records.open import Store
 from cognition_engines.records.placing import Placed, bury, place
-from cognition_engines.records.schema import TABLES, dimension_name, meta, records, vectors
+from cognition_engines.records.schema import PLACES, TABLES, dimension_name, meta, records, vectors
 from cognition_engines.records.transactions import failures, pages, scanning, writing
 from cognition_engines.records.values import Entry, Origin
 
@@ -40,7 +40,8 @@ _SPINE: Final = (
 )
 _AS_ENTRY: Final = ("id", "own_project", "own_sensitivity", "source", "ordinal", "ingested_as", "digest")
 _CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
-    kind: tuple(column.name for column in table.c if column.name != "key") for kind, table in TABLES.items()
+    kind: tuple(column.name for column in table.c if column.name not in ("key", *PLACES))
+    for kind, table in TABLES.items()
 }
 _AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
     kind: tuple(_CONTENT[kind].index(column.name) for column in COLUMNS[kind]) for kind in Kind
