@@ -260,6 +260,19 @@ def test_references_that_point_nowhere_are_kept_with_one_warning_for_each_kind_o
     assert run(file, dry_run=True).warnings == ()
 
 
+def test_what_is_less_sensitive_than_its_source_is_told_of(run: Run, records: Records, tmp_path: Path) -> None:
+    book = {"kind": "source", "id": "s", "title": "t", "sensitivity": "sensitive", "content": "Cut into a chunk."}
+    drawn = EACH[4] | {"source_id": "s"}
+    file = json_lines(tmp_path / "a.jsonl", book, EACH[2] | {"source_id": "s"}, drawn, drawn | {"chunk_id": "k"})
+    warnings = [one.reason for one in run(file).warnings]
+    assert warnings[-2:] == [
+        "1 chunk is less sensitive than the source named there, for example s",
+        "2 extractions are less sensitive than the source named there, for example s",
+    ]
+    other = json_lines(tmp_path / "b.jsonl", EACH[2] | {"content": "d", "source_id": "s", "sensitivity": "sensitive"})
+    assert run(other).warnings == ()
+
+
 def document(paragraphs: int, word: str = "") -> str:
     return "\n\n".join(f"## Part {number}\n\n{word} {SENTENCE * 40}" for number in range(paragraphs))
 

@@ -23,7 +23,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Problem, Sensitivity
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Dangling, Entry, IdTaken, Outcome, Role
+from cognition_engines.records.values import Dangling, Entry, Exposed, IdTaken, Outcome, Role
 
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
 _TARGETS: Final = {
@@ -118,6 +118,7 @@ def ingest(
         deleted = _prune(paths, collections, options, tally, records)
     if not nothing_written:
         tally.warnings += map(_pointing_nowhere, records.dangling(sorted(tally.sources)))
+        tally.warnings += map(_less_guarded, records.exposed(sorted(tally.sources)))
     return Summary(
         tally.read,
         tally.counts[Outcome.NEW],
@@ -309,3 +310,10 @@ def _pointing_nowhere(found: Dangling) -> Problem:
     """`12 chunks name a source that is not here, for example 'src-9'`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     return Problem(found.source, None, f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}")
+
+
+def _less_guarded(found: Exposed) -> Problem:
+    """`2 chunks are less sensitive than the source that they name, for example src-9`."""
+    many = f"{kinds(found.kind, found.count)} {'is' if found.count == 1 else 'are'}"
+    said = f"{found.count} {many} less sensitive than the source named there, for example {found.example}"
+    return Problem(found.source, None, said)

@@ -17,7 +17,7 @@ from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.records.codec import Cell, short_key
 from cognition_engines.records.schema import links, records
 from cognition_engines.records.transactions import pages
-from cognition_engines.records.values import Dangling, Facets, Role
+from cognition_engines.records.values import Dangling, Exposed, Facets, Role
 
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
 CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
@@ -133,6 +133,31 @@ def dangling_links(connection: sa.Connection, sources: Sequence[str]) -> list[Da
             if source in wanted:
                 found.append(Dangling(source, Kind(kind), Role(role), count, example))
     return sorted(found, key=lambda each: (each.source, each.kind, each.role))
+
+
+def exposed_links(connection: sa.Connection, sources: Sequence[str]) -> list[Exposed]:
+    """See `Records.exposed`."""
+    wanted = set(sources)
+    found: list[Exposed] = []
+    for page in pages([short_key(source) for source in wanted]):
+        rows = connection.execute(_EXPOSED.where(records.c.source_key.in_(page)))
+        found += [Exposed(source, Kind(kind), *rest) for source, kind, *rest in rows if source in wanted]
+    return sorted(found, key=lambda each: (each.source, each.kind))
+
+
+def _exposed() -> sa.Select[Any]:
+    """Links by file and kind to a source that is more sensitive."""
+    owner = records.alias()
+    return (
+        sa.select(records.c.source, records.c.kind, sa.func.count(), sa.func.min(links.c.target))
+        .join_from(records, links)
+        .join(owner, sa.and_(owner.c.kind == int(Kind.SOURCE), owner.c.id == links.c.target))
+        .where(links.c.role == int(Role.SOURCE), records.c.sensitivity < owner.c.sensitivity)
+        .group_by(records.c.source, records.c.kind)
+    )
+
+
+_EXPOSED: Final = _exposed()
 
 
 def _dangling() -> sa.Select[Any]:

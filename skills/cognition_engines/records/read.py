@@ -15,13 +15,13 @@ from cognition_engines.kinds.texts import worded
 from cognition_engines.models import Viewer
 from cognition_engines.records.codec import short_key
 from cognition_engines.records.inheritance import neighbours
-from cognition_engines.records.linked import dangling_links
+from cognition_engines.records.linked import dangling_links, exposed_links
 from cognition_engines.records.open import Store
 from cognition_engines.records.rows import SELECT_STORED, stored
 from cognition_engines.records.schema import TABLES, counter, dimension_name, meta, records, vectors
 from cognition_engines.records.spaces import SEARCHED, Space
 from cognition_engines.records.transactions import REPLACED, pages, reading, scanning
-from cognition_engines.records.values import Dangling, SourceRow, Stored, Text
+from cognition_engines.records.values import Dangling, Exposed, SourceRow, Stored, Text
 
 T = TypeVar("T")
 
@@ -239,6 +239,11 @@ def of_source(store: Store, source: str) -> list[SourceRow]:
 def dangling(store: Store, sources: Sequence[str]) -> list[Dangling]:
     with scanning(store) as connection:
         return dangling_links(connection, sources)
+
+
+def exposed(store: Store, sources: Sequence[str]) -> list[Exposed]:
+    with scanning(store) as connection:
+        return exposed_links(connection, sources)
 
 
 def without_vectors(store: Store, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:

@@ -21,6 +21,7 @@ from cognition_engines.records.values import (
     Change,
     Dangling,
     Entry,
+    Exposed,
     FloatArray,
     Outcome,
     Page,
@@ -167,6 +168,10 @@ class Records:
     def dangling(self, sources: Sequence[str]) -> list[Dangling]:
         """The references in records of these files that name nothing stored, by file, kind and role."""
         return read.dangling(self._store, sources)
+
+    def exposed(self, sources: Sequence[str]) -> list[Exposed]:
+        """The chunks and extractions of these files that are less sensitive than their source, by file and kind."""
+        return read.exposed(self._store, sources)
 
     def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:
         """The next `limit` records of a space with a key above `after_key` that lack vectors of `model`, by key.

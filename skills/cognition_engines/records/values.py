@@ -194,6 +194,16 @@ class Dangling:
     example: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """Records of one kind and file that are less sensitive than the source they name; `example` is one such source."""
+
+    source: str
+    kind: Kind
+    count: int
+    example: str
+
+
 class IdTaken(ValueError):
     """A record of another kind has the id: artifacts, turns and artifact chunks have theirs in common."""
 
