@@ -235,6 +235,45 @@ def test_prune_dry_run_and_strict_hold_for_all_kinds(run: Run, records: Records,
     assert set(records.counts()) == {Kind.DECISION, Kind.SOURCE, Kind.CHUNK}
 
 
+TALK = "Ana: Shall we use UDP?\nBen: It loses packets.\nAna: We can repeat them.\nBen: Fine.\n"
+
+
+def test_an_edited_transcript_leaves_no_turn_behind(run: Run, records: Records, tmp_path: Path) -> None:
+    file = tmp_path / "talk.txt"
+    file.write_text(TALK)
+    assert counts(run(file)) == (4, 0, 0, 0)
+    file.write_text(TALK.replace("Fine.", "No."))
+    assert counts(run(file, dry_run=True)) == (1, 0, 3, 1)
+    summary = run(file)
+    assert (counts(summary), summary.warnings) == ((1, 0, 3, 1), ())
+    (conversation,) = {turn.conversation_id for turn in stored(records, Kind.TURN)}
+    assert said(records, conversation)[-2:] == ["We can repeat them.", "No."]
+    file.write_text(f"{TALK}Ana: \0\n")
+    assert (run(file).deleted, records.count(Kind.TURN)) == (0, 5)
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["file", "folder"])
+def test_an_edited_record_without_an_id_is_told_of_until_it_is_pruned(
+    run: Run, records: Records, tmp_path: Path, folder: bool
+) -> None:
+    file = json_lines(tmp_path / "a.jsonl", {"kind": "entity", "name": "one"}, {"kind": "entity", "name": "two"})
+    run(file)
+    json_lines(file, {"kind": "entity", "name": "one"}, {"kind": "entity", "name": "three"})
+    (warning,) = run(file).warnings
+    assert (warning.file, "1 record is kept" in warning.reason, "--prune" in warning.reason) == (str(file), True, True)
+    summary = run(tmp_path if folder else file, prune=True)
+    assert (counts(summary), summary.warnings) == ((0, 0, 2, 1), ())
+    assert sorted(one.name for one in stored(records, Kind.ENTITY)) == ["one", "three"]
+
+
+def test_what_was_read_with_another_project_is_told_of(run: Run, records: Records, tmp_path: Path) -> None:
+    file = json_lines(tmp_path / "a.jsonl", {"kind": "entity", "name": "one"})
+    run(file)
+    (warning,) = run(file, project="alpha").warnings
+    assert "1 record is kept that was read here with no --project" in warning.reason
+    assert run(file, project="alpha").warnings == ()
+
+
 def test_references_that_point_nowhere_are_kept_with_one_warning_for_each_kind_of_them(
     run: Run, records: Records, tmp_path: Path
 ) -> None:

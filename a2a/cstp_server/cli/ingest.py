@@ -65,7 +65,7 @@ def ingest_command(
     sensitivity: Annotated[
         str, typer.Option(metavar="LEVEL", help="Likewise: normal, sensitive or highly_sensitive.")
     ] = "normal",
-    prune: Annotated[bool, typer.Option("--prune", help="Delete what a folder no longer holds.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Delete what a file or folder no longer holds.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change no record.")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")

@@ -22,13 +22,15 @@ class RecordDraft:
     """A record of any kind but a decision, checked. Its id, project and sensitivity are None where none are given.
 
     `ordinal` is its position among the records of its file, from 0, `line` is 1-based. `vectors`, (windows,
-    dimensions), are those of the embedding model in use, where what was read has them; else None.
+    dimensions), are those of the embedding model in use, where what was read has them; else None. `of_file` says that
+    it is a turn of the conversation that the file is.
     """
 
     record: OtherRecord
     ordinal: int
     line: int
     vectors: FloatArray | None = None
+    of_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.discover import files_under
-from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
+from cognition_engines.ingest.items import Collection, Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.reading import read
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.settle import Candidate, Settling, Unit
@@ -114,9 +114,10 @@ def ingest(
     tally.warnings += tally.notices()
     deleted = 0
     nothing_written = options.dry_run or (options.strict and bool(tally.rejected))
-    if options.prune and not (options.strict and tally.rejected):
-        deleted = _prune(paths, collections, options, tally, records)
+    if not (options.strict and tally.rejected):
+        deleted = _delete_gone(paths, collections, options, tally, records)
     if not nothing_written:
+        tally.warnings += _left_behind(options, tally, records)
         tally.warnings += map(_pointing_nowhere, records.dangling(sorted(tally.sources)))
         tally.warnings += map(_less_guarded, records.exposed(sorted(tally.sources)))
     return Summary(
@@ -172,6 +173,8 @@ def _settled(item: Item, settling: Settling, source: str, tally: Tally) -> Itera
     elif isinstance(item, Noticed):
         tally.warnings.append(item.problem)
     else:
+        if isinstance(item, RecordDraft) and item.of_file:
+            tally.transcripts.add(source)
         for unit in settling.units(item):
             tally.read += 1 + len(unit.parts)
             first = tally.first(unit)
@@ -284,17 +287,20 @@ def _write(ready: _Ready, options: Options, tally: Tally, records: Records, mode
         tally.count(candidate, outcome)
 
 
-def _prune(
+def _delete_gone(
     paths: Sequence[Path], collections: Sequence[Collection], options: Options, tally: Tally, records: Records
 ) -> int:
-    """Deletes what the folders among `paths` and the collections no longer hold.
+    """Deletes the turns that transcripts no longer have; to prune, all that what was named no longer holds.
 
     A file or collection with refused records keeps all it had.
     """
+    rows = [row for file in sorted(tally.transcripts) for row in records.of_source(file) if row.kind is Kind.TURN]
+    if options.prune:
+        named = [(Path(os.path.abspath(path)), path.is_dir()) for path in paths]
+        rows += [row for path, folder in named if folder for row in records.sources_under(str(path))]
+        rows += [row for path, folder in named if not folder for row in records.of_source(str(path))]
+        rows += [row for collection in collections for row in records.of_source(collection.address)]
     gone: dict[Kind, dict[str, None]] = {}
-    folders = (Path(os.path.abspath(path)) for path in paths if path.is_dir())
-    rows = [row for folder in folders for row in records.sources_under(str(folder))]
-    rows += [row for collection in collections for row in records.of_source(collection.address)]
     for row in rows:
         held = row.source in tally.files
         refused = tally.files.get(row.source, False)
@@ -304,6 +310,24 @@ def _prune(
     if options.dry_run:
         return sum(map(len, gone.values()))
     return sum(len(records.delete(kind, list(ids))) for kind, ids in gone.items())
+
+
+def _left_behind(options: Options, tally: Tally, records: Records) -> Iterator[Problem]:
+    """What came from a file or collection before, is not in it now, and stays beside what is new in it."""
+    for source in sorted(tally.grown):
+        rows = [row for row in records.of_source(source) if not tally.has(row.kind, row.id)]
+        elsewhere = [row for row in rows if row.ingested_as != options.project]
+        if not tally.files[source] and len(rows) > len(elsewhere):
+            said = f"{_kept(len(rows) - len(elsewhere))} before and not now; --prune deletes what is no longer there"
+            yield Problem(source, None, said)
+        if elsewhere:
+            with_ = {"no --project" if row.ingested_as is None else f"--project {row.ingested_as}" for row in elsewhere}
+            said = f"{_kept(len(elsewhere))} with {' and '.join(sorted(with_))}; cstp delete removes what is too many"
+            yield Problem(source, None, said)
+
+
+def _kept(count: int) -> str:
+    return "1 record is kept that was read here" if count == 1 else f"{count} records are kept that were read here"
 
 
 def _pointing_nowhere(found: Dangling) -> Problem:

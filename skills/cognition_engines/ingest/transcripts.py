@@ -229,6 +229,6 @@ def _moment(match: re.Match[str], day: datetime | None) -> datetime | None:
 
 def _turn(path: str, members: Mapping[str, Value], ordinal: int, line: int) -> Item:
     try:
-        return RecordDraft(read_other(Kind.TURN, members, named_kind=True).record, ordinal, line)
+        return RecordDraft(read_other(Kind.TURN, members, named_kind=True).record, ordinal, line, of_file=True)
     except Unacceptable as error:
         return Rejected(Problem(path, line, str(error)))
