@@ -1,6 +1,7 @@
 """Runs over records of all kinds: ids, what is unchanged, changed, gone or refused, documents, references, memory."""
 
 import json
+import re
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -250,6 +251,22 @@ def test_an_edited_transcript_leaves_no_turn_behind(run: Run, records: Records, 
     assert said(records, conversation)[-2:] == ["We can repeat them.", "No."]
     file.write_text(f"{TALK}Ana: \0\n")
     assert (run(file).deleted, records.count(Kind.TURN)) == (0, 5)
+
+
+def test_transcripts_of_one_name_are_two_conversations(
+    run: Run, records: Records, checkout: Callable[[str], Path]
+) -> None:
+    mine, yours = checkout("mine"), checkout("yours")
+    for file in (place / folder / "talk.txt" for place in (mine, yours) for folder in ("monday", "tuesday")):
+        file.parent.mkdir()
+        file.write_text(TALK.replace("UDP", file.parent.name))
+    assert run(mine).new == 8
+    found = {turn.conversation_id for turn in stored(records, Kind.TURN)}
+    assert [len(said(records, conversation)) for conversation in found] == [4, 4]
+    assert all(re.fullmatch("talk-[0-9a-f]{16}", conversation) for conversation in found)
+    # the path is that within the checkout
+    assert counts(run(yours)) == (0, 0, 8, 0)
+    assert run(yours, project="theirs").new == 8
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["file", "folder"])

@@ -23,6 +23,7 @@ _PREFIXES: Final = {
     Kind.EDGE: "edg_",
     **PREFIXES,
 }
+_LONGEST_NAME: Final = 183  # with what follows it, 200
 _EPISODE_BITS: Final = 52  # what every JSON reader takes as a whole number
 
 
@@ -34,6 +35,11 @@ def decision_id(project: str | None, path: str, ordinal: int) -> str:
 def file_id(project: str | None, path: str) -> str:
     """The id of the source that a file is."""
     return _made(Kind.SOURCE, project, path)
+
+
+def conversation_id(project: str | None, path: str, name: str) -> str:
+    """What the conversation that a file is is called: by the file's name, and by where it is."""
+    return f"{name[:_LONGEST_NAME]}-{hashed(json.dumps(['conversation', project, path]))[:16]}"
 
 
 def said_by(episode: Episode) -> str:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from cognition_engines.ingest.ids import (
+    conversation_id,
     decision_digest,
     decision_id,
     digest,
@@ -91,6 +92,9 @@ class Settling:
             if isinstance(record, Extraction) and record.source_id is None:
                 yield from self._file_source(record.project, draft.line)
                 record = replace(record, source_id=file_id(record.project, self._path))
+            elif isinstance(record, Turn) and draft.of_file:
+                called = conversation_id(record.project, self._path, record.conversation_id)
+                record = replace(record, conversation_id=called)
             yield Unit(
                 self._candidate(record, self._id(record), draft.ordinal, draft.line, draft.record.id, draft.vectors)
             )

@@ -76,7 +76,8 @@ def read(path: str, text: str) -> Iterator[Item] | None:
     """The turns of a transcript, in order; None for a text that is none.
 
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
-    and it does not begin as a mail or as minutes do. The conversation is called by the file's name.
+    and it does not begin as a mail or as minutes do. The conversation is called by the file's name until
+    its id is settled.
     """
     lines = text.split("\n")
     start = next((at for at, line in enumerate(lines) if line.strip()), 0)
