@@ -19,7 +19,7 @@ from cognition_engines.ingest.run import Summary
 from cognition_engines.ingest.schemas import record_schema
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.graph import Evidence
-from cognition_engines.kinds.kind import KINDS, Kind, kind_of
+from cognition_engines.kinds.kind import KINDS, Kind, kind_of, validated
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
 from cognition_engines.records.store import Records
 
@@ -218,6 +218,14 @@ def test_a_card_with_a_long_summary_two_takeaways_or_no_tags_is_refused(card: di
     whole = {"summary": "s", "takeaways": ["a", "b", "c"], "tags": ["t"]}
     assert one(kind="chunk", content="c", knowledge_card=whole).knowledge_card.takeaways == ("a", "b", "c")
     assert refusal(kind="chunk", content="c", knowledge_card=whole | card) == reason
+
+
+@pytest.mark.parametrize("letter", ["x", "ü", "\n"])
+def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
+    most = (4_000_000 - 2) // len(json.dumps(letter, ensure_ascii=False).encode()[1:-1])
+    assert len(validated(Kind.ARTIFACT, {"content": letter * most}).content) == most
+    reason = refusal(kind="artifact", content=letter * (most + 1))
+    assert reason == "content must have at most 4,000,000 bytes as JSON in UTF-8, or no answer holds it"
 
 
 def test_an_edge_to_itself_or_with_a_confidence_above_one_is_refused() -> None:

@@ -96,14 +96,23 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Of a `str`: `shortest` to `longest` characters, no NUL, no lone surrogate."""
+    """Of a `str`: `shortest` to `longest` characters, no NUL, no lone surrogate; as JSON at most `most_bytes`."""
 
     longest: int
     shortest: int = 1
+    most_bytes: int | None = None
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         text = core_schema.str_schema(strict=True, min_length=self.shortest, max_length=self.longest)
-        return core_schema.no_info_after_validator_function(_text, text)
+        return core_schema.no_info_after_validator_function(self._checked, text)
+
+    def _checked(self, value: str) -> str:
+        _text(value)
+        most = self.most_bytes
+        # a character takes at most six bytes, as \u0001 does
+        if most is not None and len(value) * 6 > most and len(orjson.dumps(value)) > most:
+            raise PydanticCustomError("text", f"must have at most {most:,} bytes as JSON in UTF-8, or no answer holds it")
+        return value
 
 
 @dataclass(frozen=True, slots=True)

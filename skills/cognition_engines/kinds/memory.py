@@ -27,6 +27,7 @@ DocumentStatus: TypeAlias = Literal["draft", "final", "approved", "superseded", 
 DistributionScope: TypeAlias = Literal["private", "team", "department", "company", "public"]
 Role: TypeAlias = Literal["user", "assistant", "system"]
 CONTEXTS: Final[tuple[str, ...]] = get_args(Context)
+LONGEST: Final = 4_000_000  # of an artifact: an answer has at most 5 MiB, with its other members
 CONVERSATION: Final = "conversation"  # the context of every turn
 
 Refs: TypeAlias = Annotated[tuple[str, ...], Lines(200, 500)]
@@ -36,7 +37,7 @@ Refs: TypeAlias = Annotated[tuple[str, ...], Lines(200, 500)]
 class Artifact(Base):
     """A mail, a note, minutes, a document. When `chunked`, its chunks are searched in its place."""
 
-    content: Annotated[str, Text(10_000_000)]
+    content: Annotated[str, Text(LONGEST, most_bytes=LONGEST)]
     context: Context = "note"
     title: Annotated[str, Line(500)] | None = None
     author: Annotated[str, Line(200)] | None = None
