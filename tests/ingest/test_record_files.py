@@ -18,6 +18,7 @@ from cognition_engines.ingest.reading import read
 from cognition_engines.ingest.run import Summary
 from cognition_engines.ingest.schemas import record_schema
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
+from cognition_engines.kinds.fields import ISO_8601
 from cognition_engines.kinds.graph import Evidence
 from cognition_engines.kinds.kind import KINDS, Kind, kind_of, validated
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
@@ -149,7 +150,7 @@ def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]
     """Values that break one bound each of a member's schema."""
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
-    options = [option for option in schema.get("anyOf", []) if option.get("type") != "null" and "format" not in option]
+    options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
     yield "yes" if "boolean" in [option.get("type") for option in options] else True
     for option in options:
         yield from (value for value in broken(option, definitions) if not fits(value, options, definitions))
@@ -163,7 +164,7 @@ def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]
             yield "a\nb"
         if "enum" in schema:
             yield "another"
-        if "anyOf" in schema:
+        if schema.get("pattern") == ISO_8601:
             yield "yesterday"
     if schema.get("type") in {"integer", "number"}:
         yield "1"
@@ -175,6 +176,42 @@ def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]
         if "maxItems" in schema:
             yield ["a"] * (schema["maxItems"] + 1)
         yield [True]
+
+
+EVENT = {"kind": "event", "category": "c", "narrative": "n"}
+TURN = {"kind": "turn", "conversation_id": "v", "content": "c"}
+TIMES = (
+    "2025-03-05",
+    "20250305",
+    "2025-W10-3",
+    "2025-03-05 07:10",
+    "2025-03-05T07:10:00.123456Z",
+    "2025-03-05T0710+01",
+)
+
+
+@pytest.mark.parametrize(
+    ("members", "taken"),
+    [
+        *(({"kind": "entity", "name": "n", "type": type}, True) for type in ("PERSON", "Org", "organisation")),
+        *(({"kind": "entity", "name": "n", "type": type}, False) for type in ("robot", "", "per son", "perſon", 5)),
+        *((EVENT | {"actors": actors}, True) for actors in ("Ana", {"ref": "Ana"}, ["Ana", {"ref": "Bo"}], [])),
+        *((EVENT | {"actors": actors}, False) for actors in ("", {"role": "owner"}, 5)),
+        *((EVENT | {"evidence": said}, True) for said in ("so", {"quote": "so"}, ["so", {"quote": "so"}])),
+        *((EVENT | {"evidence": said}, False) for said in ("", "a" * 2001, {"chunk_id": "so"}, [5])),
+        *(({"kind": "extraction", "type": type, "content": "c"}, True) for type in ("decision", "pattern", "warning")),
+        ({"kind": "extraction", "type": "persona", "content": "c"}, False),
+        ({"kind": "extraction", "type": "warning", "content": ""}, False),
+        ({"kind": "extraction", "type": "checklist", "content": {"name": "n", "items": "- a\n- b\n"}}, True),
+        ({"kind": "extraction", "type": "checklist", "content": {"name": "n", "items": ""}}, False),
+        *((TURN | {"ts": time}, True) for time in TIMES),
+        *((TURN | {"ts": time}, False) for time in ("yesterday", "2025", "05.03.2025", 20250305, "2025-03-05T")),
+    ],
+)
+def test_the_schema_takes_what_is_read_and_no_more(members: dict[str, Any], taken: bool) -> None:
+    validator = jsonschema.Draft202012Validator(record_schema(KINDS[members["kind"]]))
+    read_as = [item for item in items(members) if isinstance(item, RecordDraft)]
+    assert (bool(read_as), not list(validator.iter_errors(members))) == (taken, taken)
 
 
 def fits(value: Any, options: list[dict[str, Any]], definitions: dict[str, Any]) -> bool:

@@ -21,7 +21,7 @@ _DEEPEST: Final = 64
 _LARGEST: Final = 2**63
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.
-_AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
+AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
     "decision": ({}, "question"),
     "pattern": ({"name": "Pattern"}, "solution"),
     "warning": ({"title": "Warning"}, "description"),
@@ -133,8 +133,8 @@ def _tolerated(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
 
 
 def _content(type: Value, content: Value) -> Value:
-    if isinstance(content, str) and isinstance(type, str) and type in _AS_TEXT:
-        others, name = _AS_TEXT[type]
+    if isinstance(content, str) and isinstance(type, str) and type in AS_TEXT:
+        others, name = AS_TEXT[type]
         return {**others, name: content}
     if not isinstance(content, dict) or not isinstance(type, str):
         return content

@@ -1,14 +1,22 @@
 """JSON Schemas (2020-12) of records in files, from the definitions that validate them."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
+from cognition_engines.ingest.names import content_lists
+from cognition_engines.ingest.others import AS_TEXT
 from cognition_engines.ingest.recognise import KIND, KIND_NAMES
 from cognition_engines.ingest.schema import decision_schema
+from cognition_engines.kinds.extractions import LONG
 from cognition_engines.kinds.kind import Kind, adapter
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONG}
+_QUOTE: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
+# a text for a list: an item for each line
+_LINES: Final = {"type": "string", "pattern": r"\S"}
 _TEXT_OF_A_SOURCE: Final = {
     "type": "string",
     "description": "The whole text; it is cut into chunks and not kept beside them.",
@@ -21,7 +29,9 @@ def record_schema(kind: Kind) -> dict[str, Any]:
         decision: dict[str, Any] = decision_schema()
         return decision | {"properties": {KIND: {"const": kind.label}, **decision["properties"]}}
     schema: dict[str, Any] = adapter(kind).json_schema(by_alias=False)
-    definitions = {name: _object(inner) for name, inner in schema.pop("$defs", {}).items()}
+    given = schema.pop("$defs", {})
+    _tolerate(kind, schema, given)
+    definitions = {name: _object(inner) for name, inner in given.items()}
     named = {"enum": [name for name, of in KIND_NAMES.items() if of is kind]}
     if kind is Kind.EXTRACTION:
         for inner in definitions.values():
@@ -36,6 +46,31 @@ def record_schema(kind: Kind) -> dict[str, Any]:
         schema = _object(schema)
     whole = {"$schema": _DIALECT, "title": kind.name.replace("_", " ").capitalize(), **schema}
     return whole | {"$defs": definitions} if definitions else whole
+
+
+def _tolerate(kind: Kind, schema: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> None:
+    """Let the schema take what is read leniently; see `ingest.others`."""
+    if kind is Kind.EVENT:
+        of = schema["properties"]
+        of["actors"] = _or(of["actors"], of["actors"]["items"])
+        quoted = _or(of["evidence"]["items"], _QUOTE)
+        of["evidence"] = _or({**of["evidence"], "items": quoted}, *quoted["anyOf"])
+    if kind is not Kind.EXTRACTION:
+        return
+    for of in [inner["properties"] for inner in definitions.values() if "metadata" in inner["properties"]]:
+        content, type = of["content"], of["type"]["const"]
+        lists = definitions[content["$ref"].rpartition("/")[2]]["properties"]
+        for name in content_lists(type):
+            lists[name] = _or(lists[name], _LINES)
+        if type in AS_TEXT:
+            of["content"] = _or(content, _TEXT)
+
+
+def _or(member: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    stated = {key: value for key, value in member.items() if key not in ("default", "title")}
+    options = stated["anyOf"] if stated.keys() == {"anyOf"} else [stated]
+    default = {"default": member["default"]} if "default" in member else {}
+    return {"anyOf": [*options, *others], **default}
 
 
 def _object(schema: dict[str, Any]) -> dict[str, Any]:

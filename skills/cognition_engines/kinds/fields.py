@@ -30,6 +30,10 @@ from cognition_engines.models import SENSITIVITIES, Sensitivity
 _CONTROL: Final = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 ONE_LINE: Final = rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$"  # and not blank
 PRINTABLE: Final = rf"^[^\s{_CONTROL}\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+$"
+ISO_8601: Final = (
+    r"^[0-9]{4}(-[0-9]{2}-[0-9]{2}|[0-9]{4}|-W[0-9]{2}(-[1-7])?|W[0-9]{2}[1-7]?)"
+    r"(.[0-9]{2}(:?[0-9]{2}(:?[0-9]{2}([.,][0-9]+)?)?)?(Z|[+-][0-9]{2}(:?[0-9]{2}(:?[0-9]{2}(\.[0-9]+)?)?)?)?)?$"
+)
 MAX_MEMBERS: Final = 64  # of metadata
 MAX_METADATA: Final = 100_000  # characters as JSON
 MAX_REF: Final = 200  # characters
@@ -111,7 +115,9 @@ class Text:
         most = self.most_bytes
         # a character takes at most six bytes, as \u0001 does
         if most is not None and len(value) * 6 > most and len(orjson.dumps(value)) > most:
-            raise PydanticCustomError("text", f"must have at most {most:,} bytes as JSON in UTF-8, or no answer holds it")
+            raise PydanticCustomError(
+                "text", f"must have at most {most:,} bytes as JSON in UTF-8, or no answer holds it"
+            )
         return value
 
 
@@ -224,7 +230,8 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Instant: TypeAlias = Annotated[
     datetime,
     BeforeValidator(_instant),
-    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}),
+    # no format: a time without a zone is no date-time
+    WithJsonSchema({"type": "string", "description": "A date or time in ISO 8601.", "pattern": ISO_8601}),
 ]
 Level: TypeAlias = Annotated[
     Sensitivity, BeforeValidator(_sensitivity), WithJsonSchema({"type": "string", "enum": list(SENSITIVITIES)})

@@ -1,10 +1,11 @@
 """What happened and who was part of it: events, entities and the edges between entities."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.fields import (
@@ -83,8 +84,15 @@ class Event(Base):
 
 
 def _entity_type(value: object) -> object:
-    folded = value.casefold() if isinstance(value, str) else value
-    return _SAME_TYPE.get(folded, folded) if isinstance(folded, str) else folded
+    return _SAME_TYPE.get(lower := value.lower(), lower) if isinstance(value, str) else value
+
+
+def _in_any_case(words: Iterable[str]) -> str:
+    """A pattern of these words, for JSON Schema knows no case."""
+    return "^({})$".format("|".join("".join(f"[{one}{one.upper()}]" for one in word) for word in words))
+
+
+_ENTITY_TYPE: Final = {"type": "string", "pattern": _in_any_case([*get_args(EntityType), *_SAME_TYPE])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +100,7 @@ class Entity(Base):
     """A person, organisation, project, object or place; found by its id, its name and its aliases."""
 
     name: Annotated[str, Line(200)]
-    type: Annotated[EntityType, BeforeValidator(_entity_type)] = "other"
+    type: Annotated[EntityType, BeforeValidator(_entity_type), WithJsonSchema(_ENTITY_TYPE)] = "other"
     aliases: Annotated[tuple[str, ...], Lines(200, 64)] = ()
     role: Annotated[str, Line(200)] | None = None
     organization: Annotated[str, Line(200)] | None = None
