@@ -1,6 +1,7 @@
 """Completion in a real bash, and the scripts of the other shells."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 
+# what bash sets before it calls the function: the line, and its words, which it splits at : and = too
 ASK = """
 eval "$(cstp completion bash)"
+COMP_LINE=$1 COMP_POINT=$2; shift 2
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
 compopt() { echo "no blank"; }
 _cstp_completion cstp
@@ -20,8 +23,8 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 @pytest.fixture
-def offered(tmp_path: Path) -> Callable[..., list[str]]:
-    """`offered("cstp", "call", "cstp.getC")`: what bash would put in for the last word."""
+def offered(tmp_path: Path) -> Callable[[str], list[str]]:
+    """`offered("cstp call cstp.getC")`: what bash would put in for the last word of a line."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("no bash")
@@ -30,9 +33,10 @@ def offered(tmp_path: Path) -> Callable[..., list[str]]:
     program.write_text(f"#!{sys.executable}\nfrom cstp_server.entry import main\nmain()\n")
     program.chmod(0o755)
 
-    def ask(*words: str) -> list[str]:
+    def ask(line: str) -> list[str]:
+        words = [*re.findall(r"[:=]+|[^:=\s]+", line), *([""] if line.endswith(" ") else [])]
         environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-        command = [bash, "--norc", "-c", ASK, "bash", *words]
+        command = [bash, "--norc", "-c", ASK, "bash", f"{line} and what comes after", str(len(line)), *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, check=True)
         assert done.stderr == ""
         return done.stdout.split("\n")[:-1]
@@ -41,20 +45,24 @@ def offered(tmp_path: Path) -> Callable[..., list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("line", "found"),
     [
-        (["cstp", "conf"], ["config", "conform"]),
-        (["cstp", "call", "cstp.getW"], ["cstp.getWarnings"]),
-        (["cstp", "call", "cstp.getChunk", "rel"], ["no blank", "relatedLimit:="]),
-        (["cstp", "call", "cstp.getChunk", "chunkId", "=", "x", ""], ["includeRelated:=", "relatedLimit:="]),
-        (["cstp", "token", "rev"], ["revoke"]),
+        ("cstp conf", ["config", "conform"]),
+        ("cstp call cstp.getW", ["cstp.getWarnings"]),
+        ("cstp call cstp.getChunk rel", ["no blank", "relatedLimit:="]),
+        ("cstp call cstp.getChunk chunkId=x ", ["includeRelated:=", "relatedLimit:="]),
+        ("cstp call --url http://127.0.0.1:8100 cstp.getW", ["cstp.getWarnings"]),
+        (
+            "cstp call --url=https://h:8100/a cstp.getChunk relatedLimit:=3 'chunkId=two words' ",
+            ["no blank", "includeRelated:="],
+        ),
+        ("cstp token rev", ["revoke"]),
     ],
-    ids=lambda value: " ".join(value),
 )
 def test_bash_completes_commands_methods_and_parameters(
-    offered: Callable[..., list[str]], words: list[str], found: list[str]
+    offered: Callable[[str], list[str]], line: str, found: list[str]
 ) -> None:
-    assert offered(*words) == found
+    assert offered(line) == found
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

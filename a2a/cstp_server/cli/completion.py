@@ -10,10 +10,12 @@ from cstp_server.cli.options import command_family
 app = command_family()
 VARIABLE: Final = "_CSTP_COMPLETE"
 
-# They ask the program, as typer answers. In bash a parameter's name ends with =, after which no blank is to come.
+# They ask the program, as typer answers. In bash a parameter's name ends with =, after which no blank is to come. The
+# words of bash are no use: it splits them at : and =, of which addresses and parameters are full.
 _BASH: Final = f"""_cstp_completion() {{
-    local IFS=$'\\n'
-    COMPREPLY=( $( env COMP_WORDS="${{COMP_WORDS[*]}}" COMP_CWORD=$COMP_CWORD {VARIABLE}=complete_bash "$1" ) )
+    local IFS=$'\\n' line="${{COMP_LINE:0:COMP_POINT}}"
+    if [[ $line == *[[:space:]] ]]; then line+="''"; fi
+    COMPREPLY=( $( env COMP_WORDS="$line" COMP_CWORD=-1 {VARIABLE}=complete_bash "$1" ) )
     if [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *= ]]; then compopt -o nospace; fi
 }}
 complete -o default -F _cstp_completion cstp"""
