@@ -88,6 +88,65 @@ def test_another_origin_is_refused_also_with_a_token(live: Live, ask: Callable[.
     assert ask(live, LIST, live.token(), Origin=origin).status == 403
 
 
+PREFLIGHT = {"Access_Control_Request_Method": "POST"}
+
+
+@pytest.mark.parametrize("origin", ["https://app.example.com", "http://localhost:6274"])
+def test_a_preflight_of_an_allowed_page_is_answered_without_a_token(
+    live: Live, ask: Callable[..., Any], origin: str
+) -> None:
+    wanted = "authorization,content-type,mcp-protocol-version,mcp-method"
+    reply = ask(
+        live,
+        b"",
+        None,
+        "OPTIONS",
+        Origin=origin,
+        Access_Control_Request_Headers=wanted,
+        Access_Control_Request_Private_Network="true",
+        **PREFLIGHT,
+    )
+    assert reply.status == 200
+    assert reply.header("access-control-allow-origin") == origin
+    assert "POST" in reply.header("access-control-allow-methods")
+    assert reply.header("access-control-allow-headers") == wanted
+    assert reply.header("access-control-allow-private-network") == "true"
+    assert reply.header("access-control-allow-credentials") is None
+
+
+def test_answers_to_an_allowed_page_can_be_read_by_it_errors_too(live: Live, ask: Callable[..., Any]) -> None:
+    origin = "https://app.example.com"
+    for token, method, status in ((live.token(), "POST", 200), (None, "POST", 401), (live.token(), "GET", 405)):
+        reply = ask(live, LIST, token, method, Origin=origin)
+        assert (reply.status, reply.header("access-control-allow-origin")) == (status, origin)
+        assert "RateLimit" in reply.header("access-control-expose-headers")
+        assert reply.header("vary") == "Origin"
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"Origin": "https://evil.example.com"}, 403),
+        ({"Origin": "http://localhost.evil.example:80"}, 403),
+        ({"Origin": "https://app.example.com:444"}, 403),
+        ({"Origin": "http://localhost:80", "Host": "evil.example.com"}, 421),
+        ({"Origin": "http://localhost:80.evil"}, 400),
+    ],
+    ids=str,
+)
+def test_a_preflight_of_another_page_or_host_allows_nothing(
+    live: Live, ask: Callable[..., Any], given: Mapping[str, str], status: int
+) -> None:
+    reply = ask(live, b"", None, "OPTIONS", **PREFLIGHT, **given)
+    assert (reply.status, reply.header("access-control-allow-origin")) == (status, None)
+
+
+def test_cstp_has_no_cors(live: Live) -> None:
+    asked = {"Origin": "http://localhost:80"}
+    reply = live.call("cstp.whoami", live.token(), headers=asked)
+    assert (reply.status, reply.header("access-control-allow-origin"), reply.header("vary")) == (200, None, None)
+
+
 def test_the_public_url_is_let_in_as_host_and_as_origin(
     live_server: Callable[..., Live], ask: Callable[..., Any]
 ) -> None:

@@ -1,11 +1,13 @@
 """`POST /mcp`: streamable HTTP without sessions, each request answered by one JSON document.
 
 A request passes the same checks as one to `/cstp` before the SDK sees it, and before those a check of Host and Origin,
-so that no page in a browser reaches a server on its user's machine.
+so that no page in a browser reaches a server on its user's machine. Pages whose origin is allowed may ask from a
+browser: their preflights are answered, and all answers to them carry the headers of CORS.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -15,8 +17,9 @@ import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cstp.errors import CstpError, InvalidRequest, ParseError
 from cstp_server.call import Call
@@ -29,6 +32,8 @@ from cstp_server.settings import Settings
 
 _CALL: Final = "cstp.call"  # where a request's scope has the Call
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
+_EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class Mount:
 
     sessions: StreamableHTTPSessionManager
     security: TransportSecurityMiddleware
+    answer: ASGIApp
 
 
 @asynccontextmanager
@@ -52,7 +58,8 @@ async def open_mount(dispatcher: Dispatcher, settings: Settings) -> AsyncIterato
         make_mcp_server(run), json_response=True, stateless=True, max_request_body_size=largest
     )
     async with sessions.run():
-        yield Mount(sessions, TransportSecurityMiddleware(allowed(settings)))
+        security = allowed(settings)
+        yield Mount(sessions, TransportSecurityMiddleware(security), _for_browsers(security.allowed_origins))
 
 
 def allowed(settings: Settings) -> TransportSecuritySettings:
@@ -71,13 +78,27 @@ def allowed(settings: Settings) -> TransportSecuritySettings:
     )
 
 
+def _for_browsers(origins: Sequence[str]) -> ASGIApp:
+    """The endpoint with CORS for these origins; `:*` at the end of one is any port, as the SDK has it."""
+    patterns = [re.escape(one.removesuffix(":*")) + (":[0-9]+" if one.endswith(":*") else "") for one in origins]
+    return CORSMiddleware(
+        _answer_post,
+        allow_origin_regex="|".join(patterns),
+        allow_methods=_METHODS,
+        allow_headers=["*"],  # a token is asked for, never a cookie, so no header says more than its caller knows
+        expose_headers=_EXPOSED,
+        allow_private_network=True,
+    )
+
+
 async def mcp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-    """`POST /mcp`."""
+    """`POST /mcp`, and the preflights of browsers."""
     mount: Mount = scope["state"]["mcp"]
     refused = await mount.security.validate_request(Request(scope))
-    if refused is not None:
-        await refused(scope, receive, send)
-        return
+    await (mount.answer if refused is None else refused)(scope, receive, send)
+
+
+async def _answer_post(scope: Scope, receive: Receive, send: Send) -> None:
     await answer_post(scope, receive, send, _MCP)
 
 
