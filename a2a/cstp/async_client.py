@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.async_methods import AsyncMethods
 from cstp.call import Call, raw_call
+from cstp.connections import options_for
 from cstp.errors import CstpError, JsonValue
 from cstp.target import described, httpx_options, make_target, settled
 from cstp.transport import Deadline, TimeLeft, received, transport_error
@@ -36,7 +37,8 @@ class AsyncClient(AsyncMethods):
         secret = None if token is None else SecretStr(token)
         del token  # a traceback of what is raised from here on may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        self._http = httpx.AsyncClient(**httpx_options(secret, token_file, ssl_context))
+        options = httpx_options(secret, token_file) | options_for(self._target.url, ssl_context)
+        self._http = httpx.AsyncClient(**options)
 
     def __repr__(self) -> str:
         return described(self)

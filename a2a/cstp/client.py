@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.call import Call, raw_call
+from cstp.connections import options_for
 from cstp.errors import CstpError, JsonValue
 from cstp.sync_methods import Methods
 from cstp.target import described, httpx_options, make_target, settled
@@ -48,7 +49,8 @@ class Client(Methods):
         secret = None if token is None else SecretStr(token)
         del token  # a traceback of what is raised from here on may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        self._http = httpx.Client(**httpx_options(secret, token_file, ssl_context))
+        options = httpx_options(secret, token_file) | options_for(self._target.url, ssl_context)
+        self._http = httpx.Client(**options)
 
     def __repr__(self) -> str:
         return described(self)

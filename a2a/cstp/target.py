@@ -1,7 +1,6 @@
 """What both clients have in common: where they ask, how long and how often, and what a last outcome means."""
 
 import os
-import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from random import random
@@ -56,9 +55,7 @@ def settled(outcome: Received | TransportError, before: Received | TransportErro
     return outcome
 
 
-def httpx_options(
-    token: SecretStr | None, token_file: str | Path | None, ssl_context: ssl.SSLContext | None
-) -> dict[str, Any]:
-    """What both of httpx's clients are made with."""
+def httpx_options(token: SecretStr | None, token_file: str | Path | None) -> dict[str, Any]:
+    """What both of httpx's clients are made with; how the server is reached is in `cstp.connections`."""
     auth = BearerAuth(read_token(token, token_file, os.environ))
-    return {"auth": auth, "headers": HEADERS, "verify": True if ssl_context is None else ssl_context}
+    return {"auth": auth, "headers": HEADERS, "trust_env": False}

@@ -62,6 +62,9 @@ def test_a_certificate_that_is_not_trusted_is_named_with_what_to_do(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     done = cstp(*words)
     assert (done.code, json.loads(done.out)) == (0, {})
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "absent.pem"))
+    done = cstp(*words)
+    assert (done.code, done.err.count("\n"), "SSL_CERT_FILE" in done.err) == (2, 1, True)
 
 
 def test_the_wrong_scheme_is_told(cstp: Cstp, secure: str) -> None:
@@ -95,3 +98,34 @@ def test_a_user_in_an_address_is_refused_and_not_repeated(
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert "CSTP_TOKEN" in done.err
     assert "canary" not in done.err
+
+
+@pytest.fixture
+def plain() -> Iterator[str]:
+    """`127.0.0.1:port` of a server that speaks HTTP."""
+    server = HTTPServer(("127.0.0.1", 0), Answers)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nothing://127.0.0.1:1"])
+def test_this_machine_is_asked_directly_whatever_proxy_the_environment_names(
+    cstp: Cstp, plain: str, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    done = cstp("call", "cstp.whoami", "--url", f"http://{plain}", "--token", "t", "--json")
+    assert (done.code, json.loads(done.out)) == (0, {})
+    other = cstp("call", "cstp.whoami", "--url", "http://cstp.test", "--token", "t")
+    assert other.code == (3 if proxy.startswith("http:") else 2)
+    assert other.err.count("\n") == 1
+    assert ("PROXY" in other.err) != proxy.startswith("http:")
+
+
+def test_another_host_is_asked_through_the_proxy(cstp: Cstp, plain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", f"http://{plain}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    done = cstp("call", "cstp.whoami", "--url", "http://cstp.test", "--token", "t", "--json")
+    assert (done.code, json.loads(done.out)) == (0, {})

@@ -3,6 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -64,3 +65,12 @@ def test_a_certificate_of_ones_own_is_trusted_where_the_context_says_so(
 def test_a_certificate_that_nobody_trusts_is_refused(connect: Any, url: str) -> None:
     with pytest.raises(ConnectFailed, match="certificate"):
         connect(url, "t", retries=0).call("any.method")
+
+
+def test_a_certificate_is_trusted_where_the_environment_says_so(
+    connect: Any, url: str, authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")  # which is not for this machine
+    assert connect(url, "t").call("any.method") == "pong"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import httpx
 import typer
 
 from cstp.contract import Method
@@ -17,6 +16,7 @@ from cstp_server.cli.calling import (
     TimeoutOption,
     TokenOption,
     base_of,
+    connected,
     required_token,
     show,
     tell_error,
@@ -58,8 +58,7 @@ def call_command(
     secret = required_token(token)
     given = _given(params_file, params or [])
     listed = _list_member(method) if every_page else ""
-    with httpx.Client(timeout=timeout) as client:
-        remote = Remote(base_of(url, "--url"), secret, client)
+    with connected(base_of(url, "--url"), secret, timeout) as remote:
         if every_page:
             return _print_pages(remote, method, given, listed, as_json=as_json)
         answer = remote.call(method, given)

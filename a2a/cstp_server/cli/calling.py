@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Final
@@ -12,6 +13,8 @@ import httpx
 import typer
 from rich.console import Console
 
+from cognition_engines.errors import ConfigurationError
+from cstp.connections import options_for
 from cstp.errors import ERRORS, CstpError, Forbidden, InvalidParams, MethodNotFound, Overloaded, RateLimited
 from cstp.methods.registry import METHODS
 from cstp_server.cli.exit_codes import FAILED, OF_ERROR, Unreachable
@@ -70,6 +73,19 @@ class Remote:
         except httpx.HTTPError as error:
             reason = _printable(str(error) or type(error).__name__)
             raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}") from None
+
+
+@contextmanager
+def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
+    """A server to talk to. Raises ConfigurationError for a proxy or certificates of the environment that are none."""
+    try:
+        client = httpx.Client(timeout=timeout, **options_for(httpx.URL(base)))
+    except OSError as error:
+        raise ConfigurationError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error}") from error
+    except (ValueError, ImportError) as error:
+        raise ConfigurationError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {error}") from error
+    with client:
+        yield Remote(base, token, client)
 
 
 def _remedy(reason: str) -> str:

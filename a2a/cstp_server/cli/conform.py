@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
-import httpx
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from cstp_server.cli.calling import Remote, TimeoutOption, base_of, given_token, tell_error
+from cstp_server.cli.calling import TimeoutOption, base_of, connected, given_token, tell_error
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.cli.options import JsonOption, command_family
 from cstp_server.conform import Caller, Declared, Verdict, conversations, held
@@ -51,11 +51,11 @@ def conform_command(
     texts = tokens or [secret for secret in [given_token(None)] if secret is not None]
     if not texts:
         raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="TOKEN")
-    with httpx.Client(timeout=timeout) as client:
+    with connected(base, "", timeout) as remote:
         callers: list[Caller] = []
         for text in texts:
             given_token(text)
-            answer = Remote(base, text, client).call("cstp.whoami", {})
+            answer = replace(remote, token=text).call("cstp.whoami", {})
             if answer.error is not None:
                 return tell_error(answer.error, "cstp.whoami", as_json=as_json)
             callers.append(_caller(text, answer.result, base))

@@ -20,6 +20,10 @@ switches colours off.
 Completion of commands, options, methods and their parameters: `eval "$(cstp completion bash)"` in `~/.bashrc`,
 `eval "$(cstp completion zsh)"` after `compinit` in `~/.zshrc`, or `cstp completion fish | source` in `config.fish`.
 
+`cstp call` and `cstp status URL` ask other hosts through the proxy that `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY`
+names, unless `NO_PROXY` excepts them, and this machine directly; `cstp conform` holds its conversations without a
+proxy. `SSL_CERT_FILE` names the PEM file of certificates to trust instead of the usual ones.
+
 ## Exit codes
 
 | code | meaning |

@@ -8,7 +8,7 @@ import httpx
 import typer
 
 from cstp_server.agent_card import EXTENSION
-from cstp_server.cli.calling import Answer, Remote, base_of, code_of, tell_error
+from cstp_server.cli.calling import Answer, Remote, base_of, code_of, connected, tell_error
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.discovery import CARD_PATH
 
@@ -18,8 +18,7 @@ def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -
 
     What is public is told also where the call with the token fails; the exit code is then that of its error.
     """
-    with httpx.Client(timeout=timeout) as client:
-        remote = Remote(base_of(url, "URL"), token or "", client)
+    with connected(base_of(url, "URL"), token or "", timeout) as remote:
         found = _public(remote)
         answer = Answer(None, None) if token is None else remote.call("cstp.whoami", {})
     refused = answer.error

@@ -131,7 +131,7 @@ def check_server(settings: Settings) -> Checked[None]:
     elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
     try:
         # its certificate is for its public name; nothing secret is sent
-        answer = httpx.get(f"{url}/readyz", timeout=_READYZ_SECONDS, verify=False)
+        answer = httpx.get(f"{url}/readyz", timeout=_READYZ_SECONDS, verify=False, trust_env=False)
     except httpx.ConnectError:
         seen = f"a process holds the data folder, and none listens on {url}"
         return Checked([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
