@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.call import Call, raw_call
-from cstp.connections import options_for
+from cstp.connections import BoundedTransport, options_for
 from cstp.errors import CstpError, JsonValue
 from cstp.sync_methods import Methods
 from cstp.target import described, httpx_options, make_target, settled
@@ -49,8 +49,9 @@ class Client(Methods):
         secret = None if token is None else SecretStr(token)
         del token  # a traceback of what is raised from here on may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        options = httpx_options(secret, token_file) | options_for(self._target.url, ssl_context)
-        self._http = httpx.Client(**options)
+        options = httpx_options(secret, token_file)
+        transport = BoundedTransport(**options_for(self._target.url, ssl_context))
+        self._http = httpx.Client(transport=transport, **options)
 
     def __repr__(self) -> str:
         return described(self)
@@ -100,11 +101,6 @@ class Client(Methods):
         extensions = {"timeout": TimeLeft(deadline)}
         try:
             with self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response:
-                pieces = []
-                for piece in response.iter_raw():
-                    pieces.append(piece)
-                    if deadline.left <= 0:
-                        return deadline.error()
-                return received(response, b"".join(pieces))
+                return received(response, b"".join(response.iter_raw()))
         except httpx.HTTPError as error:
             return transport_error(error, deadline)

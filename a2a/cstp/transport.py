@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Self
 
 import httpx
 
@@ -54,16 +54,28 @@ def deadline_after(seconds: float) -> Deadline:
     return Deadline(time.monotonic() + seconds, seconds)
 
 
+class Left(float):
+    """Seconds to be waited at most, with the deadline that they come from."""
+
+    deadline: Deadline
+
+    def __new__(cls, seconds: float, deadline: Deadline) -> Self:
+        left = super().__new__(cls, seconds)
+        left.deadline = deadline
+        return left
+
+
 class TimeLeft(dict[str, float]):
     """httpx's time limits: it reads the one of each step when the step begins, and gets what is left by then."""
 
-    def __init__(self, deadline: Deadline) -> None:
+    def __init__(self, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS) -> None:
         super().__init__()
         self._deadline = deadline
+        self._connect_seconds = connect_seconds
 
-    def get(self, step: str, default: object = None) -> float:
+    def get(self, step: str, default: object = None) -> Left:
         left = max(self._deadline.left, 0.001)
-        return min(left, CONNECT_SECONDS) if step == "connect" else left
+        return Left(min(left, self._connect_seconds) if step == "connect" else left, self._deadline)
 
 
 def received(response: httpx.Response, body: bytes) -> Received:

@@ -2,6 +2,7 @@
 
 import json
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 import trustme
+
+from tests.dripping import KINDS, dripping_servers
 
 Cstp = Callable[..., Any]
 BODY = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
@@ -98,6 +101,17 @@ def test_a_user_in_an_address_is_refused_and_not_repeated(
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert "CSTP_TOKEN" in done.err
     assert "canary" not in done.err
+
+
+@pytest.mark.parametrize(("head", "drop"), KINDS.values(), ids=KINDS)
+def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: bytes, drop: bytes) -> None:
+    with dripping_servers() as start:
+        url = start(head, drop)
+        began = time.monotonic()
+        done = cstp("call", "cstp.whoami", "--url", url, "--token", "t", "--timeout", "0.3")
+        assert time.monotonic() - began < 10
+    assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
+    assert "no answer within 0.3 s" in done.err
 
 
 @pytest.fixture

@@ -3,50 +3,25 @@
 import socket
 import time
 from collections.abc import Callable, Iterator
-from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from cstp import ConnectFailed, DeadlineExceeded, TransportError
+from tests.dripping import KINDS, dripping_servers
 
 TIMEOUT = 0.5
 MUCH_LATER = 10.0  # a busy machine may be slow, but not by this
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
 
 
 @pytest.fixture
 def silent() -> Iterator[Callable[..., str]]:
-    """`silent(head, drop)`: a server that sends `head`, then `drop` every 50 ms; its URL."""
-    over = Event()
-    threads: list[Thread] = []
-
-    def serve(listener: socket.socket, head: bytes, drop: bytes) -> None:
-        with listener, listener.accept()[0] as connection:
-            connection.recv(65536)
-            connection.sendall(head)
-            try:
-                while not over.wait(0.05):
-                    connection.sendall(drop)
-            except OSError:
-                return
-
-    def start(head: bytes = b"", drop: bytes = b"") -> str:
-        listener = socket.create_server(("127.0.0.1", 0))
-        threads.append(Thread(target=serve, args=(listener, head, drop)))
-        threads[-1].start()
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-    yield start
-    over.set()
-    for thread in threads:
-        thread.join(10)
-        assert not thread.is_alive()
+    """`silent(head, drop)`: the URL of a server that sends `head`, then `drop` every 50 ms."""
+    with dripping_servers() as start:
+        yield start
 
 
-@pytest.mark.parametrize(
-    ("head", "drop"), [(b"", b""), (HEAD, b""), (HEAD, b" ")], ids=["nothing", "only a head", "drop by drop"]
-)
+@pytest.mark.parametrize(("head", "drop"), KINDS.values(), ids=KINDS)
 def test_a_call_ends_at_its_deadline(connect: Any, silent: Callable[..., str], head: bytes, drop: bytes) -> None:
     client = connect(silent(head, drop), "t", timeout=TIMEOUT)
     began = time.monotonic()

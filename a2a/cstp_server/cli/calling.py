@@ -14,15 +14,18 @@ import typer
 from rich.console import Console
 
 from cognition_engines.errors import ConfigurationError
-from cstp.connections import options_for
+from cstp.connections import BoundedTransport, options_for
 from cstp.errors import ERRORS, CstpError, Forbidden, InvalidParams, MethodNotFound, Overloaded, RateLimited
 from cstp.methods.registry import METHODS
+from cstp.transport import TimeLeft, deadline_after
 from cstp_server.cli.exit_codes import FAILED, OF_ERROR, Unreachable
 
 TokenOption = Annotated[
     str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
 ]
-TimeoutOption = Annotated[float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long to wait.")]
+TimeoutOption = Annotated[
+    float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long an answer may take.")
+]
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
 
@@ -37,11 +40,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A server and how to talk to it; `base` has no `/cstp` at its end."""
+    """A server and how to talk to it; `base` has no `/cstp` at its end, `timeout` is what an answer may take."""
 
     base: str
     token: str
     client: httpx.Client
+    timeout: float
 
     @property
     def endpoint(self) -> str:
@@ -65,11 +69,15 @@ class Remote:
             raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {reply.status_code})") from None
 
     def send(self, verb: str, url: str, **request: Any) -> httpx.Response:
-        """One HTTP request. Raises Unreachable when there is no answer."""
+        """One HTTP request. Raises Unreachable when there is no whole answer in time."""
+        limits = TimeLeft(deadline_after(self.timeout), connect_seconds=self.timeout)
         try:
-            return self.client.request(verb, url, **request)
+            return self.client.request(verb, url, extensions={"timeout": limits}, **request)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol):
             raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
+        except httpx.TimeoutException:
+            told = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"
+            raise Unreachable(told) from None
         except httpx.HTTPError as error:
             reason = _printable(str(error) or type(error).__name__)
             raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}") from None
@@ -79,13 +87,13 @@ class Remote:
 def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
     """A server to talk to. Raises ConfigurationError for a proxy or certificates of the environment that are none."""
     try:
-        client = httpx.Client(timeout=timeout, **options_for(httpx.URL(base)))
+        transport = BoundedTransport(**options_for(httpx.URL(base)))
     except OSError as error:
         raise ConfigurationError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error}") from error
     except (ValueError, ImportError) as error:
         raise ConfigurationError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {error}") from error
-    with client:
-        yield Remote(base, token, client)
+    with httpx.Client(transport=transport, trust_env=False) as client:
+        yield Remote(base, token, client, timeout)
 
 
 def _remedy(reason: str) -> str:
