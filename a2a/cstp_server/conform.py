@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import sleep
 from typing import Final
 from urllib.parse import urlsplit
@@ -59,20 +59,25 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is said of a server: settings by dotted name, and the file whose records alone it holds."""
+    """What is said of a server: settings by dotted name, the file whose records alone it holds, what is in front."""
 
     settings: Mapping[str, str]
     holds: str | None
+    behind_proxy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a conversation went; `line` is that of the exchange that went otherwise, `reason` why it did or was left."""
+    """How a conversation went; `line` is that of the exchange that went otherwise, `reason` why it did or was left.
+
+    `edge` says that a proxy in front of the server may answer it itself.
+    """
 
     name: str
     outcome: str  # passed, failed or skipped
     reason: str = ""
     line: int | None = None
+    edge: bool = False
 
 
 def conversations() -> list[Conversation]:
@@ -89,9 +94,10 @@ def held(
         caller = _caller(conversation, callers)
         reason = _not_held(conversation, caller, declared)
         if reason is not None or caller is None:
-            yield Verdict(conversation.name, "skipped", reason or "")
+            yield Verdict(conversation.name, "skipped", reason or "", edge=conversation.edge is not None)
             continue
-        yield _hold(conversation, caller.token, _Line(url, timeout), pace)
+        verdict = _hold(conversation, caller.token, _Line(url, timeout), pace)
+        yield replace(verdict, edge=conversation.edge is not None)
 
 
 def _caller(conversation: Conversation, callers: Sequence[Caller]) -> Caller | None:
@@ -100,6 +106,8 @@ def _caller(conversation: Conversation, callers: Sequence[Caller]) -> Caller | N
 
 def _not_held(conversation: Conversation, caller: Caller | None, declared: Declared) -> str | None:
     """Why a conversation says nothing about this server; None when it does."""
+    if declared.behind_proxy and conversation.edge is not None:
+        return f"behind a proxy, {conversation.edge}"
     if conversation.gate is not None:
         return f"needs a server that is {conversation.gate}"
     if conversation.needs is not None:

@@ -8,6 +8,7 @@ A conversation reads aloud:
     # gate: full                             or draining: how much the server still lets in
     # token: agent=reader scopes=read,write clearance=sensitive projects=a,b
     # needs: a token that has asked nothing yet    what else must be so, in words
+    # edge: a proxy refuses it itself        what may be otherwise where a proxy is in front
     --> POST /cstp                           the request line; this one when left out
     --> X-Request-ID: mine                   headers; Authorization and Content-Type are added unless named,
     --> Content-Type: -                      and left out when their value is a dash
@@ -32,7 +33,7 @@ from typing import Final
 
 _REQUEST_LINE: Final = re.compile(r"([A-Z]+) (/.*?)( HTTP/1\.[01])?")
 _HEADER: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*): ?(.*)")
-_DIRECTIVE: Final = re.compile(r"# (server|token|chunk|gate|records|needs): (.*)")
+_DIRECTIVE: Final = re.compile(r"# (server|token|chunk|gate|records|needs|edge): (.*)")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
 _REQUEST_ID: Final = re.compile(r"[ -~]{1,128}")
 _SPECIAL: Final = re.compile(r"(<token>|<hex [0-9a-f ]+>|<[^<>]{1,64} x \d+>)")
@@ -61,6 +62,7 @@ class Conversation:
     gate: str | None = None
     records: str | None = None
     needs: str | None = None
+    edge: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,8 @@ def _direct(found: Conversation, kind: str, text: str) -> None:
         found.gate = text
     elif kind == "records":
         found.records = text
+    elif kind == "edge":
+        found.edge = text
     else:
         found.needs = text
 

@@ -151,6 +151,22 @@ def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: C
     assert "is not JSON" in failed["reason"]
 
 
+def test_what_a_proxy_may_answer_itself_is_left_out_by_name_where_one_is_in_front(
+    altered: Any, live_server: Any, cstp: Cstp
+) -> None:
+    url, token = altered(lambda reply: b"<html>" if reply.status_code == 413 else reply.content)
+    words = ["conform", url, token, "--only", "body-too-large"]
+    done = cstp(*words)
+    assert (done.code, "--behind-proxy" in done.err) == (1, True)
+    done = cstp(*words, "--behind-proxy")
+    assert done.out == "0 passed, 0 failed, 1 skipped; left out behind a proxy: body-too-large\n"
+    assert "skipped: body-too-large: behind a proxy, " in done.err
+    url, token = altered(lambda reply: reply.content.replace(b"Invalid params", b"Bad params"))
+    done = cstp("conform", url, token, "--only", "params-violations", "--behind-proxy")
+    assert (done.code, done.out) == (1, "0 passed, 1 failed, 0 skipped\n")
+    assert "--behind-proxy" not in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "names"),
     [

@@ -1,5 +1,6 @@
 """The server behind nginx and behind Caddy, with the files of docs/operations.md, over HTTPS on real sockets."""
 
+import json
 import re
 import shutil
 import socket
@@ -7,15 +8,20 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import structlog
 import trustme
 import yaml
 
+from cstp_server.cli.main import run
+from cstp_server.conform import conversations
+from tests.quick_logs import log_quickly
 from tests.stores import free_port
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -94,12 +100,24 @@ class Proxied:
 def proxied(
     request: pytest.FixtureRequest, live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
 ) -> Iterator[Proxied]:
+    with in_front(request.param, live_server, {"limits.auth_failures": "2/minute"}, tmp_path, wait_until) as running:
+        yield running
+
+
+@contextmanager
+def in_front(
+    command: Callable[..., list[str]],
+    live_server: Any,
+    overrides: dict[str, object],
+    tmp_path: Path,
+    wait_until: Callable[..., None],
+) -> Iterator[Proxied]:
+    """A server with the settings of the page, and the proxy of `command`; `ca.pem` vouches for its certificate."""
     settings = yaml.safe_load(block("and the server:\n\n```sh\ncstp serve --config behind-a-proxy.yaml\n```"))
-    server = live_server(
-        {f"server.{name}": value for name, value in settings["server"].items()} | {"limits.auth_failures": "2/minute"}
-    )
+    server = live_server({f"server.{name}": value for name, value in settings["server"].items()} | overrides)
     authority = trustme.CA()
-    issued = authority.issue_cert(NAME)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    issued = authority.issue_cert(NAME, "127.0.0.1")
     certificate, key = tmp_path / "chain.pem", tmp_path / "key.pem"
     issued.private_key_pem.write_to_path(key)
     for piece in issued.cert_chain_pems:
@@ -109,7 +127,7 @@ def proxied(
     port = free_port()
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(
-            request.param(tmp_path, port, server.port, certificate, key), stdout=log, stderr=log, cwd=tmp_path
+            command(tmp_path, port, server.port, certificate, key), stdout=log, stderr=log, cwd=tmp_path
         )
 
     def listens() -> bool:
@@ -182,3 +200,21 @@ def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(prox
             )
             assert answer.status_code == 200
     assert len(proxied.server.state.connections) < 10
+
+
+def test_behind_nginx_only_what_it_answers_itself_goes_otherwise(
+    live_server: Any,
+    tmp_path: Path,
+    wait_until: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # what the server in this process logs is not the command's
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    with in_front(nginx_command, live_server, {}, tmp_path, wait_until) as running:
+        code = run(["conform", f"https://127.0.0.1:{running.port}", running.server.token(), "--json"])
+    log_quickly()
+    found = json.loads(capsys.readouterr().out)
+    edges = {one.name for one in conversations() if one.edge is not None}
+    assert (code, {one["name"] for one in found["failed"]}) == (1, edges), found["failed"]

@@ -1,7 +1,7 @@
 """`cstp conform`: the project's wire conversations against any CSTP server."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -32,6 +32,9 @@ def conform_command(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting of the server that is not the default."),
     ] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Leave out what a proxy in front of the server may answer itself.")
+    ] = False,
     only: Annotated[str, typer.Option(metavar="TEXT", help="Conversations with this in their name alone.")] = "",
     timeout: TimeoutOption = 20.0,
     as_json: JsonOption = False,
@@ -39,6 +42,8 @@ def conform_command(
     """Hold the conversations that define the protocol with a server, and tell where it says otherwise.
 
     A conversation that presumes settings, records or rights that the server does not have is skipped, with the reason.
+    Some are about the edge of HTTP, such as requests that are too large: a proxy in front of the server answers these
+    itself, in its own words.
 
     Exit code 1 when one failed or none could be held.
     """
@@ -47,7 +52,7 @@ def conform_command(
     known = {one.records for one in chosen} - {None}
     if holds is not None and holds not in known:
         raise typer.BadParameter(f"must be {_RECORDS}", param_hint="--holds")
-    declared = Declared(_settings(settings or []), holds)
+    declared = Declared(_settings(settings or []), holds, behind_proxy)
     texts = tokens or [secret for secret in [given_token(None)] if secret is not None]
     if not texts:
         raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="TOKEN")
@@ -59,16 +64,20 @@ def conform_command(
             if answer.error is not None:
                 return tell_error(answer.error, "cstp.whoami", as_json=as_json)
             callers.append(_caller(text, answer.result, base))
-    console = Console(stderr=True)
-    verdicts = []
-    with Progress(console=console, disable=as_json or not console.is_terminal, transient=True) as progress:
-        task = progress.add_task("conversations", total=len(chosen))
-        for verdict in held(chosen, base, callers, declared, timeout):
-            verdicts.append(verdict)
-            progress.advance(task)
-    _tell(verdicts, as_json=as_json)
+    verdicts = [*_watched(held(chosen, base, callers, declared, timeout), len(chosen), quiet=as_json)]
+    _tell(verdicts, behind_proxy, as_json=as_json)
     outcomes = {verdict.outcome for verdict in verdicts}
     return 0 if "passed" in outcomes and "failed" not in outcomes else 1
+
+
+def _watched(verdicts: Iterable[Verdict], total: int, *, quiet: bool) -> Iterator[Verdict]:
+    """The verdicts, with a progress bar on a terminal."""
+    console = Console(stderr=True)
+    with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("conversations", total=total)
+        for verdict in verdicts:
+            yield verdict
+            progress.advance(task)
 
 
 def _caller(token: str, whoami: Any, base: str) -> Caller:
@@ -95,7 +104,7 @@ def _settings(pairs: Sequence[str]) -> Mapping[str, str]:
     return found
 
 
-def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
+def _tell(verdicts: Sequence[Verdict], behind_proxy: bool, *, as_json: bool) -> None:
     of = {name: [one for one in verdicts if one.outcome == name] for name in ("passed", "failed", "skipped")}
     if as_json:
         failed = [{"name": one.name, "line": one.line, "reason": one.reason} for one in of["failed"]]
@@ -106,4 +115,9 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
         typer.echo(f"skipped: {one.name}: {one.reason}", err=True)
     for one in of["failed"]:
         typer.echo(f"failed: {one.name}.txt:{one.line}: {one.reason}", err=True)
-    typer.echo(", ".join(f"{len(found)} {name}" for name, found in of.items()))
+    edge = [one.name for one in of["skipped" if behind_proxy else "failed"] if one.edge]
+    if edge and not behind_proxy:
+        hint = "--behind-proxy leaves out what a proxy may answer itself; of those that failed"
+        typer.echo(f"{hint}: {', '.join(edge)}", err=True)
+    left_out = f"; left out behind a proxy: {', '.join(edge)}" if edge and behind_proxy else ""
+    typer.echo(", ".join(f"{len(found)} {name}" for name, found in of.items()) + left_out)
