@@ -97,6 +97,26 @@ def test_parameters_come_from_a_file_and_from_words_each_once(server: str, cstp:
     assert "limit is given twice" in twice.err
 
 
+@pytest.mark.parametrize(
+    ("method", "pair", "told"),
+    [
+        ("cstp.listEpisodes", "limit=3", "limit=... is text; write limit:=3"),
+        ("cstp.getChunk", "related_limit=2", "write related_limit:=2"),
+        ("cstp.listEpisodes", "tags=filters", """write 'tags:=["filters"]'"""),
+        ("cstp.searchKnowledge", 'filters={"type": "chunk"}', """write 'filters:={"type": "chunk"}'"""),
+        ("cstp.listEpisodes", "limit=three", "Mend the parameters"),
+        ("cstp.listEpisodes", "since=2024x", "Mend the parameters"),
+        ("cstp.listEpisodes", "limit:=0", "Mend the parameters"),
+    ],
+)
+def test_text_where_another_value_is_wanted_is_told_how_to_write_that(
+    server: str, cstp: Cstp, method: str, pair: str, told: str
+) -> None:
+    done = cstp("call", method, *(["chunkId=x"] if method == "cstp.getChunk" else []), pair)
+    (hint,) = [line for line in done.err.splitlines() if line.startswith("next: ")] or [""]
+    assert (done.code, told in hint) == (5, True), done.err
+
+
 def test_parameters_come_from_standard_input(server: str) -> None:
     command = [sys.executable, "-c", ENTRY, "call", "cstp.listEpisodes", "--params", "-", "--json"]
     done = subprocess.run(command, input='{"limit": 1}', capture_output=True, text=True, timeout=240, check=True)

@@ -63,7 +63,7 @@ def call_command(
             return _print_pages(remote, method, given, listed, as_json=as_json)
         answer = remote.call(method, given)
     if answer.error is not None:
-        return tell_error(answer.error, method, as_json=as_json, status=answer.status)
+        return tell_error(answer.error, method, given, as_json=as_json, status=answer.status)
     show(answer.result, as_json=as_json)
     return 0
 
@@ -71,7 +71,7 @@ def call_command(
 def _print_pages(remote: Remote, method: str, given: Mapping[str, object], listed: str, *, as_json: bool) -> int:
     for page in _pages(remote, method, given, listed):
         if page.error is not None:
-            return tell_error(page.error, method, as_json=as_json, status=page.status)
+            return tell_error(page.error, method, given, as_json=as_json, status=page.status)
         for item in _items(page, listed):
             show(item, as_json=as_json)
     return 0

@@ -18,6 +18,7 @@ from cstp.connections import BoundedTransport, options_for
 from cstp.errors import ERRORS, CstpError, Forbidden, InvalidParams, MethodNotFound, Overloaded, RateLimited
 from cstp.methods.registry import METHODS
 from cstp.transport import TimeLeft, deadline_after
+from cstp_server.cli.completing import as_json_text
 from cstp_server.cli.exit_codes import FAILED, OF_ERROR, Unreachable
 
 TokenOption = Annotated[
@@ -26,6 +27,7 @@ TokenOption = Annotated[
 TimeoutOption = Annotated[
     float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long an answer may take.")
 ]
+_NOTHING: Final[Mapping[str, object]] = {}
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
 
@@ -162,15 +164,17 @@ def code_of(error: Mapping[str, Any]) -> int:
     return OF_ERROR.get(error["code"], FAILED)
 
 
-def tell_error(error: Mapping[str, Any], method: str, *, as_json: bool, status: int = 200) -> int:
-    """Tells an error answer and what to do next; the exit code of its family."""
+def tell_error(
+    error: Mapping[str, Any], method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool, status: int = 200
+) -> int:
+    """Tells an error answer to a call with the params `given`, and what to do next; the exit code of its family."""
     code = code_of(error)
     if as_json:
         show(error, as_json=True)
         return code
     lines = [f"cstp: {_printable(error['message'])} ({error['code']})"]
     lines += [f"  {line}" for line in _details(error)]
-    lines += [f"next: {line}" for line in _next(error, method, status)]
+    lines += [f"next: {line}" for line in _next(error, method, given, status)]
     typer.echo("\n".join(lines), err=True)
     return code
 
@@ -179,14 +183,17 @@ def _details(error: Mapping[str, Any]) -> list[str]:
     data = error.get("data")
     if not isinstance(data, Mapping):
         return []
-    violations = data.get("violations")
-    if error["code"] == InvalidParams.code and isinstance(violations, list):
-        named = [one for one in violations if isinstance(one, Mapping)]
-        return [f"{_printable(one.get('field'))}: {_printable(one.get('message'))}" for one in named]
+    if error["code"] == InvalidParams.code and isinstance(data.get("violations"), list):
+        return [f"{_printable(one.get('field'))}: {_printable(one.get('message'))}" for one in _violations(data)]
     return [f"{_printable(name)}: {_printable(value)}" for name, value in data.items()]
 
 
-def _next(error: Mapping[str, Any], method: str, status: int) -> list[str]:
+def _violations(data: object) -> list[Mapping[str, Any]]:
+    violations = data.get("violations") if isinstance(data, Mapping) else None
+    return [one for one in violations if isinstance(one, Mapping)] if isinstance(violations, list) else []
+
+
+def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], status: int) -> list[str]:
     """What the caller can do about it."""
     if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
         return ["the request is larger than the server takes (its server.max_body_bytes): send less"]
@@ -200,6 +207,10 @@ def _next(error: Mapping[str, Any], method: str, status: int) -> list[str]:
         return [f"{found}cstp status URL names the methods of a server"]
     if known is Forbidden and isinstance(data, Mapping):
         return [f"use a token with the scope: cstp token create --agent NAME --scope {_printable(data.get('scope'))}"]
+    if known is InvalidParams:
+        wrong = [str(one.get("field")) for one in _violations(data)]
+        hints = [hint for field in wrong if (hint := as_json_text(method, given, field)) is not None]
+        return [_printable(hint) for hint in hints] or [known.meaning]
     if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
         return [f"wait {_printable(data.get('retryAfter'))} s and send the call again"]
     return [known.meaning]

@@ -1,8 +1,11 @@
-"""What a shell offers while a call is being typed: the names of methods, and of the parameters not yet given."""
+"""What a shell offers while a call is being typed, and what to type instead where a parameter was given as text."""
 
-from collections.abc import Iterator
+import json
+import shlex
+from collections.abc import Iterator, Mapping
 
 import typer
+from pydantic.alias_generators import to_camel
 
 from cstp.methods.registry import METHODS
 
@@ -25,6 +28,27 @@ def parameter_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]
         for name, schema in offered
         if name.startswith(incomplete)
     ]
+
+
+def as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str | None:
+    """How to write a parameter that is wrong because it was given as text; None where that is not why.
+
+    `wrong` is its place as the server names it, such as `filters.stakes[0]`.
+    """
+    known = next((one for one in METHODS if one.name == method), None)
+    name = next((name for name in given if to_camel(name) == wrong), None)
+    text = None if name is None else given[name]
+    if known is None or not isinstance(text, str):
+        return None
+    types = [*_types(known.params.model_json_schema().get("properties", {}).get(wrong, {}))]
+    if not any(types) or "string" in types:
+        return None
+    try:
+        meant = not isinstance(json.loads(text), str)
+    except ValueError:
+        meant = "array" in types
+        text = json.dumps([text], ensure_ascii=False)
+    return f"{name}=... is text; write {shlex.quote(f'{name}:={text}')}" if meant else None
 
 
 def _types(schema: dict[str, object]) -> Iterator[object]:
