@@ -36,10 +36,17 @@ def test_every_model_of_a_result_or_a_filter_can_be_imported_from_cstp() -> None
 
 
 def test_everything_that_is_named_is_there_and_nothing_else_is() -> None:
-    for name in (*cstp.__all__, *cstp.exports.__all__, "AsyncClient"):
+    for name in cstp.__all__:
         assert getattr(cstp, name) is not None
     with pytest.raises(AttributeError, match="Nothing"):
         cstp.Nothing  # noqa: B018
+
+
+def test_a_star_gives_both_clients_and_every_model() -> None:
+    given: dict[str, object] = {}
+    exec("from cstp import *", given)
+    assert given.keys() >= {*cstp.exports.__all__, "AsyncClient", "CstpError", "TransportError"}
+    assert set(cstp.__all__) <= set(dir(cstp))
 
 
 def test_both_clients_have_every_method_and_the_same_names() -> None:
