@@ -99,6 +99,31 @@ def test_what_comes_through_a_pipe_is_stored(
     assert cstp("export", "-", *TARGET).out.encode() == lines
 
 
+@pytest.mark.parametrize("words", [(), ("--force",)], ids=["unasked", "forced"])
+def test_a_named_pipe_is_written_to_and_stays_one(cstp: Cstp, words: tuple[str, ...]) -> None:
+    fill(cstp)
+    os.mkfifo("pipe")
+    read: list[bytes] = []
+    reader = Thread(target=lambda: read.append(Path("pipe").read_bytes()), daemon=True)
+    reader.start()
+    done = cstp("export", "pipe", *words)
+    reader.join(30)
+    assert (done.code, Path("pipe").is_fifo()) == (0, True)
+    assert read == [cstp("export", "-").out.encode()]
+
+
+def test_a_link_that_is_exported_to_stays_one_and_a_folder_is_none(cstp: Cstp) -> None:
+    fill(cstp)
+    Path("old.jsonl").write_bytes(b"old")
+    Path("link.jsonl").symlink_to("old.jsonl")
+    assert cstp("export", "link.jsonl").code == 2
+    assert cstp("export", "link.jsonl", "--force").code == 0
+    assert Path("link.jsonl").is_symlink()
+    assert Path("old.jsonl").read_bytes() == cstp("export", "-").out.encode()
+    refused = cstp("export", ".", "--force")
+    assert (refused.code, refused.err.count("\n"), "folder" in refused.err) == (2, 1, True)
+
+
 def test_what_a_pipe_brings_that_is_no_record_is_told_under_the_name_that_was_given(cstp: Cstp) -> None:
     os.mkfifo("pipe")
     writer = Thread(target=Path("pipe").write_bytes, args=[b"no record\n"])

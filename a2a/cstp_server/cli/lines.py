@@ -42,11 +42,13 @@ def export_command(
 ) -> None:
     """Write all records as lines of JSON, by kind and id, whole but for their vectors.
 
-    A server may go on writing; cstp backup keeps one moment, with vectors and tokens.
+    A server may go on writing; cstp backup keeps one moment, with vectors and tokens. A named pipe is written to.
     """
     kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
     settings = settings_for(ctx, data_dir, config).settings
-    if file != "-" and Path(file).exists() and not force:
+    if file != "-" and Path(file).is_dir():
+        raise typer.BadParameter(f"{file} is a folder; name a file in it", param_hint="FILE")
+    if file != "-" and Path(file).is_file() and not force:
         raise typer.BadParameter(f"{file} exists; name another, or say --force", param_hint="FILE")
     count = 0
     with existing_records(settings) as records, record_bars(quiet=file == "-") as bars, _opened(file) as out:
@@ -91,13 +93,21 @@ def _kind(name: str) -> Kind:
 
 @contextmanager
 def _opened(file: str) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that appears when it is complete, readable for its owner only."""
+    """Standard output, or a file that appears when it is complete, readable for its owner only.
+
+    What is there and is no file, such as a named pipe, is written to as it is.
+    """
+    path = Path(file)
     if file == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(file)
-    with NamedTemporaryFile(dir=path.absolute().parent, prefix=f".{path.name}.", delete=False) as out:
+    if path.exists() and not path.is_file():
+        with path.open("wb") as pipe:
+            yield pipe
+        return
+    path = path.resolve()  # a link stays one
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as out:
         try:
             yield out
             out.flush()
