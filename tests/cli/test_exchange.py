@@ -124,6 +124,15 @@ def test_a_link_that_is_exported_to_stays_one_and_a_folder_is_none(cstp: Cstp) -
     assert (refused.code, refused.err.count("\n"), "folder" in refused.err) == (2, 1, True)
 
 
+def test_a_record_that_is_stored_keeps_its_own_time(cstp: Cstp) -> None:
+    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n')
+    cstp("ingest", "d.jsonl")
+    lines = cstp("export", "-").out
+    Path("a.jsonl").write_text(json.dumps(json.loads(lines) | {"updatedAt": "2001-02-03T04:05:06Z"}))
+    assert cstp("import", "a.jsonl").out == "1 read: 0 new, 0 changed, 1 unchanged, 0 rejected\n"
+    assert cstp("export", "-").out == lines
+
+
 def test_what_a_pipe_brings_that_is_no_record_is_told_under_the_name_that_was_given(cstp: Cstp) -> None:
     os.mkfifo("pipe")
     writer = Thread(target=Path("pipe").write_bytes, args=[b"no record\n"])

@@ -69,7 +69,9 @@ def import_command(
     """Bring exported records into the store, with their ids, rights, origins and times; vectors are made again.
 
     The file is checked first: with one line that is no record, nothing is written. Importing twice changes nothing,
-    and what the file does not have is left alone. For files that people write, see cstp ingest.
+    and what the file does not have is left alone. A record that is stored already as the line has it is unchanged and
+    keeps its own updatedAt, which says when its content changed in this store. For files that people write, see cstp
+    ingest.
 
     Exit code 1 when the file was rejected.
     """
