@@ -7,6 +7,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import cleandoc
 from pathlib import Path
 from typing import Final
 
@@ -117,7 +118,7 @@ def errors_page() -> str:
     ]
     lines += [f"| [{error.code}](#{anchor(error)}) | {error.message} | {status} |" for error, status in EXAMPLES]
     for error, _ in EXAMPLES:
-        meaning = wire_spelling(str(type(error).__doc__))
+        meaning = wire_spelling(cleandoc(str(type(error).__doc__)))
         lines += ["", f"## {error.code} {error.message}", "", meaning, "", error.meaning]
         if error.data is not None:
             lines += ["", "```json", json.dumps(error.data), "```"]

@@ -7,7 +7,7 @@ import pytest
 from cstp.errors import ERRORS
 from cstp.methods.registry import METHODS
 from cstp_server.method_pages import FOLDER, page_of
-from cstp_server.reference import EXAMPLES, PAGES, ROOT, configuration_page, main
+from cstp_server.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
 from cstp_server.settings import Section, Settings, load_settings
 
 
@@ -64,6 +64,10 @@ def test_every_setting_has_a_reason_and_every_section_a_summary() -> None:
             assert value.description, setting
             assert value.description.endswith("."), setting
             assert f"| `{setting}` |" in page
+
+
+def test_no_line_about_an_error_is_indented_as_code_would_be() -> None:
+    assert [line for line in errors_page().splitlines() if line.startswith(" ")] == []
 
 
 def test_every_error_is_explained_once_in_the_order_of_the_tree() -> None:
