@@ -49,20 +49,25 @@ async def test_a_server_that_is_not_there_is_an_error_of_the_tool(over_stdio: Co
     assert body_of(result)["error"]["details"]["component"] == "server"
 
 
+TOKEN = {"CSTP_TOKEN": "cstp_a_b"}
+
+
 @pytest.mark.parametrize(
-    ("words", "token"),
+    ("words", "given"),
     [
-        (("--url", "http://127.0.0.1:1"), None),
-        (("--url", "nonsense"), "cstp_a_b"),
-        (("--url", "http://127.0.0.1:1", "--agent", "me"), "cstp_a_b"),
+        (("--url", "http://127.0.0.1:1"), {}),
+        (("--url", "nonsense"), TOKEN),
+        (("--url", "http://127.0.0.1:1", "--agent", "me"), TOKEN),
+        (("--url", "http://cstp.test"), TOKEN | {"http_proxy": "nothing://127.0.0.1:1"}),
+        (("--url", "http://cstp.test"), TOKEN | {"http_proxy": "socks5://127.0.0.1:1"}),
     ],
-    ids=["no token", "no URL", "an agent"],
+    ids=["no token", "no URL", "an agent", "no proxy", "a proxy of another kind"],
 )
-def test_what_cannot_be_is_told_in_a_line_with_exit_code_2(words: tuple[str, ...], token: str | None) -> None:
+def test_what_cannot_be_is_told_in_a_line_with_exit_code_2(words: tuple[str, ...], given: dict[str, str]) -> None:
     around = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
     done = subprocess.run(
         [sys.executable, "-c", CSTP, "mcp", *words],
-        env=around | ({} if token is None else {"CSTP_TOKEN": token}),
+        env=around | given,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

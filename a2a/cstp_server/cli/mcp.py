@@ -50,7 +50,7 @@ def mcp_command(
             )
         try:
             client = AsyncClient(url, timeout=settings.server.handler_seconds)
-        except ValueError as error:
+        except (ValueError, ImportError) as error:  # of httpx, which lacks a package for SOCKS
             raise typer.BadParameter(str(error), param_hint="--url") from error
         asyncio.run(answer_from_server(client, settings))
         return
