@@ -13,7 +13,7 @@ KINDS = {
     "a body drop by drop": (HEAD, b" "),
     "a head drop by drop": (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x"),
     "the size of a chunk drop by drop": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"x"),
-    "one interim answer after another": (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    "one interim answer after another": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
 }
 
 

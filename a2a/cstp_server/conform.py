@@ -5,14 +5,15 @@ A conversation is held only where what it presumes is so: the settings, the reco
 """
 
 import http.client
+import io
 import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from time import sleep
-from typing import Final
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from cstp_server.conversations import (
@@ -28,6 +29,9 @@ from cstp_server.conversations import (
     read,
 )
 from cstp_server.settings import Settings
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 # Wrong tokens that are too many are waited for.
 _WAITED_FOR: Final = "limits.auth_failures"
@@ -203,7 +207,8 @@ class _Line:
             # a server may answer and close before it has read everything
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(data)
-            with http.client.HTTPResponse(connection, method=method) as response:
+            source: Any = _Bounded(connection, monotonic() + self._timeout)
+            with http.client.HTTPResponse(source, method=method) as response:
                 response.begin()
                 body = response.read()
                 headers = [(name.lower(), value) for name, value in response.getheaders()]
@@ -214,3 +219,24 @@ class _Line:
         if not self._secure:
             return plain
         return ssl.create_default_context().wrap_socket(plain, server_hostname=self._address[0])
+
+
+class _Bounded(io.RawIOBase):
+    """What http.client reads an answer from: a connection until a moment of the clock, however it comes in drops."""
+
+    def __init__(self, connection: socket.socket, end: float) -> None:
+        self._connection = connection
+        self._end = end
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        left = self._end - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)

@@ -12,8 +12,10 @@ import httpx
 import pytest
 import structlog
 
+from cstp_server.conform import Caller, Declared, conversations, held
 from cstp_server.conversations import folder
 from cstp_server.reference import ROOT
+from tests.dripping import KINDS, dripping_servers
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
@@ -135,6 +137,15 @@ def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], b
         one.server_close()
     for client in clients:
         client.close()
+
+
+@pytest.mark.parametrize(("head", "drop"), KINDS.values(), ids=KINDS)
+def test_an_answer_that_does_not_end_in_time_is_none(head: bytes, drop: bytes) -> None:
+    (one,) = [one for one in conversations() if one.name == "params-by-position"]
+    caller = Caller("t", frozenset({"read"}), "normal", None, "cstp")
+    with dripping_servers() as start:
+        (verdict,) = held([one], start(head, drop), [caller], Declared({}, None), 0.3)
+    assert (verdict.outcome, verdict.reason) == ("failed", "no answer: TimeoutError")
 
 
 def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: Cstp) -> None:
