@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import tantivy
 
 from cognition_engines.errors import ComponentFailed, FolderInUse
 from cognition_engines.indexes.keyword_files import KEPT_ASIDE
@@ -265,6 +266,23 @@ def test_a_closed_index_fails_and_releases_its_folder(index: KeywordIndex, tmp_p
         index.apply([], [], 99)
     with KeywordIndex.open(tmp_path / "keywords", "store-1") as again:
         assert again.count == 4
+
+
+def test_an_index_with_the_fields_of_another_version_is_set_aside(tmp_path: Path) -> None:
+    folder = tmp_path / "keywords"
+    folder.mkdir()
+    builder = tantivy.SchemaBuilder()
+    builder.add_integer_field("key", indexed=True)
+    older = tantivy.Index(builder.build(), path=str(folder))
+    writer = older.writer()
+    writer.add_document(tantivy.Document(key=1))
+    writer.commit()
+    writer.wait_merging_threads()
+    del writer, older
+    with KeywordIndex.open(folder, "store-1") as index:
+        assert (index.seq, index.count) == (0, 0)
+        assert index.set_aside is not None
+        assert index.set_aside.reason == "keywords: the index is of another version"
 
 
 def test_an_index_of_another_store_is_set_aside(index: KeywordIndex, tmp_path: Path) -> None:

@@ -332,8 +332,8 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
         with writer_lock(folder):
             signatures = check_files(folder, {})
     schema = make_schema()
+    index = _index_in(folder, schema)
     with ForeignCalls(COMPONENT):
-        index = tantivy.Index(schema, path=str(folder))
         index.config_reader("manual")
         index.register_tokenizer("body", make_analyzer())
     writer = _writer_of(index, folder)
@@ -348,6 +348,16 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
         else:
             opened._seq = read_checkpoint(searcher, schema, store_id)
     return opened
+
+
+def _index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
+    try:
+        with ForeignCalls(COMPONENT):
+            return tantivy.Index(schema, path=str(folder))
+    except ComponentFailed as error:
+        if "schema does not match" in str(error.__cause__):
+            raise ComponentFailed(COMPONENT, "the index is of another version") from error
+        raise
 
 
 def _writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
