@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
-from cognition_engines.fusion import CANDIDATES, fuse
+from cognition_engines.fusion import CANDIDATES, Hit, fuse
 from cognition_engines.indexes.accepting import accepts
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.indexes.listing import Listing
@@ -84,11 +84,13 @@ class Recall:
         most = max(len(self._indexes[space].snapshot.keys) for space in SEARCHED) if by_word else CANDIDATES
         query = Query(text, asked.viewer, mode, sought)
         parts, vector = await self._searching.parts(call.until, query, max(most, 1))
-        hits = await self._pools.vectors.run(call.until, fuse, parts, text, vector, asked.limit, True)
-        found = Found(parts, hits, vector)
-        results = await self._read(call, found)
-        total = max(matching(parts, by_word), len(results))
-        return await self._complete(replace(call, text=text, vector=vector), results, total)
+
+        def fused() -> tuple[list[Hit], int]:
+            return fuse(parts, text, vector, asked.limit, groups=True), matching(parts, by_word)
+
+        hits, count = await self._pools.vectors.run(call.until, fused)
+        results = await self._read(call, Found(parts, hits, vector))
+        return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 
     def _call(self, asked: Asked) -> _Call:
         return _Call(asked, monotonic() + self._pools.call_seconds)

@@ -60,7 +60,11 @@ def _matching(snapshot: Snapshot, chosen: Bools) -> int:
     parents = snapshot.numbers["parent"]
     rows = np.flatnonzero(chosen & (parents >= 0))
     rows = rows[is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK)]
-    owners = np.unique(parents[rows])
+    owned = np.zeros(
+        int(parents.max(initial=-1)) + 1, np.bool_
+    )  # by key: to sort the owners would take ten times as long
+    owned[parents[rows]] = True
+    owners = np.flatnonzero(owned)
     # chunks count as their artifact, which may be among the chosen itself
     counted = int(np.count_nonzero(chosen[snapshot.rows_of(owners)]))
     return int(np.count_nonzero(chosen)) - len(rows) + len(owners) - counted
