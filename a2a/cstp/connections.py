@@ -34,7 +34,8 @@ def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> di
 
 def proxy_for(url: httpx.URL) -> str | None:
     """The proxy that the environment names for an address; none for loopback, which no proxy can reach."""
-    if is_loopback(url.host) or proxy_bypass(url.host):
+    port = url.port or (443 if url.scheme == "https" else 80)
+    if is_loopback(url.host) or proxy_bypass(f"{url.host}:{port}"):
         return None
     named = getproxies()
     proxy = named.get(url.scheme) or named.get("all")

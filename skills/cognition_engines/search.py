@@ -236,7 +236,8 @@ def keyword_leg(
     narrowest = labelled[meeting.index(among)] if labelled else None
     marks: Marks = ()
     wanted = _wanted(limit, len(rows), len(snapshot.keys))
-    if narrowest is not None and among * LABELLED_EACH <= wanted:
+    held = narrowest is not None and among * LABELLED_EACH <= wanted
+    if narrowest is not None and held:
         marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, len(rows), among)
     while len(rows) > FEW_ROWS and wanted <= NAMING + NAMING_EACH * len(rows):
         keys, scores = words.search(query, wanted, marks=marks)
@@ -245,8 +246,8 @@ def keyword_leg(
         # the last hit must score below the last one taken, or an equal one with a smaller id may still be missing
         if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
             return found
-        if narrowest is not None and not marks:
-            marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, len(rows), among)
+        if narrowest is not None and not held:
+            held, marks, wanted = True, marks_for(narrowest, snapshot.read), _wanted(limit, len(rows), among)
         else:
             wanted *= min(BOLDEST, max(2, limit * 3 // (2 * max(1, len(found.rows)))))
     return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[rows].tolist()), limit)

@@ -26,9 +26,11 @@ def test_a_signal_while_a_server_is_still_being_imported_ends_it_with_0(
 
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="SIGINT is ignored here")
 def test_ctrl_c_while_another_command_is_still_being_imported_is_told_in_one_line(program: Start) -> None:
-    command = program("status", PYTHONPROFILEIMPORTTIME="1")
-    command.line(r"\| +typer.core$")
-    done = command.end(signal.SIGINT)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # so that it does not end by itself, however late the signal
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = program("call", "cstp.whoami", "--url", url, "--token", "t", PYTHONPROFILEIMPORTTIME="1")
+        command.line(r"\| +typer.core$")
+        done = command.end(signal.SIGINT)
     assert done.code == 130
     assert "Traceback" not in done.err
     assert done.err.endswith("cstp: stopped\n")

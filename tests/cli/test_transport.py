@@ -140,6 +140,7 @@ def test_this_machine_is_asked_directly_whatever_proxy_the_environment_names(
 
 def test_another_host_is_asked_through_the_proxy(cstp: Cstp, plain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://{plain}")
-    monkeypatch.delenv("no_proxy", raising=False)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
     done = cstp("call", "cstp.whoami", "--url", "http://cstp.test", "--token", "t", "--json")
     assert (done.code, json.loads(done.out)) == (0, {})

@@ -66,6 +66,9 @@ def test_this_machine_is_asked_directly_and_other_hosts_through_the_proxy(
         ("http://128.0.0.1", "http://one:1"),
         ("https://inside.lan", None),
         ("http://a.inside.lan:8100", None),
+        ("http://port.lan:8100", None),
+        ("http://port.lan", "http://one:1"),
+        ("https://secure.lan", None),
     ],
 )
 def test_a_proxy_is_for_hosts_that_are_neither_this_machine_nor_excepted(
@@ -73,7 +76,7 @@ def test_a_proxy_is_for_hosts_that_are_neither_this_machine_nor_excepted(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://one:1")
     monkeypatch.setenv("ALL_PROXY", "two:2")
-    monkeypatch.setenv("NO_PROXY", "inside.lan")
+    monkeypatch.setenv("NO_PROXY", "inside.lan, port.lan:8100, secure.lan:443")
     assert proxy_for(httpx.URL(url)) == proxy
 
 

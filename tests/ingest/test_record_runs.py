@@ -1,10 +1,12 @@
 """Runs over records of all kinds: ids, what is unchanged, changed, gone or refused, documents, references, memory."""
 
 import json
+import os
 import re
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -239,18 +241,37 @@ def test_prune_dry_run_and_strict_hold_for_all_kinds(run: Run, records: Records,
 TALK = "Ana: Shall we use UDP?\nBen: It loses packets.\nAna: We can repeat them.\nBen: Fine.\n"
 
 
-def test_an_edited_transcript_leaves_no_turn_behind(run: Run, records: Records, tmp_path: Path) -> None:
+def test_turns_that_a_transcript_no_longer_has_are_told_of_until_they_are_pruned(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
     file = tmp_path / "talk.txt"
     file.write_text(TALK)
     assert counts(run(file)) == (4, 0, 0, 0)
     file.write_text(TALK.replace("Fine.", "No."))
-    assert counts(run(file, dry_run=True)) == (1, 0, 3, 1)
     summary = run(file)
-    assert (counts(summary), summary.warnings) == ((1, 0, 3, 1), ())
+    assert counts(summary) == (1, 0, 3, 0)
+    (warning,) = summary.warnings
+    assert (warning.file, "1 record is kept" in warning.reason, "--prune" in warning.reason) == (str(file), True, True)
+    assert counts(run(file, dry_run=True, prune=True)) == (0, 0, 4, 1)
+    summary = run(file, prune=True)
+    assert (counts(summary), summary.warnings) == ((0, 0, 4, 1), ())
     (conversation,) = {turn.conversation_id for turn in stored(records, Kind.TURN)}
     assert said(records, conversation)[-2:] == ["We can repeat them.", "No."]
     file.write_text(f"{TALK}Ana: \0\n")
-    assert (run(file).deleted, records.count(Kind.TURN)) == (0, 5)
+    assert (run(file, prune=True).deleted, records.count(Kind.TURN)) == (0, 5)
+
+
+def test_what_came_through_a_pipe_is_not_pruned_by_what_comes_through_it_later(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "talk.txt"
+    os.mkfifo(pipe)
+    for text in (TALK, TALK.replace("UDP", "TCP")):
+        writer = Thread(target=pipe.write_text, args=(text,), daemon=True)
+        writer.start()
+        assert run(pipe, prune=True).deleted == 0
+        writer.join(60)
+    assert records.count(Kind.TURN) == 5
 
 
 def test_transcripts_of_one_name_are_two_conversations(

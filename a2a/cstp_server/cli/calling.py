@@ -75,7 +75,7 @@ class Remote:
         limits = TimeLeft(deadline_after(self.timeout), connect_seconds=self.timeout)
         try:
             return self.client.request(verb, url, extensions={"timeout": limits}, **request)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol):
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
             raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
         except httpx.TimeoutException:
             told = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"

@@ -108,7 +108,10 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
         with path.open("wb") as pipe:
             yield pipe
         return
-    path = path.resolve()  # a link stays one
+    try:
+        path = path.resolve()  # a link stays one
+    except (OSError, RuntimeError):
+        raise typer.BadParameter("is a link that leads nowhere", param_hint="FILE") from None
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as out:
         try:
             yield out

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.discover import files_under
-from cognition_engines.ingest.items import Collection, Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
 from cognition_engines.ingest.reading import read
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.settle import Candidate, Settling, Unit
@@ -114,8 +114,8 @@ def ingest(
     tally.warnings += tally.notices()
     deleted = 0
     nothing_written = options.dry_run or (options.strict and bool(tally.rejected))
-    if not (options.strict and tally.rejected):
-        deleted = _delete_gone(paths, collections, options, tally, records)
+    if options.prune and not (options.strict and tally.rejected):
+        deleted = _prune(paths, collections, options, tally, records)
     if not nothing_written:
         tally.warnings += _left_behind(options, tally, records)
         tally.warnings += map(_pointing_nowhere, records.dangling(sorted(tally.sources)))
@@ -173,8 +173,6 @@ def _settled(item: Item, settling: Settling, source: str, tally: Tally) -> Itera
     elif isinstance(item, Noticed):
         tally.warnings.append(item.problem)
     else:
-        if isinstance(item, RecordDraft) and item.of_file:
-            tally.transcripts.add(source)
         for unit in settling.units(item):
             tally.read += 1 + len(unit.parts)
             first = tally.first(unit)
@@ -287,19 +285,18 @@ def _write(ready: _Ready, options: Options, tally: Tally, records: Records, mode
         tally.count(candidate, outcome)
 
 
-def _delete_gone(
+def _prune(
     paths: Sequence[Path], collections: Sequence[Collection], options: Options, tally: Tally, records: Records
 ) -> int:
-    """Deletes the turns that transcripts no longer have; to prune, all that what was named no longer holds.
+    """Deletes what the folders, files and collections no longer hold; a pipe holds nothing.
 
     A file or collection with refused records keeps all it had.
     """
-    rows = [row for file in sorted(tally.transcripts) for row in records.of_source(file) if row.kind is Kind.TURN]
-    if options.prune:
-        named = [(Path(os.path.abspath(path)), path.is_dir()) for path in paths]
-        rows += [row for path, folder in named if folder for row in records.sources_under(str(path))]
-        rows += [row for path, folder in named if not folder for row in records.of_source(str(path))]
-        rows += [row for collection in collections for row in records.of_source(collection.address)]
+    named = [Path(os.path.abspath(path)) for path in paths]
+    rows = [row for path in named if path.is_dir() for row in records.sources_under(str(path))]
+    files = [str(path) for path in named if path.is_file()]
+    rows += [row for file in files if not tally.files[file] for row in records.of_source(file)]
+    rows += [row for collection in collections for row in records.of_source(collection.address)]
     gone: dict[Kind, dict[str, None]] = {}
     for row in rows:
         held = row.source in tally.files

@@ -44,7 +44,6 @@ class Tally:
     warnings: list[Problem] = field(default_factory=list)
     files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
     sources: set[str] = field(default_factory=set)  # those of the records that the store has now
-    transcripts: set[str] = field(default_factory=set)  # files that are conversations
     grown: set[str] = field(default_factory=set)  # files and collections with records that the store did not have
     _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
