@@ -39,6 +39,7 @@ QUERIES: Final = 2600
 INGEST: Final = 10_000
 QUICK_INGEST: Final = 1_000
 RAW_CHROMA: Final = 200_000  # above it a `where` of raw Chroma would take most of the run
+FEW_ROUNDS: Final = 50  # above it, too, since brute force takes 100 ms
 KNOWN: Final = 200  # of the queries: those that are asked again and again
 _ROOT: Final = Path(__file__).parents[1]
 _SIZE: Final = re.compile(r"([0-9]+)(k|m|)")
@@ -188,13 +189,14 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
         brute = BruteForce(corpus)
         _say("  measuring the search")
         asked = material.asked
-        queries, vectors = _repeated(asked, plan.rounds)
-        rows = measure_search(filled.knowledge, raw, brute, queries, vectors, plan.rounds)
-        costs = measure_costs(filled.knowledge, vectors, plan.rounds)
+        rounds = plan.rounds if raw is not None else min(FEW_ROUNDS, plan.rounds)
+        queries, vectors = _repeated(asked, rounds)
+        rows = measure_search(filled.knowledge, raw, brute, queries, vectors, rounds)
+        costs = measure_costs(filled.knowledge, vectors, rounds)
         filled.knowledge.close()
         _say("  measuring whole calls")
         with served(settings) as caller:
-            calls, embedding = measure_calls(caller, raw, brute, material.embedder, asked, plan.rounds)
+            calls, embedding = measure_calls(caller, raw, brute, material.embedder, asked, rounds)
             load = measure_load(caller, asked.known, asked.fresh)
         _say("  measuring the start")
         start = measure_start(settings)
