@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files or Chroma folders themselves")
+    config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files and Chroma folders, or no store")
     log_quickly()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # a shell lets its background jobs ignore it, and all that the tests start would inherit that

@@ -184,6 +184,7 @@ def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
             status = client.read()[0]
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
     slow_serving: Callable[..., Any], model: SlowModel, request_of: Any, number: signal.Signals, wait_until: Any
@@ -224,6 +225,7 @@ def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
     serving: Serving, request_of: Any
 ) -> None:
@@ -244,6 +246,7 @@ def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
     assert server.finish(GRACE).code == 0
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 def test_a_call_that_cannot_finish_in_the_grace_time_is_told_so(
     slow_serving: Callable[..., Any], request_of: Any
 ) -> None:
@@ -260,6 +263,7 @@ def test_a_call_that_cannot_finish_in_the_grace_time_is_told_so(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_second_signal_stops_it_at_once(
     slow_serving: Callable[..., Any], request_of: Any, number: signal.Signals
@@ -336,6 +340,7 @@ def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: An
     assert "Traceback" not in done.err
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 def test_a_log_that_nobody_reads_ends_it_by_the_watchdog_with_1(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_SERVER__GRACE_SECONDS="2", CSTP_LIMITS__DEFAULT="100000/second")
     request = request_of()
@@ -352,6 +357,7 @@ def test_a_log_that_nobody_reads_ends_it_by_the_watchdog_with_1(serving: Serving
     assert monotonic() - began < 4
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 def test_time_in_which_the_whole_server_stood_still_does_not_count_against_clients(
     serving: Serving, request_of: Any
 ) -> None:
@@ -383,6 +389,7 @@ def limited(program: Callable[..., Any], cstp: Callable[..., Any]) -> Callable[[
     return start
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited: Any) -> None:
     server = limited("ulimit -Sn 200", 400)
     url = server.line(r"on (http://\S+)/cstp")[1]
@@ -395,6 +402,7 @@ def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited:
     assert server.end().code == 0
 
 
+@pytest.mark.embedded_only("is about connections and processes")
 def test_a_limit_that_cannot_be_raised_is_told_with_what_to_do(limited: Any) -> None:
     done = limited("ulimit -n 600", 1000).finish()
     assert done.code == 2
