@@ -29,7 +29,7 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Everything about one size. The three durations are seconds, from the start of each step."""
+    """Everything about one size. The three durations are seconds, from the start of each step; 0 is not measured."""
 
     size: int
     windows: int

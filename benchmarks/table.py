@@ -243,10 +243,13 @@ def _ingest(row: IngestRow) -> Iterable[str]:
 def _block(block: Block) -> Iterable[str]:
     per_record = f"{block.windows / block.size:.1f} windows each" if block.windows > block.size else "one window each"
     yield f"## {block.size:,} decisions, {per_record}"
-    yield (
-        f"Filled in {block.store_seconds:.1f} s for the store, {block.columns_and_keywords_seconds:.1f} s for columns "
-        f"and keywords; Chroma had followed after {block.indexes_seconds:.1f} s."
-    )
+    if block.store_seconds:
+        yield (
+            f"Filled in {block.store_seconds:.1f} s for the store, {block.columns_and_keywords_seconds:.1f} s for "
+            f"columns and keywords; Chroma had followed after {block.indexes_seconds:.1f} s."
+        )
+    else:
+        yield "The store was filled by earlier runs that were interrupted; how long that takes was not measured."
     start = block.start
     yield (
         f"A server over it is ready {start.seconds:.2f} s after its process began, over nothing "
