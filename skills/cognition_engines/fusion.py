@@ -147,8 +147,11 @@ def _ordered(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, 
     order = sorted(places, key=lambda place: (-values[place], parts[part_of[place]].snapshot.ids[row_of[place]]))
     if groups:
         order = _firsts(order, _groups(parts, union))
-    distance = distances(union.cosines)
-    return [Hit(part_of[place], row_of[place], values[place], distance[place]) for place in order[:limit]]
+    first = order[:limit]
+    away = distances(union.cosines[first])
+    return [
+        Hit(part_of[place], row_of[place], values[place], distance) for place, distance in zip(first, away, strict=True)
+    ]
 
 
 def _groups(parts: Sequence[Part], union: _Union) -> list[int]:

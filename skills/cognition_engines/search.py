@@ -12,28 +12,26 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cognition_engines.indexes import sketches
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.indexes.marks import Marks, marks_for
-from cognition_engines.indexes.sketches import differing_bits, fewest
 from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, window_indices
 from cognition_engines.models import EVERYTHING
 
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
-LEAST_CANDIDATES: Final = 2000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
+LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
 CANDIDATES_EACH: Final = 20
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
 DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
 BLOCK: Final = 2048  # vectors gathered at a time
 
 # Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
-CHOSEN_WINDOW: Final = 0.0015  # to tell which windows are to be compared by their sketches
-GATHERED_SKETCH: Final = 0.025
-STREAMED_SKETCH: Final = 0.006
 GATHERED_VECTOR: Final = 0.14
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
 NEIGHBOUR: Final = 4.5
 CLEARLY: Final = 0.5  # of what sketches cost: the neighbour index finds fewer of the true nearest, so it must save that
+LEAST_NEIGHBOURS: Final = 300  # asked for ten among 200,000 it finds 0.88 of the true ten, asked for so many 0.94
 NAMING: Final = 2300  # to name rows to the keyword index costs as much as so many hits,
 NAMING_EACH: Final = 2.7  # and so many more for each row
 # To be held to a label costs up to so many hits for each row that has it; taken as less than it is, for a filter may be
@@ -172,8 +170,8 @@ def _costs(snapshot: Snapshot, matching: int, limit: int) -> tuple[float, float]
     exact = min(matching * GATHERED_VECTOR, windows * STREAMED_VECTOR)
     if not snapshot.sketches:
         return exact, exact / CLEARLY
-    compared = min(matching * GATHERED_SKETCH, windows * STREAMED_SKETCH)
-    return exact, windows * CHOSEN_WINDOW + compared + _candidates(limit) * GATHERED_VECTOR
+    count = _candidates(limit)
+    return exact, sketches.cost(windows, matching, count) + count * GATHERED_VECTOR
 
 
 def _candidates(limit: int) -> int:
@@ -182,17 +180,7 @@ def _candidates(limit: int) -> int:
 
 def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
     """The rows that own the `count` windows, among the accepted ones, whose signs differ least from the query's."""
-    if accepted.all():
-        nearest = fewest(differing_bits(snapshot.sketches, vector), count)
-    else:
-        places = np.flatnonzero(accepted)
-        few = len(places) * GATHERED_SKETCH < len(accepted) * STREAMED_SKETCH
-        compared = (
-            differing_bits(snapshot.sketches, vector, places)
-            if few
-            else differing_bits(snapshot.sketches, vector)[places]
-        )
-        nearest = places[fewest(compared, count)]
+    nearest = sketches.alike(snapshot.sketches, vector, accepted, count)
     owners = snapshot.owners[nearest]  # in order, as all windows of a row stand together
     return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
 
@@ -204,7 +192,7 @@ def _approximate(
     fresh = snapshot.newer_than(neighbours.seq)
     budget -= int(snapshot.counts[fresh].sum()) * GATHERED_VECTOR
     per_record = len(snapshot.vectors) / max(1, len(snapshot.keys))
-    wanted = int(limit / (matching / max(1, len(snapshot.keys))) * 1.5 * per_record) + 1
+    wanted = max(LEAST_NEIGHBOURS, int(limit / (matching / max(1, len(snapshot.keys))) * 1.5 * per_record) + 1)
     while wanted <= len(snapshot.vectors) and NEIGHBOUR_CALL + wanted * NEIGHBOUR < budget:
         keys = neighbours.nearest(vector, wanted)
         if keys is None:

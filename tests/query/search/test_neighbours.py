@@ -61,7 +61,7 @@ def large(
     random = np.random.default_rng(4)
     centres = random.normal(size=(300, kit.DIM))
     known = []
-    for number in range(4000):
+    for number in range(8000):
         around = centres[number % 300] + 0.3 * random.normal(size=(8, kit.DIM))
         category = f"c-{number % 1000}" if number % 2 else "half"
         known.append(kit.Known(Decision(f"d-{number:04}", "x", category=category), kit.unit(around)))
