@@ -177,6 +177,26 @@ def test_a_folder_that_is_not_as_it_was_left_is_set_aside(
     again.close()
 
 
+def test_a_file_that_was_not_written_is_not_read_at_a_shutdown_so_what_damages_it_unseen_is_found_at_the_next_start(
+    records: Records, put: Callable[..., None], seeded: Callable[..., Any], tmp_path: Path, index: Callable[..., Any]
+) -> None:
+    put(seeded(), "a", "b")
+    opened = index()
+    file = opened.folder / "file"
+    file.write_bytes(b"as it was written")
+    close(opened, records)
+    again = index()
+    assert again.folder == opened.folder
+    times = file.stat().st_atime_ns, file.stat().st_mtime_ns
+    with file.open("r+b") as content:
+        content.write(b"noise")
+    os.utime(file, ns=times)
+    close(again, records)
+    last = open_folder(tmp_path / "indexes", NAME, records.store_id, records.last_seq())
+    assert last.seq == 0
+    last.close()
+
+
 def test_a_folder_of_another_store_another_collection_or_a_later_history_is_set_aside(
     records: Records, put: Callable[..., None], seeded: Callable[..., Any], tmp_path: Path, index: Callable[..., Any]
 ) -> None:

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, cast
 from uuid import UUID
 
@@ -31,6 +32,7 @@ from cognition_engines.indexes.snapshot import Floats, Ints
 from cognition_engines.records.values import Page
 
 Signatures = dict[str, tuple[int, int, int]]
+Sums = Mapping[str, tuple[tuple[int, int, int], int]]  # of each file its signature and CRC-32
 
 COMPONENT: Final = "vectors"
 _BLOCK: Final = 1 << 22
@@ -66,9 +68,15 @@ class ChromaIndex:
     """
 
     def __init__(
-        self, collection: Collection, seq: int, close: Callable[[], object] = int, folder: Path | None = None
+        self,
+        collection: Collection,
+        seq: int,
+        close: Callable[[], object] = int,
+        folder: Path | None = None,
+        sums: Sums = MappingProxyType({}),
     ) -> None:
         self.folder: Final = folder  # None on a server
+        self.sums: Final = sums  # of its files, as they were opened
         self.close: Final = close
         self._collection = collection
         self._seq = self._noted = seq
@@ -174,22 +182,26 @@ def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Chroma
         and (checkpoint.store_id, checkpoint.collection) == (store_id, name)
         and checkpoint.seq <= last_seq
         and (folder := _numbered(parent).get(checkpoint.folder)) is not None
-        and _unchanged(folder, checkpoint.files)
+        and (sums := _verified(folder, checkpoint.files)) is not None
     ):
-        index = _open(folder, name, checkpoint.seq)
+        index = _open(folder, name, checkpoint.seq, sums)
         if index.windows() == checkpoint.windows:
             return index
         index.close()
     folder = _new_folder(parent)
-    return _open(folder, name, seq=0)
+    return _open(folder, name, 0, {})
 
 
 def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
-    """Closes the collection and leaves the mark of a clean shutdown. Raises ComponentFailed or OSError."""
+    """Closes the collection and leaves the mark of a clean shutdown. Raises ComponentFailed or OSError.
+
+    Only files that were written since they were opened are read: at a million vectors all of them are two gigabytes,
+    and a shutdown has seconds.
+    """
     assert index.folder is not None
     windows = index.windows()
     index.close()
-    files = _checksums(index.folder)
+    files = _checksums(index.folder, index.sums)
     checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, windows, files)
     draft = _mark(index.folder.parent).with_suffix(".new")
     with draft.open("w", encoding="utf-8") as file:
@@ -227,7 +239,7 @@ def remove_folders(parent: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _open(folder: Path, name: str, seq: int) -> ChromaIndex:
+def _open(folder: Path, name: str, seq: int, sums: Sums) -> ChromaIndex:
     with ForeignCalls(COMPONENT):
         settings = Settings(anonymized_telemetry=False)
         client = cast(Client, chromadb.PersistentClient(path=str(folder), settings=settings))
@@ -237,7 +249,7 @@ def _open(folder: Path, name: str, seq: int) -> ChromaIndex:
         with ForeignCalls(COMPONENT):
             client.close()
 
-    return ChromaIndex(collection, seq, close, folder)
+    return ChromaIndex(collection, seq, close, folder, sums)
 
 
 def _numbered(parent: Path) -> dict[str, Path]:
@@ -281,7 +293,7 @@ def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None
     if (checkpoint.store_id, checkpoint.collection) != (store_id, name):
         return FolderState(0, 0, "it belongs to another store or model", damaged=False)
     folder = folders.get(checkpoint.folder)
-    damaged = folder is None or not _unchanged(folder, checkpoint.files)
+    damaged = folder is None or _verified(folder, checkpoint.files) is None
     distrust = f"its files in {checkpoint.folder} differ from their sizes and checksums" if damaged else None
     return FolderState(checkpoint.seq, checkpoint.windows, distrust, damaged)
 
@@ -299,20 +311,30 @@ def _read_checkpoint(parent: Path) -> Checkpoint | None:
         return None
 
 
-def _checksums(folder: Path) -> dict[str, list[int]]:
-    """Size and CRC-32 of every file: Chroma reads damaged ones without a word, or until it crashes."""
-    return {
-        str(path.relative_to(folder)): [path.stat().st_size, _crc(path)]
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+def _checksums(folder: Path, known: Sums) -> dict[str, list[int]]:
+    """Size and CRC-32 of every file: Chroma reads damaged ones without a word, or until it crashes.
+
+    Those that are as `known` has them are not read again.
+    """
+    found = {}
+    for name, signature in sorted(file_signatures(folder).items()):
+        before, sum = known.get(name, (None, 0))
+        found[name] = [signature[1], sum if before == signature else _crc(folder / name)]
+    return found
 
 
-def _unchanged(folder: Path, files: dict[str, list[int]]) -> bool:
-    """Whether the folder holds just these files. Sizes first: a damaged file may have grown to a terabyte."""
-    found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-    same_sizes = {name: path.stat().st_size for name, path in found.items()} == {n: f[0] for n, f in files.items()}
-    return same_sizes and all(_crc(path) == files[name][1] for name, path in found.items())
+def _verified(folder: Path, files: dict[str, list[int]]) -> Sums | None:
+    """The checksums of the folder's files if it holds just these; else None.
+
+    Sizes first: a damaged file may have grown to a terabyte.
+    """
+    sizes = {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    if sizes != {name: size for name, (size, _) in files.items()}:
+        return None
+    signatures = file_signatures(folder)  # before the reading: what is written meanwhile is read again at the end
+    if any(_crc(folder / name) != files[name][1] for name in sizes):
+        return None
+    return {name: (signature, files[name][1]) for name, signature in signatures.items()}
 
 
 def _crc(path: Path) -> int:
