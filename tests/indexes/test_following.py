@@ -78,6 +78,22 @@ def test_a_clean_close_is_trusted_by_the_next_start(run: Run) -> None:
     assert all(run.finds(indexes, name) for name in NAMES)
 
 
+@pytest.mark.embedded_only("a server loads its collections itself")
+def test_a_collection_that_was_there_is_loaded_when_it_is_first_asked_and_no_search_waits_for_that(
+    run: Run, wait_until: Callable[..., None]
+) -> None:
+    run.put(run.seeded(), *NAMES)
+    run.opened(run.seeded()).close()
+    indexes = run.opened(run.seeded(), ready=False)
+    vectors = indexes[DECISIONS].vectors
+    wait_until(lambda: vectors.state == "ready")
+    query = run.seeded().embed_query("otter\n")
+    assert vectors.nearest(query, 9) is None
+    assert all(run.finds(indexes, name) for name in NAMES)
+    wait_until(lambda: vectors.nearest(query, 9) is not None)
+    assert len(vectors.nearest(query, 9)) == len(NAMES)
+
+
 @pytest.mark.embedded_only("looks at Chroma's folder")
 def test_without_the_mark_of_a_clean_close_the_neighbours_are_built_anew(run: Run) -> None:
     run.put(run.seeded(), *NAMES)

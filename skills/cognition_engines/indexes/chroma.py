@@ -153,6 +153,13 @@ class ChromaIndex:
                 return None
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
+    def load(self) -> None:
+        """Searches once, for which Chroma reads its files. Raises ComponentFailed."""
+        with ForeignCalls(COMPONENT):
+            known = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
+            if known is not None and len(known):
+                self._collection.query(query_embeddings=np.asarray(known[0], np.float32), n_results=1, include=[])
+
     def note(self) -> None:
         """Writes `seq` into the collection's metadata, for whoever reads it or opens it next."""
         with ForeignCalls(COMPONENT):

@@ -47,6 +47,9 @@ class Keeper(Protocol):
     def role(self) -> str:
         """`writer`, or `reader` while another process writes."""
 
+    def loaded(self) -> bool:
+        """Whether `index` can be asked at once; if not, it can be soon, for the next turn loads it."""
+
     def turn(self) -> bool:
         """Goes one page further; whether there may be more. Raises ComponentFailed or OSError."""
 
@@ -99,6 +102,8 @@ class FolderKeeper:
         self._index: ChromaIndex | None = None
         self._files: Signatures = {}
         self._damaged = False
+        self._wanted = False
+        self._loaded: ChromaIndex | None = None  # Chroma reads a folder at the first search: gigabytes, and for seconds
         self._unneeded = _Unneeded(records, space, model)
 
     @property
@@ -110,6 +115,10 @@ class FolderKeeper:
         index = self.index
         return self._unneeded.seq if index is None else index.seq
 
+    def loaded(self) -> bool:
+        self._wanted = True
+        return self._index is None or self._loaded is self._index
+
     def turn(self) -> bool:
         if self._damaged:
             self._give_up()
@@ -119,7 +128,11 @@ class FolderKeeper:
                 return self._unneeded.seq < last
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
+            self._loaded = self._index if self._index.seq == 0 else None
         self._check(self._index)
+        if self._wanted and self._loaded is not self._index:
+            self._index.load()
+            self._loaded = self._index
         if self._index.seq >= last:
             return False
         page = self._records.page(self._space, self._index.seq, PAGE, self._model)
@@ -195,6 +208,9 @@ class ServerKeeper:
     def seq(self) -> int:
         index = self.index
         return self._unneeded.seq if index is None else index.seq
+
+    def loaded(self) -> bool:
+        return True
 
     def turn(self) -> bool:
         """Writes one page, or reads how far the writer is; asks neither lock nor server before there is a vector."""

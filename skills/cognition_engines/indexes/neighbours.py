@@ -88,8 +88,11 @@ class VectorSide:
         return "ready" if self.seq >= self._expected else "rebuilding"
 
     def wait_until_ready(self) -> bool:
-        """Blocks until every record is covered; False when the index fails instead. Raises ComponentFailed."""
-        while self._failure is None and self.seq < self._records.last_seq():
+        """Blocks until every record is covered and can be asked for; False when the index fails instead.
+
+        Raises ComponentFailed.
+        """
+        while self._failure is None and not (self.seq >= self._records.last_seq() and self._keeper.loaded()):
             if self._failures >= HOPELESS or self._stop.wait(POLL_SECONDS):
                 return False
         return self._failure is None
@@ -105,9 +108,12 @@ class VectorSide:
             raise ComponentFailed(COMPONENT, self._failure)
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """See `ChromaIndex.nearest`. None also when an embedded index has just failed: it is given up and rebuilt."""
+        """See `ChromaIndex.nearest`.
+
+        None also when an embedded index is yet to be loaded, or has just failed: then it is given up and rebuilt.
+        """
         index = self._keeper.index
-        if index is None:
+        if index is None or not self._keeper.loaded():
             return None
         try:
             return index.nearest(vector, limit)
