@@ -148,7 +148,7 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
     do (a filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows that
     the neighbour index has not seen yet are always ranked exactly.
     """
-    accepted = mask[snapshot.owners]
+    accepted = snapshot.windows_of(mask)
     exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit)
     budget = min(exact, sketched * CLEARLY)
     matching = int(np.count_nonzero(mask))

@@ -29,12 +29,13 @@ from cognition_engines.records.spaces import (
     KNOWLEDGE,
     LISTED,
     MEMORY,
+    NO_NUMBER,
     SEARCHED,
     TIMELINE,
     Space,
 )
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Stored
+from cognition_engines.records.values import Page, Stored
 from tests.indexes.made import CATEGORIES, EPOCH, MADE, PEOPLE, PROJECTS, TOPICS, Maker, entry, may_see, random_viewer
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
@@ -121,6 +122,33 @@ def sees(viewer: Viewer, stored: Stored) -> bool:
 
 def names(snapshot: Snapshot, conditions: Conditions, viewer: Viewer = ALL) -> set[str]:
     return {snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(conditions, viewer))}
+
+
+def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
+    count = 150_000
+    keys, confidence = np.arange(1, count + 1), np.random.default_rng(1).random(count)
+    absent = {each.name: np.full(count, NO_NUMBER if each.whole else np.nan) for each in DECISIONS.numbers}
+    columns = Columns(DECISIONS, 1)
+    columns.apply(
+        Page(
+            0,
+            count,
+            removed=np.empty(0, np.int64),
+            keys=keys,
+            seqs=keys,
+            ids=[f"d-{key}" for key in keys.tolist()],
+            sensitivity=(keys % 5 // 4).astype(np.int8),
+            labels={each.name: [None] * count for each in DECISIONS.labels}
+            | {"category": [f"c-{key % 3}" for key in keys.tolist()]},
+            numbers=absent | {"confidence": confidence},
+            sets={},
+            counts=np.zeros(count, np.int64),
+            vectors=np.empty((0, 1), np.float32),
+        )
+    )
+    conditions = Filters(category="C-1", min_confidence=0.2, max_confidence=0.7).conditions()
+    expected = (keys % 3 == 1) & (confidence >= 0.2) & (confidence <= 0.7) & (keys % 5 < 4)
+    assert np.array_equal(columns.publish().mask(conditions, Viewer()), expected)
 
 
 def test_filters_of_decisions_are_conditions_on_their_columns() -> None:

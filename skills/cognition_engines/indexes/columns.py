@@ -200,6 +200,7 @@ class Columns:
         self._posted = {name: _Posted() for name in ("parent", *(each.name for each in self._space.sets))}
         self._vectors = _Growing(np.float32, self._dim)
         self._owners = _Growing(np.int64)
+        self._single = True
         self._sketches = tuple(_Growing(np.uint64) for _ in range(word_count(self._dim)))
 
     def _append(self, page: Page) -> None:
@@ -224,6 +225,7 @@ class Columns:
     def _append_windows(self, page: Page, rows: Ints) -> None:
         self._starts.extend(self._vectors.size + np.cumsum(page.counts) - page.counts)
         self._counts.extend(page.counts)
+        self._single &= bool((page.counts == 1).all())
         self._owners.extend(np.repeat(rows, page.counts))
         if len(page.vectors):
             self._vectors.extend(page.vectors)
@@ -256,6 +258,7 @@ class Columns:
         self._ids = [old.ids[row] for row in living.tolist()]
         self._starts.extend(np.cumsum(counts) - counts)
         self._counts.extend(counts)
+        self._single = bool((counts == 1).all())
         self._owners.extend(np.repeat(np.arange(len(counts)), counts))
         by_row: list[tuple[_Growing[Any], NDArray[Any]]] = [
             (self._keys, old.keys),
@@ -293,6 +296,7 @@ class Columns:
             counts=self._counts.view(),
             vectors=self._vectors.view(),
             owners=self._owners.view(),
+            single=self._single,
             sketches=tuple(column.view() for column in self._sketches),
             row_of=self._row_of.copy(),
         )

@@ -23,14 +23,14 @@ Bools = NDArray[np.bool_]
 
 MIN_DIM: Final = 128  # below it the bits tell too little apart
 _BITS: Final = 64
-_BLOCK: Final = 1 << 14  # sketches compared at a time: their words and sums stay in the processor's cache
+_BLOCK: Final = 1 << 15  # sketches compared at a time: their words and sums stay in the processor's cache
 _COARSE: Final = 3  # words of the first round, as many as have their bits counted in a byte
 _KEPT: Final = 10  # by the first round, for each that the second one chooses
 _SAMPLE: Final = 1 << 14  # sketches that tell, about, in how many bits the nearest of all differ
 
 # Costs in microseconds, of which only the proportions matter.
 CHOSEN: Final = 0.0015  # to tell which sketches are to be compared
-GATHERED: Final = 0.004  # a word at a place
+GATHERED: Final = 0.012  # a word at a place, and to list it
 STREAMED: Final = 0.001  # a word of all
 
 

@@ -19,9 +19,11 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Codes = NDArray[np.signedinteger[Any]]
 Postings = Mapping[str | int, Sequence[int]]
+Test = Callable[[slice], Bools | np.bool_]  # which rows of a part are accepted
 Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a text: folded, or as it is
 
 ABSENT: Final = -1  # the code of a label that a record does not have
+_BLOCK: Final = 1 << 16  # rows told at a time: what comes of them in between stays in the processor's cache
 _COMPARED: Final = 8  # up to so many codes of a label, comparing with each is faster than a table of all
 
 
@@ -29,11 +31,11 @@ _COMPARED: Final = 8  # up to so many codes of a label, comparing with each is f
 class Snapshot:
     """One consistent view of all records of a space up to `seq`. Arrays are indexed by row; none is ever changed.
 
-    `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `sketches`
-    the windows' signs, word by word (empty where vectors are short); in a listing all of them are empty. `row_of` maps
-    a record's key to its row, or -1. `codes` maps a label's text to its code in the column of that name, `postings` a
-    text of a set (or, for `parent`, a key) to the rows that hold it, ascending; `read` says how a column reads a text,
-    folded or as it is.
+    `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `single`
+    whether every row has just one, `sketches` the windows' signs, word by word (empty where vectors are short); in a
+    listing all of them are empty. `row_of` maps a record's key to its row, or -1. `codes` maps a label's text to its
+    code in the column of that name, `postings` a text of a set (or, for `parent`, a key) to the rows that hold it,
+    ascending; `read` says how a column reads a text, folded or as it is.
     `ids` holds each row's id. Dictionaries, `ids` and postings may have grown since: no row beyond `keys` counts.
     """
 
@@ -52,6 +54,7 @@ class Snapshot:
     counts: Ints
     vectors: Floats
     owners: Ints
+    single: bool
     sketches: tuple[Words, ...]
     row_of: NDArray[np.int32]
 
@@ -61,13 +64,21 @@ class Snapshot:
 
     def mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
         """Which rows the viewer may see and the conditions accept, exactly."""
-        mask = self.alive & (self.sensitivity <= int(viewer.clearance))
-        if viewer.projects is not None:
-            mask &= self._is_one_of("project", viewer.projects)
         bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
-        for condition in conditions:
-            mask &= self._meets(condition, bounded_below)
+        tests = [] if viewer.projects is None else [self._is_one_of("project", viewer.projects)]
+        tests += [self._meets(condition, bounded_below) for condition in conditions]
+        mask = np.empty(len(self.keys), np.bool_)
+        # block by block: a column that two conditions bound is read from memory once
+        for start in range(0, len(mask), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            accepted = np.logical_and(self.alive[part], self.sensitivity[part] <= int(viewer.clearance), out=mask[part])
+            for test in tests:
+                accepted &= test(part)
         return mask
+
+    def windows_of(self, mask: Bools) -> Bools:
+        """Which windows are those of rows under the mask."""
+        return mask if self.single else mask[self.owners]
 
     def rows_of(self, keys: Ints) -> Ints:
         """The rows of those keys that this snapshot knows, in the same order."""
@@ -105,47 +116,56 @@ class Snapshot:
                 # a slice is a copy, which the writer cannot disturb
                 yield np.frombuffer(rows[: bisect_left(rows, len(self.keys))], np.int32)  # type: ignore[call-overload]
 
-    def _meets(self, condition: Condition, bounded_below: set[str]) -> Bools:
+    def _meets(self, condition: Condition, bounded_below: set[str]) -> Test:
         match condition:
             case OneOf(columns, texts):
-                return reduce(np.logical_or, [self._is_one_of(column, texts) for column in columns])
+                return _any([self._is_one_of(column, texts) for column in columns])
             case AtLeast(column, value):
                 # a comparison with NaN is false, which leaves out records without the number
-                return self._number(column) >= value
+                return lambda part: self._number(column)[part] >= value
             case AtMost(column, value):
                 numbers = self._number(column)
-                met: Bools = numbers <= value
                 if numbers.dtype == np.int64 and column not in bounded_below:  # which NO_NUMBER does not meet
-                    met &= numbers != NO_NUMBER
-                return met
+                    return lambda part: (numbers[part] <= value) & (numbers[part] != NO_NUMBER)
+                return lambda part: numbers[part] <= value
             case HasAny(name, texts):
-                return self._holds_one_of(name, texts)
+                held = self._holding(name, texts)
+                return lambda part: held[part]
             case HasAll(name, texts):
-                alone = [self._holds_one_of(name, (text,)) for text in texts]
-                return reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
+                alone = [self._holding(name, (text,)) for text in texts]
+                every = reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
+                return lambda part: every[part]
 
     def _number(self, column: str) -> NDArray[Any]:
         return self.sensitivity if column == "sensitivity" else self.numbers[column]
 
-    def _holds_one_of(self, name: str, texts: Iterable[str]) -> Bools:
+    def _holding(self, name: str, texts: Iterable[str]) -> Bools:
         read = self.read[name]
         mask = np.zeros(len(self.keys), np.bool_)
         for rows in self._posted(name, {read(text) for text in texts}):
             mask[rows] = True
         return mask
 
-    def _is_one_of(self, label: str, texts: Iterable[str]) -> Bools:
+    def _is_one_of(self, label: str, texts: Iterable[str]) -> Test:
         known, column, read = self.codes[label], self.labels[label], self.read[label]
         wanted = {known[name] for text in texts if (name := read(text)) in known}
-        if 0 < len(wanted) <= _COMPARED:
-            return reduce(np.logical_or, [column == code for code in wanted])
-        mask = np.zeros(len(column), np.bool_)
-        if not wanted:
-            return mask
+        if len(wanted) <= _COMPARED:
+            return _any([_equal(column, code) for code in wanted])
         accepted = np.zeros(max(wanted) + 2, np.bool_)
         accepted[list(wanted)] = True
         # a snapshot's dictionary may have grown since; ABSENT, -1, reads the last place, which no code has
-        return accepted[np.minimum(column.astype(np.intp), len(accepted) - 1)]
+        return lambda part: accepted[np.minimum(column[part].astype(np.intp), len(accepted) - 1)]
+
+
+def _any(tests: Sequence[Test]) -> Test:
+    """What one of the tests accepts; nothing where there is none."""
+    if not tests:
+        return lambda part: np.False_
+    return lambda part: reduce(np.logical_or, [test(part) for test in tests])
+
+
+def _equal(column: Codes, code: int) -> Test:
+    return lambda part: column[part] == code
 
 
 def window_indices(starts: Ints, counts: Ints) -> Ints:
