@@ -143,7 +143,8 @@ def damage_mark_size(folder: Path) -> None:
 
 def damage_mark_member(folder: Path) -> None:
     mark = folder.parent / "chroma.clean.json"
-    mark.write_text(json.dumps({**json.loads(mark.read_text()), "windows": 7}))
+    told = json.loads(mark.read_text())
+    mark.write_text(json.dumps({**told, "files": {name: [size, 7] for name, (size, _) in told["files"].items()}}))
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_what_is_written_changed_and_deleted_is_followed(run: Run, wait_until: C
     assert run.finds(indexes, "newcomer")
     assert run.worded(indexes, "lynx") == []
     assert "lynx" not in run.nearest(indexes, model.embed_query("lynx\n"), 50)
-    wait_until(lambda: indexes[DECISIONS].vectors.state == "ready")
+    assert indexes[DECISIONS].vectors.wait_until_ready()
     assert len(indexes[DECISIONS].vectors.nearest(model.embed_query("lynx\n"), 50)) == len(NAMES)
 
 
@@ -193,6 +193,7 @@ def test_another_model_embeds_what_is_there_and_never_meets_the_vectors_of_the_f
     for name in NAMES:
         vector = second.embed_query(f"{name}\n")
         assert run.nearest(indexes, vector, 1) == [name]
+        assert indexes[DECISIONS].vectors.wait_until_ready()
         assert len(indexes[DECISIONS].vectors.nearest(vector, 50)) == 6
         assert run.worded(indexes, name) == [name]
     indexes.close()

@@ -162,7 +162,10 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
     run.put(maker.record(Kind.CHUNK))
     run.followed(indexes)
     assert run.collections() == {"decisions", "knowledge"}
-    assert len(indexes[KNOWLEDGE].vectors.nearest(run.embedder.embed_query("x"), 9)) == 1  # type: ignore[union-attr, arg-type]
+    vectors = indexes[KNOWLEDGE].vectors
+    assert vectors is not None
+    assert vectors.wait_until_ready()
+    assert len(vectors.nearest(run.embedder.embed_query("x"), 9)) == 1  # type: ignore[arg-type]
 
 
 def test_an_artifact_that_is_cut_into_chunks_is_no_longer_found_by_its_own_text(run: Run) -> None:

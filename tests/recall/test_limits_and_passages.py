@@ -1,11 +1,15 @@
 """cstp.recall over a socket: what counts toward the limit, attached events, passages with their neighbours."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.values import FloatArray
 from tests.kinds import entry
 
 TEXT = "Alpha begins here. " + "Then comes a long middle part about queues. " * 3 + "And omega ends it."
@@ -159,3 +163,52 @@ def test_a_chunked_artifact_without_chunks_is_not_counted_among_what_a_query_fin
     answer = memory.recall(memory.token(), query="queues", limit=50)
     assert [result["id"] for result in answer["results"]] == ["art_whole"]
     assert answer["totalCount"] == 1
+
+
+@dataclass
+class Failing:
+    """The same vector for every text, and none for one to be stored while it is down."""
+
+    model: str = "same-4"
+    dim: int = 4
+    down: bool = False
+
+    def embed_query(self, text: str) -> FloatArray:
+        return np.full(self.dim, 0.5, np.float32)
+
+    def embed_text(self, text: str) -> FloatArray:
+        if self.down:
+            raise ComponentFailed("embedder", "down")
+        return self.embed_query(text)[None]
+
+
+def test_what_waits_for_its_vector_is_counted_once_it_is_found_by_its_words(remembering: Callable[..., Any]) -> None:
+    def part(id: str, artifact: str, content: str) -> Any:
+        return entry(Kind.ARTIFACT_CHUNK, id, artifact_id=artifact, content=content, chunk_index=0, total_chunks=2)
+
+    model = Failing()
+    memory = remembering(
+        [
+            entry(Kind.TURN, "t1", conversation_id="c", content="a boat"),
+            entry(Kind.ARTIFACT, "seen", content="ships", chunked=True),
+            part("seen-0", "seen", "ships"),
+            entry(Kind.ARTIFACT, "new", content="harbours", chunked=True),
+        ],
+        model,
+    )
+    token = memory.token()
+    assert memory.recall(token, query="harbour")["totalCount"] == 2
+    model.down = True
+    memory.records.put(
+        [
+            entry(Kind.TURN, "t2", conversation_id="c", content="the harbour"),
+            part("seen-1", "seen", "its harbour"),
+            part("new-0", "new", "a harbour"),
+            part("new-1", "new", "one more harbour"),
+            part("not-asked-for", "gone", "something else"),
+        ],
+        None,
+    )
+    memory.caught_up()
+    answer = memory.recall(token, query="harbour")
+    assert answer["totalCount"] == len(answer["results"]) == 4

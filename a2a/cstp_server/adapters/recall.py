@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
-from cognition_engines.fusion import CANDIDATES, Hit, fuse
+from cognition_engines.fusion import CANDIDATES, Hit, Part, fuse
 from cognition_engines.indexes.accepting import accepts
+from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.indexes.listing import Listing
 from cognition_engines.indexes.snapshot import Floats
@@ -19,7 +20,15 @@ from cognition_engines.models import Mode, Viewer
 from cognition_engines.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
 from cognition_engines.recall.joining import places_beside, with_neighbours
 from cognition_engines.recall.ranking import Compared, Reached, mean_vector, reach
-from cognition_engines.recall.selectors import content_of, matching, named_by, owner_of, sought_by_query
+from cognition_engines.recall.selectors import (
+    content_of,
+    embedded_matches,
+    named_by,
+    other_matches,
+    owner_of,
+    sought_by_query,
+    worded_matches,
+)
 from cognition_engines.recall.values import Asked, Mentioned, Recalled, Related, Result
 from cognition_engines.records.memory import Attached, TurnPage
 from cognition_engines.records.spaces import MEMORY, SEARCHED
@@ -29,6 +38,7 @@ from cstp_server.adapters.pools import Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
 _PASSAGES: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)
+_COUNTS_KEPT: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,8 @@ class Recall:
         self._indexes = indexes
         self._searching = searching
         self._pools = pools
+        # how many records match, by space, its state, conditions and viewer: to count them is a pass over all
+        self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
     async def by_id(self, id: str, asked: Asked) -> Recalled | None:
         """The record of that id, if it meets the filters; None when the viewer sees none of that id."""
@@ -86,11 +98,24 @@ class Recall:
         parts, vector = await self._searching.parts(call.until, query, max(most, 1))
 
         def fused() -> tuple[list[Hit], int]:
-            return fuse(parts, text, vector, asked.limit, groups=True), matching(parts, by_word)
+            hits = fuse(parts, text, vector, asked.limit, groups=True)
+            if by_word:
+                return hits, sum(map(worded_matches, parts))
+            return hits, sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
 
         hits, count = await self._pools.vectors.run(call.until, fused)
         results = await self._read(call, Found(parts, hits, vector))
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
+
+    def _count(self, sought: Sought, part: Part, viewer: Viewer) -> int:
+        """How many records of a space match."""
+        key = (sought.space.name, part.snapshot.seq, sought.conditions, viewer)
+        count = self._counted.get(key)
+        if count is None:
+            if len(self._counted) >= _COUNTS_KEPT:
+                self._counted.clear()
+            count = self._counted[key] = embedded_matches(part.snapshot, part.mask)
+        return count + other_matches(part)
 
     def _call(self, asked: Asked) -> _Call:
         return _Call(asked, monotonic() + self._pools.call_seconds)

@@ -79,7 +79,8 @@ def _check_folder(settings: Settings, held: Held, model: Model, space: Space) ->
         remedy = f"the next cstp serve builds it anew and answers meanwhile; or at once: {REINDEX}"
         return Finding("vectors", level, f"Chroma's folder is not used: {state.distrust}", remedy)
     at = position(settings.store_url, space, state.seq)
-    return _followed("vectors", state.seq, at, f"{state.windows:,} vectors", served=False)
+    windows = windows_up_to(settings.store_url, space, model.identity, state.seq)
+    return _followed("vectors", state.seq, at, f"{windows:,} vectors", served=False)
 
 
 def _check_chroma_server(settings: Settings, url: str, held: Held | None, model: Model | None) -> Checked[None]:

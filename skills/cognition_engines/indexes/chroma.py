@@ -39,7 +39,8 @@ _BLOCK: Final = 1 << 22
 _LARGE: Final = 1 << 28
 COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
 _ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
-_REMOVED: Final = 1000  # ids a call; Chroma fails with many more
+_ADDED_HERE: Final = 50  # vectors a call to a folder: embedded Chroma lets no thread run meanwhile
+_REMOVED: Final = 100  # ids a call: likewise; it fails with many thousands
 _LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two versions: likewise
 
 
@@ -51,7 +52,6 @@ class Checkpoint:
     collection: str
     folder: str
     seq: int
-    windows: int
     files: dict[str, list[int]]  # size and CRC-32 by path
 
 
@@ -96,6 +96,7 @@ class ChromaIndex:
         return self._collection.id
 
     def windows(self) -> int:
+        """How many there are. Not for a folder in a server: Chroma counts for seconds and lets no thread run."""
         with ForeignCalls(COMPONENT):
             return int(self._collection.count())
 
@@ -119,7 +120,7 @@ class ChromaIndex:
             ids += [f"{key}:{seq}:{window}" for window in range(count)]
             owners += [key] * count
         with ForeignCalls(COMPONENT):
-            for part in _slices(len(ids), _ADDED):
+            for part in _slices(len(ids), _ADDED if self.folder is None else _ADDED_HERE):
                 before_each()
                 self._collection.upsert(
                     ids=ids[part],
@@ -191,10 +192,7 @@ def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Chroma
         and (folder := _numbered(parent).get(checkpoint.folder)) is not None
         and (sums := _verified(folder, checkpoint.files)) is not None
     ):
-        index = _open(folder, name, checkpoint.seq, sums)
-        if index.windows() == checkpoint.windows:
-            return index
-        index.close()
+        return _open(folder, name, checkpoint.seq, sums)
     folder = _new_folder(parent)
     return _open(folder, name, 0, {})
 
@@ -206,10 +204,9 @@ def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
     and a shutdown has seconds.
     """
     assert index.folder is not None
-    windows = index.windows()
     index.close()
     files = _checksums(index.folder, index.sums)
-    checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, windows, files)
+    checkpoint = Checkpoint(store_id, name, index.folder.name, index.seq, files)
     draft = _mark(index.folder.parent).with_suffix(".new")
     with draft.open("w", encoding="utf-8") as file:
         json.dump(asdict(checkpoint), file)
@@ -284,7 +281,6 @@ class FolderState:
     """What the next start would find: the `seq` of a collection that it trusts, or the reason why it trusts none."""
 
     seq: int
-    windows: int
     distrust: str | None
     damaged: bool  # closed cleanly, and changed since
 
@@ -296,13 +292,13 @@ def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None
         return None
     checkpoint = _read_checkpoint(parent)
     if checkpoint is None:
-        return FolderState(0, 0, "it was not closed cleanly", damaged=False)
+        return FolderState(0, "it was not closed cleanly", damaged=False)
     if (checkpoint.store_id, checkpoint.collection) != (store_id, name):
-        return FolderState(0, 0, "it belongs to another store or model", damaged=False)
+        return FolderState(0, "it belongs to another store or model", damaged=False)
     folder = folders.get(checkpoint.folder)
     damaged = folder is None or _verified(folder, checkpoint.files) is None
     distrust = f"its files in {checkpoint.folder} differ from their sizes and checksums" if damaged else None
-    return FolderState(checkpoint.seq, checkpoint.windows, distrust, damaged)
+    return FolderState(checkpoint.seq, distrust, damaged)
 
 
 def _mark(parent: Path) -> Path:
@@ -313,8 +309,10 @@ def _read_checkpoint(parent: Path) -> Checkpoint | None:
     try:
         if _mark(parent).stat().st_size > _LARGE:
             return None
-        return Checkpoint(**json.loads(_mark(parent).read_bytes()))
-    except (OSError, ValueError, TypeError):
+        told = json.loads(_mark(parent).read_bytes())
+        told.pop("windows", None)  # earlier versions counted them, which holds up the whole process for seconds
+        return Checkpoint(**told)
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
 
 

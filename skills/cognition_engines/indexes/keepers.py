@@ -128,12 +128,11 @@ class FolderKeeper:
                 return self._unneeded.seq < last
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
-            self._loaded = self._index if self._index.seq == 0 else None
         self._check(self._index)
-        if self._wanted and self._loaded is not self._index:
-            self._index.load()
-            self._loaded = self._index
         if self._index.seq >= last:
+            if self._wanted and self._loaded is not self._index:
+                self._index.load()
+                self._loaded = self._index
             return False
         page = self._records.page(self._space, self._index.seq, PAGE, self._model)
         self._index.apply(page)

@@ -1,6 +1,5 @@
 """What each selector of recall looks at: which kinds an id may be of, which records a query may find."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -37,23 +36,31 @@ def sought_by_query(filters: MemoryFilters, include_events: bool) -> list[tuple[
     ]
 
 
-def matching(parts: Sequence[Part], by_words: bool) -> int:
-    """How many records match, an artifact and its chunks being one.
+def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
+    """How many records under the mask have a vector, an artifact and its chunks being one.
 
-    With `by_words` those that the keyword legs hold, which then were asked for all; else all under the masks that have
-    a vector as well: a chunked artifact without chunks has nothing to be found by.
+    A chunked artifact without chunks has nothing to be found by.
     """
-    return sum(_matching(part.snapshot, _found(part) if by_words else _findable(part)) for part in parts)
+    return _matching(snapshot, mask & (snapshot.counts > 0))
 
 
-def _found(part: Part) -> Bools:
-    found = np.zeros(len(part.mask), np.bool_)
-    found[part.keyword.rows] = True
+def other_matches(part: Part) -> int:
+    """How many records the keyword leg found beside those, for want of a vector."""
+    snapshot, rows = part.snapshot, part.keyword.rows
+    found = 0
+    for key in np.unique(groups(snapshot, rows[snapshot.counts[rows] == 0])).tolist():
+        chunks = snapshot.children((key,))
+        chunks = chunks[is_kind(snapshot, chunks, Kind.ARTIFACT_CHUNK)]
+        same = np.concatenate((snapshot.rows_of(np.array([key], np.int64)), chunks))
+        found += not (part.mask[same] & (snapshot.counts[same] > 0)).any()
     return found
 
 
-def _findable(part: Part) -> Bools:
-    return part.mask & ((part.snapshot.counts[: len(part.mask)] > 0) | _found(part))
+def worded_matches(part: Part) -> int:
+    """How many records the keyword leg holds, an artifact and its chunks being one."""
+    found = np.zeros(len(part.mask), np.bool_)
+    found[part.keyword.rows] = True
+    return _matching(part.snapshot, found)
 
 
 def _matching(snapshot: Snapshot, chosen: Bools) -> int:
