@@ -19,8 +19,8 @@ from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, wi
 from cognition_engines.models import EVERYTHING
 
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
-# Of the sketches, for exact ranking: see indexes/sketches.py for what that keeps. Where hundreds of thousands match, more
-# of them have equally few differing bits.
+# Of the sketches, for exact ranking: see indexes/sketches.py for what that keeps. Where hundreds of thousands match,
+# more of them have equally few differing bits.
 LEAST_CANDIDATES: Final = 1000
 LEAST_AMONG_MANY: Final = 2000
 CANDIDATE_OF: Final = 150  # in between, one of so many that match
