@@ -19,11 +19,7 @@ from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, wi
 from cognition_engines.models import EVERYTHING
 
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
-# Of the sketches, for exact ranking: see indexes/sketches.py for what that keeps. Where hundreds of thousands match,
-# more of them have equally few differing bits.
-LEAST_CANDIDATES: Final = 1000
-LEAST_AMONG_MANY: Final = 2000
-CANDIDATE_OF: Final = 150  # in between, one of so many that match
+LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
 CANDIDATES_EACH: Final = 20
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
 DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
@@ -153,8 +149,7 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
     the neighbour index has not seen yet are always ranked exactly.
     """
     accepted = snapshot.windows_of(mask)
-    windows = int(np.count_nonzero(accepted))
-    exact, sketched = _costs(snapshot, windows, limit)
+    exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit)
     budget = min(exact, sketched * CLEARLY)
     matching = int(np.count_nonzero(mask))
     most = 2 * matching >= len(snapshot.keys) or not snapshot.sketches
@@ -163,7 +158,7 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
         if found is not None:
             return found
     if sketched < exact:
-        alike = _alike(snapshot, accepted, vector, _candidates(limit, windows))
+        alike = _alike(snapshot, accepted, vector, _candidates(limit))
         # a few long records may own all the windows that were chosen
         if len(alike) >= limit:
             return _best_cosines(snapshot, alike, vector, limit)
@@ -176,13 +171,12 @@ def _costs(snapshot: Snapshot, matching: int, limit: int) -> tuple[float, float]
     exact = min(matching * GATHERED_VECTOR, windows * STREAMED_VECTOR)
     if not snapshot.sketches:
         return exact, exact / CLEARLY
-    count = _candidates(limit, matching)
+    count = _candidates(limit)
     return exact, sketches.cost(windows, matching, count) + count * GATHERED_VECTOR
 
 
-def _candidates(limit: int, matching: int) -> int:
-    """How many of the `matching` windows are ranked exactly."""
-    return max(LEAST_CANDIDATES, CANDIDATES_EACH * limit, min(LEAST_AMONG_MANY, matching // CANDIDATE_OF))
+def _candidates(limit: int) -> int:
+    return max(LEAST_CANDIDATES, CANDIDATES_EACH * limit)
 
 
 def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
