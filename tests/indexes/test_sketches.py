@@ -67,7 +67,7 @@ def many(request: pytest.FixtureRequest) -> np.ndarray:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.mark.parametrize("share", [1.0, 0.6, 0.1, 0.01])
+@pytest.mark.parametrize("share", [1.0, 0.6, 0.1, 0.07, 0.01])
 def test_among_many_the_nearest_by_all_bits_are_chosen(many: np.ndarray, share: float) -> None:
     columns = tuple(np.ascontiguousarray(column) for column in sketch(many).T)
     accepted = np.random.default_rng(7).random(len(many)) < share

@@ -22,6 +22,7 @@ from cognition_engines.records.store import Records
 
 PAGE: Final = 1000
 CHECK_SECONDS: Final = 1.0
+LOADS: Final = 4  # that may fail in a row
 _log = logging.getLogger(__name__)
 
 
@@ -47,14 +48,18 @@ class Keeper(Protocol):
     def role(self) -> str:
         """`writer`, or `reader` while another process writes."""
 
-    def loaded(self) -> bool:
-        """Whether `index` can be asked at once; if not, it can be soon, for the next turn loads it."""
+    @property
+    def unloadable(self) -> bool:
+        """Whether it failed so often that nobody should wait for it."""
+
+    def loaded(self, index: ChromaIndex) -> bool:
+        """Whether `index` can be asked at once; if not, it can be soon, for a turn loads it once it is up to date."""
 
     def turn(self) -> bool:
         """Goes one page further; whether there may be more. Raises ComponentFailed or OSError."""
 
-    def doubt(self) -> None:
-        """A search failed: the next turn looks at the collection again."""
+    def doubt(self, index: ChromaIndex) -> None:
+        """A search of `index` failed: the next turn looks at the collection again."""
 
     def failed(self) -> None:
         """A turn failed: the next one opens the collection again."""
@@ -103,7 +108,8 @@ class FolderKeeper:
         self._files: Signatures = {}
         self._damaged = False
         self._wanted = False
-        self._loaded: ChromaIndex | None = None  # Chroma reads a folder at the first search: gigabytes, and for seconds
+        self._loaded: ChromaIndex | None = None
+        self._failed_loads = 0
         self._unneeded = _Unneeded(records, space, model)
 
     @property
@@ -115,9 +121,13 @@ class FolderKeeper:
         index = self.index
         return self._unneeded.seq if index is None else index.seq
 
-    def loaded(self) -> bool:
+    @property
+    def unloadable(self) -> bool:
+        return self._failed_loads >= LOADS
+
+    def loaded(self, index: ChromaIndex) -> bool:
         self._wanted = True
-        return self._index is None or self._loaded is self._index
+        return self._loaded is index
 
     def turn(self) -> bool:
         if self._damaged:
@@ -128,27 +138,43 @@ class FolderKeeper:
                 return self._unneeded.seq < last
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
-        self._check(self._index)
-        if self._index.seq >= last:
-            if self._wanted and self._loaded is not self._index:
-                self._index.load()
-                self._loaded = self._index
+        index = self._index
+        self._check(index)
+        if index.seq >= last:
+            if self._wanted and self._loaded is not index and not self.unloadable:
+                self._load(index)
             return False
-        page = self._records.page(self._space, self._index.seq, PAGE, self._model)
-        self._index.apply(page)
+        page = self._records.page(self._space, index.seq, PAGE, self._model)
+        if page and index.seq > 0 and self._loaded is not index:
+            self._load(index)
+        index.apply(page)
         if page:
-            self._files = _signatures(self._index)
+            self._files = _signatures(index)
         return len(page) == PAGE
 
-    def doubt(self) -> None:
-        self._damaged = True
+    def _load(self, index: ChromaIndex) -> None:
+        """Lets Chroma read the folder, gigabytes in seconds, by a search: a write would hold up the whole process."""
+        try:
+            index.load()
+        except ComponentFailed:
+            self._failed_loads += 1
+            raise
+        self._files = _signatures(index)
+        self._loaded = index
+        self._failed_loads = 0
+
+    def doubt(self, index: ChromaIndex) -> None:
+        if index is self._index:
+            self._damaged = True
 
     def failed(self) -> None:
         self._damaged = True
 
     def close(self) -> None:
-        """Leaves the mark of a clean shutdown."""
-        if self._index is not None:
+        """Leaves the mark of a clean shutdown, unless the collection is in doubt."""
+        if self._index is not None and self._damaged:
+            self._index.close()
+        elif self._index is not None:
             self._check(self._index)
             close_folder(self._index, self._name, self._records.store_id)
 
@@ -158,7 +184,7 @@ class FolderKeeper:
             raise ComponentFailed(COMPONENT, "somebody else has changed its files")
 
     def _give_up(self) -> None:
-        index, self._index = self._index, None
+        index, self._index, self._loaded = self._index, None, None
         self._damaged = False
         if index is not None:
             _log.warning("the vector index in %s is left as it is; a new one is built", index.folder)
@@ -179,6 +205,7 @@ class ServerKeeper:
     """
 
     exact_meanwhile = False
+    unloadable = False
     longest_pause = 1.0
 
     def __init__(
@@ -208,7 +235,7 @@ class ServerKeeper:
         index = self.index
         return self._unneeded.seq if index is None else index.seq
 
-    def loaded(self) -> bool:
+    def loaded(self, index: ChromaIndex) -> bool:
         return True
 
     def turn(self) -> bool:
@@ -227,7 +254,7 @@ class ServerKeeper:
             self._next_check = monotonic() + CHECK_SECONDS
         return behind
 
-    def doubt(self) -> None:
+    def doubt(self, index: ChromaIndex) -> None:
         self._next_check = 0.0
 
     def failed(self) -> None:

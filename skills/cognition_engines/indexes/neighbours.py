@@ -92,10 +92,15 @@ class VectorSide:
 
         Raises ComponentFailed.
         """
-        while self._failure is None and not (self.seq >= self._records.last_seq() and self._keeper.loaded()):
-            if self._failures >= HOPELESS or self._stop.wait(POLL_SECONDS):
+        while self._failure is None and not (self.seq >= self._records.last_seq() and self._can_be_asked()):
+            hopeless = self._failures >= HOPELESS or self._keeper.unloadable
+            if hopeless or self._stop.wait(POLL_SECONDS):
                 return False
         return self._failure is None
+
+    def _can_be_asked(self) -> bool:
+        index = self._keeper.index
+        return index is None or self._keeper.loaded(index)
 
     @property
     def seq(self) -> int:
@@ -113,12 +118,12 @@ class VectorSide:
         None also when an embedded index is yet to be loaded, or has just failed: then it is given up and rebuilt.
         """
         index = self._keeper.index
-        if index is None or not self._keeper.loaded():
+        if index is None or not self._keeper.loaded(index):
             return None
         try:
             return index.nearest(vector, limit)
         except ComponentFailed as error:
-            self._keeper.doubt()
+            self._keeper.doubt(index)
             if self._keeper.exact_meanwhile:
                 return None
             self._failure = _reason(error)

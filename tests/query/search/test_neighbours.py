@@ -16,7 +16,7 @@ from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.search import semantic_leg
 
 MODEL = "seeded-8"
-FEW = 2  # results for which 32,000 windows of 4,000 records are enough to make the neighbour index worth a call
+FEW = 2  # results for which 64,000 windows of 8,000 records are enough to make the neighbour index worth a call
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
 
@@ -55,7 +55,7 @@ def large(
     open_index: Callable[..., ChromaIndex],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[World, Neighbours]]:
-    """32,000 windows of 4,000 records in clusters, in a real Chroma index that lacks the last few changes."""
+    """64,000 windows of 8,000 records in clusters, in a real Chroma index that lacks the last few changes."""
     folder = tmp_path_factory.mktemp("large")
     opened = new_world(folder)
     random = np.random.default_rng(4)
