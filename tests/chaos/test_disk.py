@@ -3,9 +3,10 @@
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,13 @@ def no_space(folder: Path, left: int = 0) -> Iterator[None]:
     filler.unlink()
 
 
+def log_given_back(data: Path) -> bool:
+    """Whether SQLite's log has no length now: an ingest would be written into what an earlier one left of it."""
+    with closing(sqlite3.connect(data / "records.sqlite3")) as connection:
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
 def some_docs(folder: Path, count: int, name: str) -> Path:
     for number in range(count):
         write_jsonl(folder / f"{number}.jsonl", [decision(f"{name}-{number}", "x" * 500)])
@@ -87,6 +95,7 @@ def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_
             docs = some_docs(tmp_path / f"docs{number}", 200, f"full{number}")
             words = ("ingest", docs, "--json", "--data-dir", data)
             with callers(server, 2, QUESTIONS, pause=0.02) as noted:
+                wait_until(partial(log_given_back, data))
                 with no_space(data, 100_000 * (number % 5)):
                     done = run_cstp(*words, overrides=server.overrides, cwd=tmp_path)
                     refused(done, FULL)
