@@ -6,9 +6,10 @@ id. jsonrpcserver dispatches one checked element at a time.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from inspect import signature
+from inspect import BoundArguments, Signature, signature
 from time import monotonic, perf_counter
 from typing import Any, Final
 
@@ -196,7 +197,7 @@ class Dispatcher:
             return Error(outcome.error.code, outcome.error.message)
 
         # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
-        run.__signature__ = signature(run)  # type: ignore[attr-defined]
+        run.__signature__ = _Fitting(list(signature(run).parameters.values()))  # type: ignore[attr-defined]
         return run
 
     def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
@@ -214,6 +215,13 @@ class Dispatcher:
             ms=round(seconds * 1000, 2),
             request_id=call.request_id,
         )
+
+
+class _Fitting(Signature):
+    """Takes what is given: always a context and the params, and to bind them costs more than all else here."""
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
+        return BoundArguments(self, OrderedDict())
 
 
 async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
