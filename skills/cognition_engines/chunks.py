@@ -56,10 +56,11 @@ def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer,
         index.vectors.check()
     snapshot = index.snapshot
     mask = snapshot.mask((_CHUNKS,), viewer)
-    mask[snapshot.rows_of(np.array([key], np.int64))] = False
-    ranked = semantic_leg(snapshot, mask, mean_direction(windows), limit + SPARE, index.vectors)
+    most = limit + SPARE
+    ranked = semantic_leg(snapshot, mask, mean_direction(windows), most + 1, index.vectors)  # it may find itself
     keys: list[int] = snapshot.keys[ranked.rows].tolist()
-    return [Neighbour(key, cosine) for key, cosine in zip(keys, ranked.scores.tolist(), strict=True)]
+    found = zip(keys, ranked.scores.tolist(), strict=True)
+    return [Neighbour(other, cosine) for other, cosine in found if other != key][:most]
 
 
 def mean_direction(windows: Floats) -> Floats:

@@ -5,7 +5,7 @@ Hybrid: the union of the best CANDIDATES of each leg, both scores scaled min-max
 cosines are of one model, BM25 is one formula with each space's own rarity. Every order breaks ties by id.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -139,19 +139,27 @@ def _scaled(scores: Doubles) -> Doubles:
 
 def _ordered(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, groups: bool) -> list[Hit]:
     """The `limit` best by score, ties by id."""
-    places: Iterable[int] = range(len(scores))
-    if len(scores) > limit and not groups:
-        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        places = np.flatnonzero(scores >= threshold).tolist()
     part_of, row_of, values = union.parts.tolist(), union.rows.tolist(), scores.tolist()
-    order = sorted(places, key=lambda place: (-values[place], parts[part_of[place]].snapshot.ids[row_of[place]]))
-    if groups:
-        order = _firsts(order, _groups(parts, union))
-    first = order[:limit]
+    group_of = _groups(parts, union) if groups else list(range(len(values)))
+    most = limit
+    while True:
+        places = _highest(scores, most).tolist()
+        order = sorted(places, key=lambda place: (-values[place], parts[part_of[place]].snapshot.ids[row_of[place]]))
+        first = _firsts(order, group_of)[:limit]
+        if len(first) == limit or len(places) == len(values):
+            break
+        most *= 4  # several of the best are chunks of one artifact
     away = distances(union.cosines[first])
     return [
         Hit(part_of[place], row_of[place], values[place], distance) for place, distance in zip(first, away, strict=True)
     ]
+
+
+def _highest(scores: Doubles, count: int) -> Ints:
+    """The places of the `count` highest, with all that equal the last of them."""
+    if len(scores) <= count:
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(scores, len(scores) - count)[len(scores) - count])
 
 
 def _groups(parts: Sequence[Part], union: _Union) -> list[int]:

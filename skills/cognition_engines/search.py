@@ -217,18 +217,18 @@ def keyword_leg(
     `labelled` are conditions on labels and sets that every row under the mask meets. The keyword index is held to the
     one that the fewest rows meet, where that costs less than the hits that would fall away, and where too many did.
     """
-    rows = np.flatnonzero(mask)
-    if not len(rows):
+    matching = int(np.count_nonzero(mask))
+    if not matching:
         return EMPTY
     meeting = [int(np.count_nonzero(snapshot.mask((each,), EVERYTHING))) for each in labelled]
     among = min(meeting, default=0)
     narrowest = labelled[meeting.index(among)] if labelled else None
     marks: Marks = ()
-    wanted = _wanted(limit, len(rows), len(snapshot.keys))
+    wanted = _wanted(limit, matching, len(snapshot.keys))
     held = narrowest is not None and among * LABELLED_EACH <= wanted
     if narrowest is not None and held:
-        marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, len(rows), among)
-    while len(rows) > FEW_ROWS and wanted <= NAMING + NAMING_EACH * len(rows):
+        marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, matching, among)
+    while matching > FEW_ROWS and wanted <= NAMING + NAMING_EACH * matching:
         keys, scores = words.search(query, wanted, marks=marks)
         found = _ranked_hits(snapshot, mask, (keys, scores), limit)
         exhausted = len(keys) < wanted
@@ -236,10 +236,10 @@ def keyword_leg(
         if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
             return found
         if narrowest is not None and not held:
-            held, marks, wanted = True, marks_for(narrowest, snapshot.read), _wanted(limit, len(rows), among)
+            held, marks, wanted = True, marks_for(narrowest, snapshot.read), _wanted(limit, matching, among)
         else:
             wanted *= min(BOLDEST, max(2, limit * 3 // (2 * max(1, len(found.rows)))))
-    return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[rows].tolist()), limit)
+    return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[mask].tolist()), limit)
 
 
 def _wanted(limit: int, matching: int, among: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cognition_engines.indexes.remembered import Remembered
 from cognition_engines.indexes.sketches import sketch, word_count
 from cognition_engines.indexes.snapshot import ABSENT, Bools, Ints, Snapshot, window_indices
 from cognition_engines.records.spaces import Number, Space
@@ -299,4 +300,5 @@ class Columns:
             single=self._single,
             sketches=tuple(column.view() for column in self._sketches),
             row_of=self._row_of.copy(),
+            remembered=Remembered(),
         )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cognition_engines.indexes.conditions import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.indexes.remembered import Remembered
 from cognition_engines.indexes.sketches import Words
 from cognition_engines.models import Viewer
 from cognition_engines.records.spaces import NO_NUMBER
@@ -36,7 +37,8 @@ class Snapshot:
     listing all of them are empty. `row_of` maps a record's key to its row, or -1. `codes` maps a label's text to its
     code in the column of that name, `postings` a text of a set (or, for `parent`, a key) to the rows that hold it,
     ascending; `read` says how a column reads a text, folded or as it is.
-    `ids` holds each row's id. Dictionaries, `ids` and postings may have grown since: no row beyond `keys` counts.
+    `ids` holds each row's id, `remembered` the masks that were asked for last. Dictionaries, `ids` and postings may
+    have grown since: no row beyond `keys` counts.
     """
 
     seq: int
@@ -57,6 +59,7 @@ class Snapshot:
     single: bool
     sketches: tuple[Words, ...]
     row_of: NDArray[np.int32]
+    remembered: Remembered
 
     @property
     def alive_count(self) -> int:
@@ -64,6 +67,9 @@ class Snapshot:
 
     def mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
         """Which rows the viewer may see and the conditions accept, exactly."""
+        return self.remembered.rows((conditions, viewer), lambda: self._told(conditions, viewer))
+
+    def _told(self, conditions: Conditions, viewer: Viewer) -> Bools:
         bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
         tests = [] if viewer.projects is None else [self._is_one_of("project", viewer.projects)]
         tests += [self._meets(condition, bounded_below) for condition in conditions]
@@ -78,7 +84,7 @@ class Snapshot:
 
     def windows_of(self, mask: Bools) -> Bools:
         """Which windows are those of rows under the mask."""
-        return mask if self.single else mask[self.owners]
+        return mask if self.single else self.remembered.windows(mask, lambda: mask[self.owners])
 
     def rows_of(self, keys: Ints) -> Ints:
         """The rows of those keys that this snapshot knows, in the same order."""

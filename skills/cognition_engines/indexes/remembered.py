@@ -1,0 +1,58 @@
+"""Masks that were told before: an agent asks again and again for what its token and its filters let it see.
+
+To tell one is a pass over all records. Two threads that want the same one at the same time share the work.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEPT: Final = 16  # masks, of a byte for each record
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class _Mask:
+    """One mask, or the work of telling it."""
+
+    lock: Lock = field(default_factory=Lock)
+    rows: Bools | None = None
+    windows: Bools | None = None
+
+
+class Remembered:
+    """The masks of one snapshot that were asked for last. They are shared, so none can be written to."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._masks: dict[Hashable, _Mask] = {}
+
+    def rows(self, key: Hashable, tell: Callable[[], Bools]) -> Bools:
+        """The mask over rows under that key, as `tell` gives it."""
+        with self._lock:
+            mask = self._masks.pop(key, None) or _Mask()
+            self._masks[key] = mask
+            if len(self._masks) > KEPT:
+                del self._masks[next(iter(self._masks))]
+        with mask.lock:
+            if mask.rows is None:
+                mask.rows = tell()
+                mask.rows.flags.writeable = False
+            return mask.rows
+
+    def windows(self, rows: Bools, tell: Callable[[], Bools]) -> Bools:
+        """The mask over windows that belongs to one over rows; remembered if that is."""
+        with self._lock:
+            mask = next((each for each in self._masks.values() if each.rows is rows), None)
+        if mask is None:
+            return tell()
+        with mask.lock:
+            if mask.windows is None:
+                mask.windows = tell()
+                mask.windows.flags.writeable = False
+            return mask.windows

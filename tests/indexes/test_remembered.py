@@ -1,0 +1,82 @@
+"""Masks that were asked for before are not told again, and never stand for another question."""
+
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+
+from cognition_engines.indexes.remembered import KEPT, Bools, Remembered
+
+
+def a_mask(*rows: bool) -> Bools:
+    return np.array(rows, np.bool_)
+
+
+def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> None:
+    remembered, told = Remembered(), []
+
+    def tell(number: int) -> Bools:
+        told.append(number)
+        return a_mask(number == 1, number == 2)
+
+    first, second = (remembered.rows(number, lambda number=number: tell(number)) for number in (1, 2))  # type: ignore[misc]
+    assert remembered.rows(1, lambda: tell(1)) is first
+    assert (first.tolist(), second.tolist(), told) == ([True, False], [False, True], [1, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = False
+
+
+def test_threads_that_ask_the_same_at_the_same_time_share_the_work() -> None:
+    remembered, began, found = Remembered(), Barrier(4, timeout=30), []
+    told: list[int] = []
+
+    def ask() -> None:
+        began.wait()
+        found.append(remembered.rows("same", lambda: told.append(1) or a_mask(True)))  # type: ignore[func-returns-value]
+
+    threads = [Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(told) == 1
+    assert all(mask is found[0] for mask in found)
+
+
+def test_only_the_masks_asked_for_last_are_kept() -> None:
+    remembered = Remembered()
+    first = remembered.rows(0, lambda: a_mask(True))
+    for number in range(1, KEPT):
+        remembered.rows(number, lambda: a_mask(True))
+    assert remembered.rows(0, lambda: a_mask(True)) is first
+    for number in range(KEPT, 2 * KEPT):
+        remembered.rows(number, lambda: a_mask(True))
+    assert remembered.rows(0, lambda: a_mask(True)) is not first
+
+
+def test_a_mask_that_could_not_be_told_is_told_when_it_is_asked_for_again() -> None:
+    remembered = Remembered()
+
+    def fail() -> Bools:
+        raise KeyError("broken")
+
+    with pytest.raises(KeyError):
+        remembered.rows("same", fail)
+    assert remembered.rows("same", lambda: a_mask(True)).tolist() == [True]
+
+
+def test_windows_belong_to_the_mask_they_were_asked_for() -> None:
+    remembered, told = Remembered(), []
+
+    def tell(*windows: bool) -> Bools:
+        told.append(windows)
+        return a_mask(*windows)
+
+    one, other = remembered.rows(1, lambda: a_mask(True)), remembered.rows(2, lambda: a_mask(True))
+    assert remembered.windows(one, lambda: tell(True, True)).tolist() == [True, True]
+    assert remembered.windows(other, lambda: tell(False, True)).tolist() == [False, True]
+    assert remembered.windows(one, lambda: tell(False, False)).tolist() == [True, True]
+    foreign = a_mask(True)
+    for _ in range(2):
+        assert remembered.windows(foreign, lambda: tell(False)).tolist() == [False]
+    assert len(told) == 4
