@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cognition_engines.indexes.conditions import Conditions, OneOf
 from cognition_engines.indexes.snapshot import Bools, Ints, Snapshot
@@ -100,23 +99,25 @@ def candidates(
     categories: Sequence[str] | None,
     nodes: Sequence[Node],
     without: Iterable[int],
-) -> NDArray[np.int32]:
-    """For each row the first node that it names, or -1: events of the categories, artifacts and turns.
+) -> tuple[Ints, Ints]:
+    """The rows that name a node, ascending, and the first node that each names, by its place in `nodes`.
 
-    Also the artifacts of such events. Only what the viewer sees and the conditions accept, without the keys `without`.
+    Events of the categories, artifacts and turns, and the artifacts of such events. Only what the viewer sees and the
+    conditions accept, without the keys `without`.
     """
     wanted = () if categories is None else (OneOf(("category",), tuple(categories)),)
     events = snapshot.mask((*conditions, _of_kinds(Kind.EVENT), *wanted), viewer)
     others = snapshot.mask((*conditions, _of_kinds(*_NAMING)), viewer)
-    found = np.full(len(snapshot.keys), -1, np.int32)
-    for number, node in enumerate(nodes):
-        rows = _naming(snapshot, events | others, node.names)
+    naming = [np.empty(0, np.int64)]
+    for node in nodes:
+        rows = _spelling(snapshot, node.names)
         told = snapshot.numbers["parent"][rows[events[rows]]]
         owners = snapshot.rows_of(np.unique(told[told >= 0]))
-        named = np.concatenate((rows, owners[others[owners]]))
-        found[named[found[named] < 0]] = number
-    found[snapshot.rows_of(np.array(sorted(without), np.int64))] = -1
-    return found
+        naming.append(np.concatenate((rows[events[rows] | others[rows]], owners[others[owners]])))
+    rows, first = np.unique(np.concatenate(naming), return_index=True)
+    node_of = np.repeat(np.arange(-1, len(nodes)), [len(each) for each in naming])[first]
+    kept = ~np.isin(rows, snapshot.rows_of(np.array(sorted(without), np.int64)))
+    return rows[kept], node_of[kept]
 
 
 def still_reached(record: Record, categories: Sequence[str] | None) -> bool:
@@ -152,9 +153,14 @@ def _of_kinds(*kinds: Kind) -> OneOf:
 
 def _naming(snapshot: Snapshot, mask: Bools, names: Iterable[str]) -> Ints:
     """The rows under the mask that have one of the names as an actor or subject, ascending."""
-    told = list(names)
-    rows = np.union1d(snapshot.rows_with("actors", told), snapshot.rows_with("subjects", told))
+    rows = _spelling(snapshot, names)
     return rows[mask[rows]]
+
+
+def _spelling(snapshot: Snapshot, names: Iterable[str]) -> Ints:
+    """The rows that have one of the names as an actor or subject, ascending."""
+    told = list(names)
+    return np.union1d(snapshot.rows_with("actors", told), snapshot.rows_with("subjects", told))
 
 
 def passages(snapshot: Snapshot, mask: Bools, rows: Ints) -> Ints:

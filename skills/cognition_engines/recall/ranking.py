@@ -11,7 +11,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.recall.graph import Node, candidates, passages
 from cognition_engines.recall.selectors import groups
 from cognition_engines.recall.values import Asked, Reason
-from cognition_engines.search import Ranked, Words, semantic_leg
+from cognition_engines.search import Ranked, Words, nearest_of
 
 EDGE_WEIGHT: Final = 0.8  # of what an edge leads to, beside what names the same
 DECIMALS: Final = 6
@@ -49,9 +49,9 @@ def reach(
 ) -> list[Reached]:
     """The best `asked.budget` records that name a node; without the keys `without`."""
     conditions, budget = asked.filters.conditions(), asked.budget
-    first = candidates(snapshot, conditions, asked.viewer, asked.categories, nodes, without)
-    rows = np.flatnonzero(first >= 0)
-    away = np.array([node.reason is Reason.EDGE for node in nodes], np.bool_)[first[rows]]
+    rows, node_of = candidates(snapshot, conditions, asked.viewer, asked.categories, nodes, without)
+    first = dict(zip(rows.tolist(), node_of.tolist(), strict=True))
+    away = np.array([node.reason is Reason.EDGE for node in nodes], np.bool_)[node_of]
     near, far = rows[~away], rows[away]
     mask = snapshot.mask(conditions, asked.viewer)
     if compared.vector is not None:
@@ -61,7 +61,7 @@ def reach(
     else:
         scored = by_time(snapshot, near, far, budget)
     return [
-        Reached(int(snapshot.keys[one.row]), int(snapshot.seqs[one.row]), one.score, nodes[int(first[one.row])])
+        Reached(int(snapshot.keys[one.row]), int(snapshot.seqs[one.row]), one.score, nodes[first[one.row]])
         for one in scored
     ]
 
@@ -111,12 +111,10 @@ def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
 
 def _nearest(snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, budget: int) -> dict[int, float]:
     """The cosines of at least the best `budget` of the rows that have vectors."""
-    chosen = np.zeros(len(snapshot.keys), np.bool_)
-    chosen[rows] = True
-    chosen[passages(snapshot, mask, rows)] = True
+    chosen = np.union1d(rows, passages(snapshot, mask, rows))
     limit = budget
     while True:
-        ranked = semantic_leg(snapshot, chosen, vector, limit, None)
+        ranked = nearest_of(snapshot, chosen, vector, limit)
         best = _folded(snapshot, ranked)
         if len(best) >= budget or len(ranked.rows) < limit:
             return best
