@@ -20,7 +20,8 @@ How to read it:
 - *growth* is the median at the largest size over that at the smallest. It is to be at most the ratio of the logarithms
   of the two sizes.
 - Query texts are known to the server, which has their vectors in its cache: what embedding takes does not depend on
-  the size.
+  the size. Masks of filters that were asked for before are remembered until a record changes, as for any caller who
+  asks again; filters that are drawn anew each round are told.
 - Texts and vectors are those of real texts, extended by copies with seeded noise and other words in another order."""
 
 

@@ -33,8 +33,9 @@ How to read it:
 - *(×)* after a time is its ratio to the same column's row "no filter". Other ratios say what they compare.
 - *Whole call*: `cstp.queryDecisions` with limit 10 over HTTP on loopback, one connection, the real server in a process
   of its own. When the query text is *known*, the server has its vector in its cache; *new* texts are embedded in the
-  call.
-- *Search alone*: from a query vector to ten rows, mask included, in this process; no HTTP, no embedding, no records.
+  call. A server remembers the masks of the filters that it was asked for last, until a record changes.
+- *Search alone*: from a query vector to ten rows, in this process; no HTTP, no embedding, no records. The mask is told
+  in each of them, none is remembered.
 - *Exact*: the same search without a neighbour index. *Raw Chroma*: an embedded collection of the same vectors, the same
   conditions as `where`, ten neighbours; with a filter in one round of ten. *Brute force*: numpy, every vector times the
   query, masked.

@@ -5,7 +5,7 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.remembered import KEPT, Bools, Remembered
+from cognition_engines.indexes.remembered import FEWEST, MOST, Bools, Remembered
 
 
 def a_mask(*rows: bool) -> Bools:
@@ -13,7 +13,7 @@ def a_mask(*rows: bool) -> Bools:
 
 
 def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> None:
-    remembered, told = Remembered(), []
+    remembered, told = Remembered(1), []
 
     def tell(number: int) -> Bools:
         told.append(number)
@@ -27,7 +27,7 @@ def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> Non
 
 
 def test_threads_that_ask_the_same_at_the_same_time_share_the_work() -> None:
-    remembered, began, found = Remembered(), Barrier(4, timeout=30), []
+    remembered, began, found = Remembered(1), Barrier(4, timeout=30), []
     told: list[int] = []
 
     def ask() -> None:
@@ -43,19 +43,21 @@ def test_threads_that_ask_the_same_at_the_same_time_share_the_work() -> None:
     assert all(mask is found[0] for mask in found)
 
 
-def test_only_the_masks_asked_for_last_are_kept() -> None:
-    remembered = Remembered()
+@pytest.mark.parametrize(("rows", "kept"), [(0, MOST), (1000, MOST), (1 << 20, 16), (1 << 30, FEWEST)])
+def test_only_the_masks_asked_for_last_are_kept_and_the_fewer_the_larger_they_are(rows: int, kept: int) -> None:
+    remembered = Remembered(rows)
+    assert remembered.kept == kept
     first = remembered.rows(0, lambda: a_mask(True))
-    for number in range(1, KEPT):
+    for number in range(1, kept):
         remembered.rows(number, lambda: a_mask(True))
     assert remembered.rows(0, lambda: a_mask(True)) is first
-    for number in range(KEPT, 2 * KEPT):
+    for number in range(kept, 2 * kept):
         remembered.rows(number, lambda: a_mask(True))
     assert remembered.rows(0, lambda: a_mask(True)) is not first
 
 
 def test_a_mask_that_could_not_be_told_is_told_when_it_is_asked_for_again() -> None:
-    remembered = Remembered()
+    remembered = Remembered(1)
 
     def fail() -> Bools:
         raise KeyError("broken")
@@ -66,7 +68,7 @@ def test_a_mask_that_could_not_be_told_is_told_when_it_is_asked_for_again() -> N
 
 
 def test_windows_belong_to_the_mask_they_were_asked_for() -> None:
-    remembered, told = Remembered(), []
+    remembered, told = Remembered(1), []
 
     def tell(*windows: bool) -> Bools:
         told.append(windows)

@@ -300,5 +300,5 @@ class Columns:
             single=self._single,
             sketches=tuple(column.view() for column in self._sketches),
             row_of=self._row_of.copy(),
-            remembered=Remembered(),
+            remembered=Remembered(self._size),
         )

@@ -11,7 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-KEPT: Final = 16  # masks, of a byte for each record
+MEGABYTES: Final = 16  # of masks, a byte for each record
+FEWEST: Final = 8  # masks, however large
+MOST: Final = 128
 
 Bools = NDArray[np.bool_]
 
@@ -26,9 +28,10 @@ class _Mask:
 
 
 class Remembered:
-    """The masks of one snapshot that were asked for last. They are shared, so none can be written to."""
+    """The masks of one snapshot, of so many rows, that were asked for last. They are shared: none can be written to."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: int) -> None:
+        self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
         self._lock = Lock()
         self._masks: dict[Hashable, _Mask] = {}
 
@@ -37,7 +40,7 @@ class Remembered:
         with self._lock:
             mask = self._masks.pop(key, None) or _Mask()
             self._masks[key] = mask
-            if len(self._masks) > KEPT:
+            if len(self._masks) > self.kept:
                 del self._masks[next(iter(self._masks))]
         with mask.lock:
             if mask.rows is None:
