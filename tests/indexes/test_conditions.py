@@ -1,5 +1,6 @@
 """Conditions have three readings, a mask, a rule on a record and SQL: they agree, and say what they are meant to."""
 
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
@@ -18,6 +19,7 @@ from cognition_engines.indexes.conditions import (
     OneOf,
     microseconds,
 )
+from cognition_engines.indexes.remembered import Remembered
 from cognition_engines.indexes.snapshot import Snapshot
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.kind import Kind
@@ -223,3 +225,23 @@ def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_ar
             for one in stored
             if tag in one.record.tags  # type: ignore[union-attr]
         }
+
+
+def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(mixed: Records) -> None:
+    """The same column and value below and above, any and all, other clearances, no projects and every one."""
+    snapshot = columns_of(mixed, MEMORY)
+    at = int(np.median(snapshot.numbers["at"]))
+    questions: list[tuple[Conditions, Viewer]] = [
+        ((), Viewer()),
+        ((), Viewer(Sensitivity.HIGHLY_SENSITIVE)),
+        ((), Viewer(Sensitivity.HIGHLY_SENSITIVE, frozenset())),
+        ((AtLeast("at", at),), Viewer()),
+        ((AtMost("at", at),), Viewer()),
+        ((HasAny("actors", TEXTS["actors"][:2]),), Viewer()),
+        ((HasAll("actors", TEXTS["actors"][:2]),), Viewer()),
+    ]
+    told = [snapshot.mask(*question) for question in questions]
+    for question, mask in zip(questions, told, strict=True):
+        assert snapshot.mask(*question) is mask
+        assert np.array_equal(replace(snapshot, remembered=Remembered(1)).mask(*question), mask)
+    assert len({mask.tobytes() for mask in told}) > 4

@@ -194,6 +194,29 @@ def test_a_long_artifact_cannot_crowd_out_the_rest() -> None:
     assert len(fuse(parts, "words", vector, 50, groups=True)) == 7, "all there are"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_folded_hits_are_those_of_the_whole_order_folded(seed: int) -> None:
+    """Artifacts of many and of few chunks, scores of which many are equal, every limit."""
+    random, vector = Random(seed), unit([1.0])
+    rows = [
+        Row(
+            key,
+            f"r-{random.randrange(1000):03}-{key}",
+            [1.0, random.choice([0.1, 0.2, 0.3])],
+            random.choice([1.0, 2.0, 3.0]),
+            *random.choice([(Kind.TURN, NO_NUMBER), (Kind.ARTIFACT_CHUNK, 200 + random.choice([1, 1, 1, 2, 3]))]),
+        )
+        for key in range(1, 120)
+    ]
+    parts = [part_of(MEMORY, rows[:60], vector), part_of(MEMORY, rows[60:], vector)]
+    group = {row.id: row.parent if row.kind is Kind.ARTIFACT_CHUNK else row.key for row in rows}
+    folded: dict[int, str] = {}
+    for id in ids(parts, fuse(parts, "words", vector, len(rows))):
+        folded.setdefault(group[id], id)
+    for limit in range(1, 51):
+        assert ids(parts, fuse(parts, "words", vector, limit, groups=True)) == list(folded.values())[:limit]
+
+
 def test_an_artifact_and_its_chunks_are_one_hit_and_its_events_are_their_own() -> None:
     vector = unit([1.0])
     rows = [

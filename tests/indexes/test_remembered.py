@@ -1,11 +1,11 @@
-"""Masks that were asked for before are not told again, and never stand for another question."""
+"""Masks that were asked for before are not told again, and stand for their own question alone."""
 
-from threading import Barrier, Thread
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.remembered import FEWEST, MOST, Bools, Remembered
+from cognition_engines.indexes.remembered import FEWEST, MOST, NUMBERS, Bools, Remembered
 
 
 def a_mask(*rows: bool) -> Bools:
@@ -26,20 +26,27 @@ def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> Non
         first[0] = False
 
 
-def test_threads_that_ask_the_same_at_the_same_time_share_the_work() -> None:
-    remembered, began, found = Remembered(1), Barrier(4, timeout=30), []
-    told: list[int] = []
+@pytest.mark.parametrize("over", ["rows", "windows"])
+def test_threads_that_ask_the_same_at_the_same_time_have_it_told_once(over: str) -> None:
+    remembered, again, told, found = Remembered(1), Event(), [], []
+    rows = remembered.rows("same", lambda: a_mask(True)) if over == "windows" else None
+
+    def tell() -> Bools:
+        told.append(over)
+        if len(told) > 1:
+            again.set()
+        again.wait(0.2)  # for a second one, which there is not to be
+        return a_mask(True)
 
     def ask() -> None:
-        began.wait()
-        found.append(remembered.rows("same", lambda: told.append(1) or a_mask(True)))  # type: ignore[func-returns-value]
+        found.append(remembered.rows("same", tell) if rows is None else remembered.windows(rows, tell))
 
     threads = [Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(told) == 1
+    assert told == [over]
     assert all(mask is found[0] for mask in found)
 
 
@@ -51,6 +58,9 @@ def test_only_the_masks_asked_for_last_are_kept_and_the_fewer_the_larger_they_ar
     for number in range(1, kept):
         remembered.rows(number, lambda: a_mask(True))
     assert remembered.rows(0, lambda: a_mask(True)) is first
+    remembered.rows(kept, lambda: a_mask(True))
+    assert remembered.rows(0, lambda: a_mask(True)) is first, "asked for just now"
+    assert remembered.rows(1, lambda: a_mask(False)).tolist() == [False], "asked for longest ago"
     for number in range(kept, 2 * kept):
         remembered.rows(number, lambda: a_mask(True))
     assert remembered.rows(0, lambda: a_mask(True)) is not first
@@ -82,3 +92,14 @@ def test_windows_belong_to_the_mask_they_were_asked_for() -> None:
     for _ in range(2):
         assert remembered.windows(foreign, lambda: tell(False)).tolist() == [False]
     assert len(told) == 4
+
+
+def test_a_number_is_counted_once_and_takes_no_place_of_a_mask() -> None:
+    remembered = Remembered(1 << 30)
+    mask, counted = remembered.rows(0, lambda: a_mask(True)), []
+    for number in (1, 2, 1, 2):
+        assert remembered.number(number, lambda number=number: counted.append(number) or number) == number  # type: ignore[misc,func-returns-value]
+    for number in range(2 * NUMBERS):
+        remembered.number(number, lambda: 0)
+    assert counted == [1, 2]
+    assert remembered.rows(0, lambda: a_mask(True)) is mask

@@ -1,6 +1,6 @@
 """Masks that were told before: an agent asks again and again for what its token and its filters let it see.
 
-To tell one is a pass over all records. Two threads that want the same one at the same time share the work.
+To tell one is a pass over all records. Two threads that want the same one at the same time tell it once.
 """
 
 from collections.abc import Callable, Hashable
@@ -11,9 +11,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-MEGABYTES: Final = 16  # of masks, a byte for each record
+MEGABYTES: Final = (
+    16  # of masks over rows, a byte for each; where rows have several windows, those over windows besides
+)
 FEWEST: Final = 8  # masks, however large
 MOST: Final = 128
+NUMBERS: Final = 1024
 
 Bools = NDArray[np.bool_]
 
@@ -34,6 +37,7 @@ class Remembered:
         self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
         self._lock = Lock()
         self._masks: dict[Hashable, _Mask] = {}
+        self._numbers: dict[Hashable, int] = {}
 
     def rows(self, key: Hashable, tell: Callable[[], Bools]) -> Bools:
         """The mask over rows under that key, as `tell` gives it."""
@@ -59,3 +63,14 @@ class Remembered:
                 mask.windows = tell()
                 mask.windows.flags.writeable = False
             return mask.windows
+
+    def number(self, key: Hashable, count: Callable[[], int]) -> int:
+        """The number under that key, as `count` gives it: what only needs to be counted takes no mask's place."""
+        found = self._numbers.get(key)
+        if found is None:
+            found = count()
+            with self._lock:
+                if len(self._numbers) >= NUMBERS:
+                    self._numbers.clear()
+                self._numbers[key] = found
+        return found

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cognition_engines.indexes.conditions import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
 from cognition_engines.indexes.remembered import Remembered
 from cognition_engines.indexes.sketches import Words
-from cognition_engines.models import Viewer
+from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.records.spaces import NO_NUMBER
 
 Bools = NDArray[np.bool_]
@@ -81,6 +81,10 @@ class Snapshot:
             for test in tests:
                 accepted &= test(part)
         return mask
+
+    def meeting(self, condition: Condition) -> int:
+        """How many living rows meet the condition, whoever may see them."""
+        return self.remembered.number(condition, lambda: int(np.count_nonzero(self._told((condition,), EVERYTHING))))
 
     def windows_of(self, mask: Bools) -> Bools:
         """Which windows are those of rows under the mask."""
