@@ -19,7 +19,7 @@ from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, wi
 
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
-CANDIDATES_EACH: Final = 20
+CANDIDATES_EACH: Final = 10
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
 DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
 BLOCK: Final = 2048  # vectors gathered at a time

@@ -15,7 +15,7 @@ import tantivy
 
 from cognition_engines.errors import ComponentFailed, FolderInUse
 from cognition_engines.indexes.keyword_files import KEPT_ASIDE
-from cognition_engines.indexes.keywords import KeywordIndex, Text
+from cognition_engines.indexes.keywords import MANY_TEXTS, KeywordIndex, Text
 from cognition_engines.models import Sensitivity, Viewer
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -447,3 +447,47 @@ def test_a_word_that_only_hidden_texts_have_finds_nothing(tmp_path: Path) -> Non
         keys, scores = index.search("quagga", 10, Viewer(projects=frozenset({"alpha"})))
         assert (len(keys), len(scores)) == (0, 0)
         assert index.search("quagga", 10)[0].tolist() == [2]
+
+
+def many_texts(count: int, project: str | None = None, first: int = 1) -> list[Text]:
+    """Texts with a word that all have, one that 60 in 100 have, one that 40 in 100 have, and one of their own."""
+    return [
+        Text(
+            key,
+            f"every {'most' if key % 5 < 3 else 'other'} {'some' if key % 5 < 2 else 'more'} w{key}",
+            project,
+        )
+        for key in range(first, first + count)
+    ]
+
+
+def test_among_many_texts_a_word_that_most_have_is_searched_for_only_where_no_rarer_one_occurs(tmp_path: Path) -> None:
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        index.apply(many_texts(MANY_TEXTS - 1), [], 1)
+        assert len(found(index, "every w7", 20)) == 20, "not so many texts yet"
+        index.apply(many_texts(1, first=MANY_TEXTS), [], 2)
+        assert found(index, "every most w7", 20) == [7]
+        assert found(index, "every w7 w8", 20) == [7, 8]
+        assert len(found(index, "every some", MANY_TEXTS)) == MANY_TEXTS * 2 // 5
+        for query in ("every", "every most", "every unheard"):
+            assert len(found(index, query, 2 * MANY_TEXTS)) == MANY_TEXTS, query
+        among = index.search_among("every w7", [6, 7, 8])
+        assert among[0].tolist() == [7]
+        assert among[1].tolist() == index.search("w7", 5)[1].tolist()
+
+
+def test_which_words_most_texts_have_is_told_by_those_that_the_reader_sees(tmp_path: Path) -> None:
+    """Whether others are hidden, and what is in them, makes no difference to what is found."""
+    reader = Viewer(projects=frozenset({"alpha"}))
+    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
+        index.apply(many_texts(100, "alpha"), [], 1)
+        before = found_by(index, "every w7", reader)
+        index.apply(many_texts(MANY_TEXTS, "beta", first=101), [], 2)
+        assert found_by(index, "every w7", reader) == before
+        assert len(before & set(range(1, 101))) == 100
+        assert found_by(index, "every w200", Viewer(projects=frozenset({"beta"}))) == set()
+
+
+def found_by(index: KeywordIndex, query: str, viewer: Viewer) -> set[int]:
+    """The keys up to 100 that are found; of the viewer's texts all are asked for."""
+    return {int(key) for key in index.search(query, 2 * MANY_TEXTS, viewer)[0]} & set(range(1, 101))

@@ -52,6 +52,10 @@ COUNTS_KEPT: Final = 20_000
 _NAMED: Final = (
     1500  # up to so many keys, a query of a term each takes less than one of a set: half at 100, as much here
 )
+# From so many texts on, a word that one of two has is searched for only if the query has no other: to look through the
+# texts that have it takes longer than all else, and says next to nothing of them.
+MANY_TEXTS: Final = 10_000
+COMMON: Final = 2
 _WRITER_BYTES: Final = 64_000_000
 
 
@@ -67,6 +71,15 @@ class ViewedWords:
 
     def search_among(self, query: str, keys: Sequence[int]) -> tuple[IntArray, FloatArray]:
         return self.index.search_among(query, keys, self.viewer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A word of a query, its weight, and whether it is in so many texts that it does not tell which are meant."""
+
+    query: tantivy.Query
+    weight: float
+    common: bool
 
 
 class KeywordIndex:
@@ -182,7 +195,8 @@ class KeywordIndex:
 
         Best first; equal scores come in any order, and of several with the last score any may be among them.
         `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
-        any term the answer is empty. `limit` is at least 1. `viewer` decides what the words weigh, not which texts
+        any term the answer is empty. Among MANY_TEXTS a term of more than half of those that the viewer sees does not
+        count beside rarer ones. `limit` is at least 1. `viewer` decides what the words weigh, not which texts
         are found: that is the caller's mask. With `marks`, only texts that have one of each are found.
         """
         if limit < 1:
@@ -261,18 +275,20 @@ class KeywordIndex:
         if seen == searcher.num_docs - 1:
             visible = None  # nothing is hidden, so all statistics are the reader's own
         total = 0 if visible is None else total_documents(searcher, self._checkpoint())
-        terms = []
+        texts = searcher.num_docs - 1 if visible is None else seen
+        found: list[_Term] = []
         for token, times in Counter(self._analyzer.analyze(query)).items():
             term = tantivy.Query.term_query(self._schema, "body", token, index_option="freq")
-            weight = float(times)
-            if visible is not None:
-                containing = self._count(viewer, token, searcher, visible, term)
-                if not containing:
-                    continue
-                # the checkpoint counts too, as it does where nothing is hidden
-                weight *= rarity(seen + 1, containing) / rarity(total, searcher.doc_freq("body", token))
-            terms.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, weight)))
-        return terms
+            weight, containing = float(times), searcher.doc_freq("body", token)
+            if visible is not None and containing:
+                everywhere, containing = containing, self._count(viewer, token, searcher, visible, term)
+                if containing:
+                    # the checkpoint counts too, as it does where nothing is hidden
+                    weight *= rarity(seen + 1, containing) / rarity(total, everywhere)
+            if containing:
+                found.append(_Term(term, weight, common=texts >= MANY_TEXTS and containing * COMMON > texts))
+        telling = [each for each in found if not each.common] or found
+        return [(tantivy.Occur.Should, tantivy.Query.boost_query(each.query, each.weight)) for each in telling]
 
     def _any_of(self, field: str, numbers: Sequence[int]) -> tantivy.Query:
         """The texts that have one of these numbers in the field."""
