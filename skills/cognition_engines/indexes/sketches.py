@@ -3,7 +3,7 @@
 The share of signs in which two unit vectors differ grows with the angle between them (Charikar 2002), so counting
 differing bits finds a few thousand candidates among a million in a few milliseconds, under any mask.
 They are then ranked by their vectors. Measured with the texts of docs/benchmarks.md, 200,000 vectors: 1,000
-candidates hold 99.8 % of the true ten nearest, 2,000 hold 99.9 % of them and 98.3 % of the true hundred.
+candidates hold 99.8 % of the true ten nearest and, in stores of all kinds, 98.1 % of the true hundred.
 
 Where there are many, the first 192 bits choose ten times as many, and the others choose among these: half of the
 reading, and a million vectors lose 0.4 % of the true hundred by it and none of the true ten.
