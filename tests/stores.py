@@ -8,12 +8,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
+import psutil
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -77,7 +79,8 @@ class PostgreSQL:
     def _signal(self, number: int) -> None:
         postmaster = self._server.get_postmaster_info().process
         for process in (postmaster, *postmaster.children(recursive=True)):
-            process.send_signal(number)
+            with suppress(psutil.NoSuchProcess):  # a session may have ended since they were listed
+                process.send_signal(number)
 
     def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
         return psycopg.connect(self.database_url(database).replace("+psycopg", ""), autocommit=True)
