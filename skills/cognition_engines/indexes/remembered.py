@@ -22,12 +22,24 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
-class _Mask:
-    """One mask, or the work of telling it."""
+class _Told:
+    """A mask, or the work of telling it: whoever comes meanwhile waits for it."""
 
     lock: Lock = field(default_factory=Lock)
-    rows: Bools | None = None
-    windows: Bools | None = None
+    mask: Bools | None = None
+
+    def get(self, tell: Callable[[], Bools]) -> Bools:
+        with self.lock:
+            if self.mask is None:
+                self.mask = tell()
+                self.mask.flags.writeable = False
+            return self.mask
+
+
+@dataclass(slots=True)
+class _Entry:
+    rows: _Told = field(default_factory=_Told)
+    windows: _Told = field(default_factory=_Told)
 
 
 class Remembered:
@@ -36,33 +48,23 @@ class Remembered:
     def __init__(self, rows: int) -> None:
         self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
         self._lock = Lock()
-        self._masks: dict[Hashable, _Mask] = {}
+        self._masks: dict[Hashable, _Entry] = {}
         self._numbers: dict[Hashable, int] = {}
 
     def rows(self, key: Hashable, tell: Callable[[], Bools]) -> Bools:
         """The mask over rows under that key, as `tell` gives it."""
         with self._lock:
-            mask = self._masks.pop(key, None) or _Mask()
-            self._masks[key] = mask
+            entry = self._masks.pop(key, None) or _Entry()
+            self._masks[key] = entry
             if len(self._masks) > self.kept:
                 del self._masks[next(iter(self._masks))]
-        with mask.lock:
-            if mask.rows is None:
-                mask.rows = tell()
-                mask.rows.flags.writeable = False
-            return mask.rows
+        return entry.rows.get(tell)
 
     def windows(self, rows: Bools, tell: Callable[[], Bools]) -> Bools:
         """The mask over windows that belongs to one over rows; remembered if that is."""
         with self._lock:
-            mask = next((each for each in self._masks.values() if each.rows is rows), None)
-        if mask is None:
-            return tell()
-        with mask.lock:
-            if mask.windows is None:
-                mask.windows = tell()
-                mask.windows.flags.writeable = False
-            return mask.windows
+            entry = next((each for each in self._masks.values() if each.rows.mask is rows), None)
+        return tell() if entry is None else entry.windows.get(tell)
 
     def number(self, key: Hashable, count: Callable[[], int]) -> int:
         """The number under that key, as `count` gives it: what only needs to be counted takes no mask's place."""
