@@ -325,6 +325,7 @@ def test_a_client_that_goes_away_leaves_nothing(
     wait_until(lambda: not server.state.connections, SECONDS)
     before = descriptors(server.port)
     clients = [server.connect() for _ in range(100)]
+    wait_until(lambda: len(server.state.connections) == len(clients))  # none comes after it has been looked at
     for client in clients:
         client.send(part)
     for client in clients:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines import search
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.chroma import ChromaIndex
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
@@ -16,7 +17,8 @@ from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.search import semantic_leg
 
 MODEL = "seeded-8"
-FEW = 2  # results for which 64,000 windows of 8,000 records are enough to make the neighbour index worth a call
+FEW = 2  # results
+CHEAPER = 8  # times than it is, so that 8,000 windows make the neighbour index worth a call, where it takes 64,000
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
 
@@ -48,6 +50,12 @@ def same_scores(found: Sequence[tuple[str, float]], expected: Sequence[tuple[str
     return names(found) == names(expected) and np.allclose([s for _, s in found], [s for _, s in expected], atol=2e-6)
 
 
+@pytest.fixture(autouse=True)
+def cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cost in ("NEIGHBOUR_CALL", "NEIGHBOUR"):
+        monkeypatch.setattr(search, cost, getattr(search, cost) / CHEAPER)
+
+
 @pytest.fixture(scope="module")
 def large(
     kit: ModuleType,
@@ -55,15 +63,15 @@ def large(
     open_index: Callable[..., ChromaIndex],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[World, Neighbours]]:
-    """64,000 windows of 8,000 records in clusters, in a real Chroma index that lacks the last few changes."""
+    """8,000 windows of 1,000 records in clusters, in a real Chroma index that lacks the last few changes."""
     folder = tmp_path_factory.mktemp("large")
     opened = new_world(folder)
     random = np.random.default_rng(4)
-    centres = random.normal(size=(300, kit.DIM))
+    centres = random.normal(size=(100, kit.DIM))
     known = []
-    for number in range(8000):
-        around = centres[number % 300] + 0.3 * random.normal(size=(8, kit.DIM))
-        category = f"c-{number % 1000}" if number % 2 else "half"
+    for number in range(1000):
+        around = centres[number % 100] + 0.3 * random.normal(size=(8, kit.DIM))
+        category = f"c-{number % 125}" if number % 2 else "half"
         known.append(kit.Known(Decision(f"d-{number:04}", "x", category=category), kit.unit(around)))
     opened.put(*known)
     index = open_index(folder / "chroma", opened.records)
