@@ -15,7 +15,7 @@ from tests.chaos.asking import Answer, callers
 from tests.chaos.process import Served
 from tests.chaos.questions import Questions
 from tests.chaos.store import MODEL, decision, fill, use_embedder
-from tests.chaos.test_index_files import SETTINGS, WINDOWS, windows_of
+from tests.chaos.test_index_files import ASKED, SETTINGS, windows_of
 from tests.stores import ChromaProgram
 
 DEADLINE = 5.0  # of a request to Chroma
@@ -74,14 +74,14 @@ def test_a_chroma_server_may_die_freeze_and_lose_its_collection_under_a_server(
     chaos_report: Callable[..., None],
 ) -> None:
     use_embedder(monkeypatch)
-    count, rounds = chaos_scale.pick((200, 1), (4000, 5))
+    (count, windows), rounds = chaos_scale.pick(((200, 8), 1), (ASKED, 5))
     records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
-    fill(records, (decision(f"base-{number}") for number in range(count)), windows_of, SETTINGS)
+    fill(records, (decision(f"base-{number}") for number in range(count)), partial(windows_of, count=windows), SETTINGS)
     records.close()
     settings = {"vectors.url": chroma.url, "vectors.deadline_seconds": 2, "embedding.settings": SETTINGS}
     server = served(MODEL | settings, data_dir=tmp_path / "data")
     questions = Questions(count, every=count // 8)
-    wait_until(partial(built, server, chroma, count), BUILT_WITHIN)
+    wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
     back: list[float] = []
     whole = refused = 0
     for _ in range(rounds):
@@ -91,7 +91,7 @@ def test_a_chroma_server_may_die_freeze_and_lose_its_collection_under_a_server(
                     more = len(noted.answers) + chaos_scale.pick(60, 600)
                     wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
                 restored = time.monotonic()
-                wait_until(partial(built, server, chroma, count), BUILT_WITHIN)
+                wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
                 back.append(time.monotonic() - restored)
                 more = len(noted.answers) + 30
                 wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
@@ -105,7 +105,7 @@ def test_a_chroma_server_may_die_freeze_and_lose_its_collection_under_a_server(
         "a Chroma server killed, frozen, its collection deleted, replaced by one of another dimension",
         len(back),
         f"{whole:,} answers whole, {refused} times -32003 vectors and only while it was down; keyword answers go on; "
-        f"all {count * WINDOWS:,} vectors there again after {max(back):.1f} s at most",
+        f"all {count * windows:,} vectors there again after {max(back):.1f} s at most",
     )
 
 
@@ -115,7 +115,7 @@ def mode(answer: Answer) -> str:
     return found
 
 
-def built(server: Served, chroma: ChromaProgram, count: int) -> bool:
+def built(server: Served, chroma: ChromaProgram, windows: int) -> bool:
     """Whether the collection holds every vector and the server uses it."""
     parts = json.loads(server.request("GET", "/readyz")[1])["parts"]
-    return parts["vectors"] == "ready" and chroma.windows() == count * WINDOWS
+    return parts["vectors"] == "ready" and chroma.windows() == windows
