@@ -380,6 +380,26 @@ def test_a_source_with_content_is_cut_and_chunks_it_no_longer_yields_go(
     assert ids(records, Kind.CHUNK) == {"own"}
 
 
+@pytest.mark.parametrize("place", ["checkout", "id of its own"])
+def test_a_document_that_has_moved_and_changed_has_its_new_chunks_alone(
+    run: Run, records: Records, checkout: Callable[[str], Path], place: str
+) -> None:
+    """Into another checkout of the same repository, or under another name with the id that its front matter gives."""
+    front, names = ("", ("guide.md", "guide.md")) if place == "checkout" else ("---\nid: g\n---\n", ("a.md", "b.md"))
+    old, new = (checkout(folder) / name for folder, name in zip(("one", "two"), names, strict=True))
+    old.write_text(front + document(3))
+    run(old.parent)
+    old.unlink()
+    new.write_text(front + document(3).replace("pilot", "helmsman"))
+    assert run(new.parent).rejected == ()
+    chunks = stored(records, Kind.CHUNK)
+    assert sorted(one.chunk_index for one in chunks) == list(range(chunks[0].total_chunks))
+    assert not any("pilot" in one.content for one in chunks)
+    (source,) = ids(records, Kind.SOURCE)
+    records.delete(Kind.SOURCE, [source], with_parts=True)
+    assert records.count() == 0
+
+
 def test_a_long_artifact_is_cut_and_stays_whole(run: Run, records: Records, tmp_path: Path, embedder: Any) -> None:
     artifact = {"kind": "artifact", "id": "a", "content": document(5), "title": "t"}
     file = json_lines(tmp_path / "a.jsonl", artifact)

@@ -180,14 +180,12 @@ def part(id: str, source_id: str = "s", file: str = "/notes/memory.jsonl") -> En
 
 def test_a_document_that_is_read_again_drops_what_it_no_longer_yields(records: Records) -> None:
     own = small(Kind.CHUNK, "own", source_id="s")
-    others = [part("other", "s-2"), part("elsewhere", file="/notes/other.jsonl"), own, small(Kind.SOURCE, "s")]
+    others = [part("other", "s-2"), part("moved", file="/notes/before.jsonl"), own, small(Kind.SOURCE, "s")]
     records.put([*map(part, "abc"), *others], None)
-    records.put(
-        [part("d")], None, [Replaces("/notes/memory.jsonl", "s", frozenset({(Kind.CHUNK, "b"), (Kind.CHUNK, "d")}))]
-    )
-    kept = ["b", "d", "elsewhere", "other", "own", "s"]
+    records.put([part("d")], None, [Replaces(Kind.SOURCE, "s", frozenset({(Kind.CHUNK, "b"), (Kind.CHUNK, "d")}))])
+    kept = ["b", "d", "other", "own", "s"]
     assert sorted(row.id for row in records.sources_under("/notes")) == kept
-    records.put([], None, [Replaces("/notes/memory.jsonl", "unknown", frozenset())])
+    records.put([], None, [Replaces(Kind.ARTIFACT, "s", frozenset()), Replaces(Kind.SOURCE, "unknown", frozenset())])
     assert records.count() == len(kept)
 
 

@@ -143,7 +143,7 @@ def compare(units: Sequence[Unit], tally: Tally, records: Records) -> Batch:
         kind, id = unit.head.name
         if kind in (Kind.SOURCE, Kind.ARTIFACT) and len(fresh) > before and unit.head.name in existing:
             kept = frozenset(part.name for part in unit.parts)
-            replaces.append(Replaces(unit.head.origin.source, id, kept))
+            replaces.append(Replaces(kind, id, kept))
     return Batch(fresh, replaces)
 
 

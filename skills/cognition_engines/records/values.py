@@ -50,12 +50,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """A document read again: what it was cut into before, in the same `source`, and is not in `kept` goes.
+    """A document read again: what it was cut into before and is not in `kept` goes.
 
-    `id` is that of the source or artifact.
+    `kind` and `id` are those of the source or artifact.
     """
 
-    source: str
+    kind: Kind
     id: str
     kept: frozenset[tuple[Kind, str]]
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import NAMESAKES, Kind, prefixed
 from cognition_engines.records.checks import check_batch, check_model, check_vectors
-from cognition_engines.records.codec import microseconds, short_key
+from cognition_engines.records.codec import microseconds
 from cognition_engines.records.inheritance import renumber
 from cognition_engines.records.open import Store
 from cognition_engines.records.placing import Placed, bury, insert_vectors, place, settle_dimension
@@ -78,7 +78,8 @@ def delete(store: Store, kind: Kind, ids: Sequence[str], with_parts: bool) -> tu
             found = sa.select(records.c.id, records.c.key).where(records.c.kind == int(kind), records.c.id.in_(page))
             keys.update((id, key) for id, key in connection.execute(found))
         gone = [id for id in wanted if id in keys]
-        parts = _parts(connection, kind, gone) if with_parts else []
+        cut = with_parts and kind in _DOCUMENTS
+        parts = [each for page in pages(gone) for each in _parts(connection, kind, page)] if cut else []
         bury(connection, [*((kind, id, keys[id]) for id in gone), *parts])
     return tuple(wanted[id] for id in gone)
 
@@ -91,44 +92,21 @@ def drop_vectors(store: Store, keep: str) -> int:
         return connection.execute(sa.delete(vectors).where(vectors.c.model != keep)).rowcount
 
 
+def _drop_others(connection: sa.Connection, document: Replaces) -> None:
+    found = _parts(connection, document.kind, [document.id])
+    bury(connection, [each for each in found if each[:2] not in document.kept])
+
+
 def _parts(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
     """What ingest cut documents of a kind with these ids into: by kind, id and key."""
-    found: list[tuple[Kind, str, int]] = []
-    if kind not in _DOCUMENTS:
-        return found
-    document = records.alias()
     statement = (
         sa.select(records.c.kind, records.c.id, records.c.key)
         .join_from(links, records)
-        .join(document, sa.and_(document.c.id == links.c.target, document.c.kind == int(kind)))
-        .where(
-            links.c.role == int(_DOCUMENTS[kind]),
-            records.c.ordinal == PART,
-            records.c.source_key == document.c.source_key,
-            records.c.source == document.c.source,
-        )
+        # whatever file they are from: the document may have moved since
+        .where(links.c.role == int(_DOCUMENTS[kind]), links.c.target.in_(ids), records.c.ordinal == PART)
         .order_by(records.c.key)
     )
-    for page in pages(ids):
-        rows = connection.execute(statement.where(links.c.target.in_(page)))
-        found += [(Kind(of), id, key) for of, id, key in rows]
-    return found
-
-
-def _drop_others(connection: sa.Connection, document: Replaces) -> None:
-    statement = (
-        sa.select(records.c.kind, records.c.id, records.c.key)
-        .join_from(links, records)
-        .where(
-            links.c.target == document.id,
-            links.c.role.in_((Role.SOURCE, Role.ARTIFACT)),
-            records.c.source_key == short_key(document.source),
-            records.c.source == document.source,
-            records.c.ordinal == PART,
-        )
-    )
-    found = [(Kind(kind), id, key) for kind, id, key in connection.execute(statement.order_by(records.c.key))]
-    bury(connection, [each for each in found if each[:2] not in document.kept])
+    return [(Kind(of), id, key) for of, id, key in connection.execute(statement)]
 
 
 def _check_namesakes(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> None:
