@@ -23,7 +23,7 @@ from chromadb.api.client import Client
 from chromadb.api.collection_configuration import CreateCollectionConfiguration
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
-from chromadb.errors import InvalidArgumentError, NotFoundError
+from chromadb.errors import ChromaError, InternalError, InvalidArgumentError, NotFoundError
 from chromadb.types import Where
 
 from cognition_engines.errors import ComponentFailed
@@ -161,6 +161,16 @@ class ChromaIndex:
             if known is not None and len(known):
                 self._collection.query(query_embeddings=np.asarray(known[0], np.float32), n_results=1, include=[])
 
+    def answers(self) -> bool:
+        """Whether it can be searched, by one search. Raises ComponentFailed unless Chroma says so itself."""
+        try:
+            self.load()
+        except ComponentFailed as error:
+            if not refused(error):
+                raise
+            return False
+        return True
+
     def note(self) -> None:
         """Writes `seq` into the collection's metadata, for whoever reads it or opens it next."""
         with ForeignCalls(COMPONENT):
@@ -170,6 +180,14 @@ class ChromaIndex:
     def skip(self, seq: int) -> None:
         """No change up to `seq` is one of this collection."""
         self._seq = max(self._seq, seq)
+
+
+def refused(error: ComponentFailed) -> bool:
+    """Whether Chroma answered that it failed: a collection may be broken by itself.
+
+    Not when it does not answer, or says that the caller may not ask, or not so often.
+    """
+    return isinstance(error.__cause__, InternalError) or type(error.__cause__) is ChromaError
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:

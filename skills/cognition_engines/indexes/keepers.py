@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 from time import monotonic
 from typing import Final, Protocol
+from uuid import UUID
 
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.chroma import (
@@ -14,8 +15,9 @@ from cognition_engines.indexes.chroma import (
     file_signatures,
     has_folders,
     open_folder,
+    refused,
 )
-from cognition_engines.indexes.chroma_server import ChromaServer
+from cognition_engines.indexes.chroma_server import ChromaServer, Found
 from cognition_engines.records.shared_lock import SharedLock
 from cognition_engines.records.spaces import Space
 from cognition_engines.records.store import Records
@@ -23,6 +25,9 @@ from cognition_engines.records.store import Records
 PAGE: Final = 1000
 CHECK_SECONDS: Final = 1.0
 LOADS: Final = 4  # that may fail in a row
+PROBE_SECONDS: Final = 30.0  # between searches that only tell whether a collection can be searched
+REFUSED_SECONDS: Final = 3.0  # of refusals after which it is the collection that fails, and not the moment
+SEARCHES: Final = 10  # that may fail between two of them: a torn index fails for some queries only
 _log = logging.getLogger(__name__)
 
 
@@ -228,6 +233,9 @@ class ServerKeeper:
         self._name = name
         self._lock = lock
         self._next_check = 0.0
+        self._next_probe = 0.0
+        self._failed: list[UUID] = []  # collections in which a search failed
+        self._refused_since: float | None = None
         self._unneeded = _Unneeded(records, space, model)
 
     @property
@@ -245,6 +253,10 @@ class ServerKeeper:
         try:
             self._hold()
             index = self.index = self.index or self._open()
+            if self._broken(index):
+                _log.warning("the vector collection %s cannot be searched; a new one is built", self._name)
+                self._hold()
+                index = self.index = self._server.replace(self._name, Found(index.identity, index))
             behind = self._write(index)
         except _NotTheWriter:
             self._read()
@@ -255,7 +267,24 @@ class ServerKeeper:
         return behind
 
     def doubt(self, index: ChromaIndex) -> None:
+        self._failed.append(index.identity)
         self._next_check = 0.0
+
+    def _broken(self, index: ChromaIndex) -> bool:
+        """Whether a collection that is there cannot be searched; asks after a search failed, and now and then."""
+        failed, now = self._failed.count(index.identity), monotonic()
+        if now >= self._next_probe:
+            self._failed.clear()
+            self._next_probe = now + PROBE_SECONDS
+        elif failed == 0 and self._refused_since is None:
+            return False
+        return failed >= SEARCHES or self._hopeless(refuses=not index.answers())
+
+    def _hopeless(self, *, refuses: bool) -> bool:
+        """Notes whether Chroma refuses; whether it has done so for too long."""
+        now = monotonic()
+        since = self._refused_since = (now if self._refused_since is None else self._refused_since) if refuses else None
+        return since is not None and now - since >= REFUSED_SECONDS
 
     def failed(self) -> None:
         self.index = None
@@ -306,7 +335,13 @@ class ServerKeeper:
 
     def _holds_all(self, index: ChromaIndex) -> bool:
         """Whether so many windows are there as records need that did not change since; others may be beside them."""
-        return index.windows() >= self._records.windows(self._space, self._model, index.seq)
+        try:
+            windows = index.windows()
+        except ComponentFailed as error:
+            if not refused(error) or not self._hopeless(refuses=True):
+                raise
+            return False
+        return windows >= self._records.windows(self._space, self._model, index.seq)
 
     def _write(self, index: ChromaIndex) -> bool:
         if index.seq >= self._records.last_seq():

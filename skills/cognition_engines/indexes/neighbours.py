@@ -2,7 +2,8 @@
 why there is none.
 
 Embedded Chroma that is new, behind or damaged is no failure: what it does not cover is ranked exactly while it is
-brought up to date or rebuilt. A Chroma server that does not answer is one, until it answers again.
+brought up to date or rebuilt. So is a collection that cannot be searched on a Chroma server. A server that does not
+answer is a failure, until it answers again.
 """
 
 import logging
@@ -11,7 +12,7 @@ from threading import Event, Thread
 from typing import Final
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import COMPONENT, collection_name
+from cognition_engines.indexes.chroma import COMPONENT, collection_name, refused
 from cognition_engines.indexes.chroma_server import ChromaServer, server_address
 from cognition_engines.indexes.keepers import FolderKeeper, Keeper, ServerKeeper
 from cognition_engines.indexes.snapshot import Floats, Ints
@@ -115,7 +116,8 @@ class VectorSide:
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
         """See `ChromaIndex.nearest`.
 
-        None also when an embedded index is yet to be loaded, or has just failed: then it is given up and rebuilt.
+        None also when an embedded index is yet to be loaded, and when a collection fails while its server answers: such
+        a one is rebuilt.
         """
         index = self._keeper.index
         if index is None or not self._keeper.loaded(index):
@@ -124,7 +126,7 @@ class VectorSide:
             return index.nearest(vector, limit)
         except ComponentFailed as error:
             self._keeper.doubt(index)
-            if self._keeper.exact_meanwhile:
+            if self._keeper.exact_meanwhile or refused(error):
                 return None
             self._failure = _reason(error)
             raise

@@ -1,0 +1,94 @@
+"""A collection that is there and tells its state, and cannot be searched: exact answers, and a new one is built."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.indexes.following import open_indexes
+from cognition_engines.models import Decision
+from cognition_engines.records.spaces import DECISIONS
+from cognition_engines.records.store import Records, open_records
+from cognition_engines.records.values import Entry, Origin
+from tests.stores import ChromaProgram
+
+pytestmark = pytest.mark.embedded_only("has a Chroma server of its own")
+COUNT = 1200  # Chroma writes its index files after a thousand
+
+
+@pytest.fixture
+def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
+    """One that the test may break."""
+    (tmp_path / "chroma").mkdir()
+    running = ChromaProgram(tmp_path / "chroma" / "data")
+    running.start()
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def filled(tmp_path: Path, seeded: Callable[..., Any]) -> Iterator[Records]:
+    records, embedder = open_records(f"sqlite:///{tmp_path}/records.sqlite3"), seeded()
+    ids = [f"name-{number}" for number in range(COUNT)]
+    entries = [Entry(Decision(id, id, ""), Origin("/x.md", 0, None, id), embedder.embed_text(id)) for id in ids]
+    for start in range(0, COUNT, 400):
+        records.put(entries[start : start + 400], embedder.model)
+    yield records
+    records.close()
+
+
+def lost(path: Path) -> None:
+    path.unlink()
+
+
+def torn(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 8)
+
+
+# one for which every search fails, and one for which some do
+@pytest.mark.parametrize(("file", "spoil"), [("header.bin", lost), ("data_level0.bin", torn)])
+@pytest.mark.parametrize("when", ["between two runs", "under a server"])
+def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(
+    filled: Records,
+    chroma: ChromaProgram,
+    seeded: Callable[..., Any],
+    tmp_path: Path,
+    wait_until: Callable[..., None],
+    file: str,
+    spoil: Callable[[Path], None],
+    when: str,
+) -> None:
+    embedder = seeded()
+
+    def opened() -> Any:
+        indexes = open_indexes(tmp_path / "indexes", filled, embedder, chroma.url)
+        indexes.start()
+        return indexes
+
+    indexes = opened()
+    wait_until(lambda: indexes[DECISIONS].vectors.state == "ready" and chroma.windows() == COUNT)
+    (before,) = chroma.collections()
+    if when == "between two runs":
+        indexes.close()
+    chroma.kill()
+    (damaged,) = tmp_path.rglob(file)
+    spoil(damaged)
+    chroma.start()
+    if when == "between two runs":
+        indexes = opened()
+    vectors = indexes[DECISIONS].vectors
+    wait_until(lambda: vectors.state != "down")
+    queries = iter(range(10_000_000))
+
+    def rebuilt() -> bool:
+        vectors.nearest(embedder.embed_query(f"query {next(queries)}"), 300)  # raises nothing
+        (now,) = chroma.collections() or (before,)
+        return now["id"] != before["id"]
+
+    wait_until(rebuilt)
+    wait_until(lambda: vectors.state == "ready" and chroma.windows() == COUNT)
+    for number in range(20):
+        assert len(vectors.nearest(embedder.embed_query(f"name-{number}"), 300)) == 300
+    indexes.close()
