@@ -6,6 +6,7 @@ id. jsonrpcserver dispatches one checked element at a time.
 """
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,21 @@ class Outcome:
     error: CstpError | None = None
 
 
+@dataclass(slots=True)
+class _Room:
+    """How many bytes the answers to one request may have: `each` of them, and `left` for all that are to come."""
+
+    each: int
+    left: int
+
+    def holds(self, body: bytes) -> bool:
+        return len(body) <= min(self.each, self.left)
+
+    def taken(self, body: bytes) -> bytes:
+        self.left -= len(body)
+        return body
+
+
 def error_body(error: CstpError, identifier: object = None) -> bytes:
     """A JSON-RPC response object with an `error` member."""
     member: dict[str, object] = {"code": error.code, "message": error.message}
@@ -106,7 +122,7 @@ class Dispatcher:
         if isinstance(document, list):
             return await self._handle_batch(document, body, call)
         request = read_requests([document], body, batch=False)[0]
-        return await self._answer(request, call, self._bounds.answer_bytes)
+        return await self._answer(request, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
 
     async def run(self, method: str, params: object, call: Call) -> Outcome:
         """One call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
@@ -123,16 +139,12 @@ class Dispatcher:
             return self._refuse(InvalidRequest(), call)
         replies: list[bytes | None] = [None] * len(document)
         places = iter(enumerate(read_requests(document, body, batch=True)))
-        room = self._bounds.batch_answer_bytes
+        room = _Room(self._bounds.answer_bytes, self._bounds.batch_answer_bytes)
         begin_by = monotonic() + self._bounds.batch_seconds
 
         async def work(places: Iterator[tuple[int, Request | Malformed]]) -> None:
-            nonlocal room
             for place, request in places:
-                late = monotonic() > begin_by
-                answer = await self._answer(request, call, min(room, self._bounds.answer_bytes), late=late)
-                replies[place] = answer.body
-                room -= len(answer.body or b"")
+                replies[place] = (await self._answer(request, call, room, begin_by)).body
 
         workers = min(self._bounds.concurrency, len(document))
         await asyncio.gather(*(work(places) for _ in range(workers)))
@@ -143,29 +155,33 @@ class Dispatcher:
         self._note(UNKNOWN, call, error.code, perf_counter())
         return Answer(error_body(error), error)
 
-    async def _answer(self, request: Request | Malformed, call: Call, room: int, *, late: bool = False) -> Answer:
+    async def _answer(
+        self, request: Request | Malformed, call: Call, room: _Room, begin_by: float = math.inf
+    ) -> Answer:
         """The response to one element; no body for a notification.
 
-        An answer of more than `room` bytes fails; one that is `late` does without having been run.
+        One for which `room` has no place fails; once that is used up, or after `begin_by`, it does without being run.
         """
         began = perf_counter()
         if isinstance(request, Malformed):
             self._note(UNKNOWN, call, request.error.code, began)
-            return Answer(error_body(request.error, request.id), request.error)
-        outcome = Outcome(error=QueryFailed("batch", call.request_id) if late else None)
-        if not late:
+            return Answer(room.taken(error_body(request.error, request.id)), request.error)
+        no_room = room.left <= 0 and not request.notification
+        missed = "batch" if monotonic() > begin_by else "answer" if no_room else None
+        outcome = Outcome(error=QueryFailed(missed, call.request_id) if missed else None)
+        if not missed:
             await self._dispatch(request.method, request.params, call, outcome)
         body = (
             b""
             if outcome.error
             else orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
         )
-        if len(body) > room and not request.notification:
+        if not request.notification and not room.holds(body):
             outcome.error = QueryFailed("answer", call.request_id)
         self._note_outcome(request.method, call, outcome, began)
         if request.notification:
             return Answer(None)
-        return Answer(body if outcome.error is None else error_body(outcome.error, request.id), outcome.error)
+        return Answer(room.taken(error_body(outcome.error, request.id) if outcome.error else body), outcome.error)
 
     async def _dispatch(self, method: str, params: object, call: Call, outcome: Outcome) -> None:
         guarded = self._guarded.get(method, self._unknown)

@@ -129,6 +129,20 @@ def test_an_unknown_id_is_not_found_with_the_id_and_a_hidden_chunk_is_unknown(se
     assert serving.ask("getChunk", serving.token(clearance="sensitive", projects=["alpha"]), chunkId="c-1")
 
 
+def test_calls_of_a_batch_that_run_at_once_share_its_room(serve: Serve) -> None:
+    size, count = 900_000, 24
+    serving = serve()
+    serving.put([chunk("c-1", content="x" * size)])
+    call = {"jsonrpc": "2.0", "method": "cstp.getChunk", "params": {"chunkId": "c-1", "includeRelated": False}}
+    fields = {"Authorization": f"Bearer {serving.token()}", "Content-Type": "application/json"}
+    batch = [call | {"id": number} for number in range(count)]
+    replies = serving.client.post(serving.url, json=batch, headers=fields).json()
+    answered = [one for one in replies if "result" in one]
+    assert len(answered) == serving.settings.server.max_batch_answer_bytes // size
+    failed = [one["error"]["data"]["component"] for one in replies if "error" in one]
+    assert failed == ["answer"] * (count - len(answered))
+
+
 def test_what_is_out_of_bounds_is_refused_by_name_and_never_clamped(serve: Serve) -> None:
     serving = serve()
     serving.put([chunk("c-1")])
