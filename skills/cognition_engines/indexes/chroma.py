@@ -35,6 +35,7 @@ Signatures = dict[str, tuple[int, int, int]]
 Sums = Mapping[str, tuple[tuple[int, int, int], int]]  # of each file its signature and CRC-32
 
 COMPONENT: Final = "vectors"
+_GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
 _BLOCK: Final = 1 << 22
 _LARGE: Final = 1 << 28
 COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
@@ -150,7 +151,7 @@ class ChromaIndex:
         with ForeignCalls(COMPONENT):
             try:
                 answer = self._collection.query(query_embeddings=vector, n_results=limit, include=[])
-            except (NotFoundError, InvalidArgumentError):
+            except _GONE:
                 return None
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
@@ -161,15 +162,15 @@ class ChromaIndex:
             if known is not None and len(known):
                 self._collection.query(query_embeddings=np.asarray(known[0], np.float32), n_results=1, include=[])
 
-    def answers(self) -> bool:
-        """Whether it can be searched, by one search. Raises ComponentFailed unless Chroma says so itself."""
+    def fails(self) -> bool:
+        """Whether Chroma fails to search it, by one search; not when it is gone. Raises ComponentFailed."""
         try:
             self.load()
         except ComponentFailed as error:
             if not refused(error):
                 raise
-            return False
-        return True
+            return not isinstance(error.__cause__, _GONE)
+        return False
 
     def note(self) -> None:
         """Writes `seq` into the collection's metadata, for whoever reads it or opens it next."""
@@ -183,11 +184,11 @@ class ChromaIndex:
 
 
 def refused(error: ComponentFailed) -> bool:
-    """Whether Chroma answered that it failed: a collection may be broken by itself.
+    """Whether Chroma answered that it has no such collection, or fails with it: which may be broken by itself.
 
     Not when it does not answer, or says that the caller may not ask, or not so often.
     """
-    return isinstance(error.__cause__, InternalError) or type(error.__cause__) is ChromaError
+    return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:

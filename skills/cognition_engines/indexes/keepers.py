@@ -278,7 +278,7 @@ class ServerKeeper:
             self._next_probe = now + PROBE_SECONDS
         elif failed == 0 and self._refused_since is None:
             return False
-        return failed >= SEARCHES or self._hopeless(refuses=not index.answers())
+        return failed >= SEARCHES or self._hopeless(refuses=index.fails())
 
     def _hopeless(self, *, refuses: bool) -> bool:
         """Notes whether Chroma refuses; whether it has done so for too long."""

@@ -152,7 +152,7 @@ class VectorSide:
                 _log.warning("the vector index cannot follow: %s", error)
             return
         self._keeper.failed()
-        if self._keeper.exact_meanwhile:
+        if self._keeper.exact_meanwhile or (isinstance(error, ComponentFailed) and refused(error)):
             _log.warning("the vector index fails (%s); answers are exact meanwhile", error)
             return
         if self._failure is None:
