@@ -68,7 +68,7 @@ class Calls:
     count: int = 0
 
     def note(self, _connection: Any) -> None:
-        self.count += current_thread().name == "records-pool"
+        self.count += current_thread().name in ("records-pool", "lists-pool")
 
 
 @dataclass(frozen=True)

@@ -183,4 +183,5 @@ def _pools(settings: Settings) -> Pools:
         keywords=Pool("keywords", vectors.threads, vectors.deadline_seconds),
         vectors=Pool("vectors", vectors.threads, vectors.deadline_seconds),
         records=Pool("records", store.threads, store.deadline_seconds),
+        lists=Pool("records", store.threads, store.deadline_seconds, "lists"),
     )

@@ -69,9 +69,9 @@ class StateGauges(Collector):
         waiting = GaugeMetricFamily("cstp_pool_waiting", "Calls that wait for a thread.", labels=("pool",))
         for pool in self.pools:
             load = pool.load
-            threads.add_metric((pool.component,), load.threads)
-            running.add_metric((pool.component,), load.running)
-            waiting.add_metric((pool.component,), load.waiting)
+            threads.add_metric((pool.name,), load.threads)
+            running.add_metric((pool.name,), load.running)
+            waiting.add_metric((pool.name,), load.waiting)
         yield from (threads, running, waiting)
 
     def _embeddings(self, cache: QueryCache) -> Iterator[Metric]:

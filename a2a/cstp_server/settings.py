@@ -107,7 +107,7 @@ class StoreSettings(Section):
     """The records."""
 
     url: str | None = Field(None, description="SQLite in the data folder, or postgresql://user:password@host/name.")
-    threads: Positive = Field(4, description="Concurrent reads; SQLite gains nothing from more.")
+    threads: Positive = Field(4, description="Concurrent reads, and as many of lists; SQLite gains nothing from more.")
     deadline_seconds: Seconds = Field(5.0, description="A read that takes longer fails as -32003.")
 
 

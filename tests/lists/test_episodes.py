@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
+from threading import Event, Thread
 from typing import Any
 
+import pytest
+
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry
 from tests.kinds import entry
 from tests.serving import Serving
@@ -37,6 +41,32 @@ def test_an_empty_store_is_an_empty_page_with_the_defaults(serve: Serve) -> None
         ("offset", 0),
         ("status", "success"),
     ]
+
+
+def test_lists_that_wait_for_what_changed_keep_no_other_call_from_the_records(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = serve()
+    serving.put([entry(Kind.CHUNK, "c-1", content="text"), episode(1)])
+    begun, go_on = Event(), Event()
+    real = Records.catch_up
+
+    def slow(*arguments: Any) -> Any:
+        begun.set()
+        go_on.wait(60)
+        return real(*arguments)
+
+    monkeypatch.setattr(Records, "catch_up", slow)
+    token = serving.token()
+    asking = [Thread(target=serving.ask, args=("listEpisodes", token)) for _ in range(serving.settings.store.threads)]
+    for thread in asking:
+        thread.start()
+    assert begun.wait(60)
+    serving.ask("getChunk", token, chunkId="c-1")
+    go_on.set()
+    for thread in asking:
+        thread.join()
+    assert ids(serving.ask("listEpisodes", token)) == [1]
 
 
 def test_every_field_is_told_and_the_reflection_is_not(serve: Serve) -> None:

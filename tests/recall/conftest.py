@@ -139,7 +139,7 @@ def _start(
     transactions: list[object] = []
 
     def note(connection: object) -> None:
-        if current_thread().name == "records-pool":
+        if current_thread().name in ("records-pool", "lists-pool"):
             transactions.append(connection)
 
     sa.event.listen(records._store.reader, "begin", note)

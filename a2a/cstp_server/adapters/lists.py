@@ -23,7 +23,7 @@ class Lists:
         """The episodes from `offset` on, newest first."""
         until = monotonic() + self._pools.call_seconds
         page = self._listings.episodes.page
-        return await self._pools.records.run(until, page, filters.conditions(), viewer, offset, limit)
+        return await self._pools.lists.run(until, page, filters.conditions(), viewer, offset, limit)
 
     async def extractions(
         self, type: ExtractionType, topic: str | None, viewer: Viewer, offset: int, limit: int
@@ -31,6 +31,6 @@ class Lists:
         """The extractions of a type from `offset` on, newest first, of a topic or of all."""
         until = monotonic() + self._pools.call_seconds
         listing = self._listings.extractions
-        return await self._pools.records.run(
+        return await self._pools.lists.run(
             until, extraction_page, listing, self._records, type, topic, viewer, offset, limit
         )

@@ -40,10 +40,14 @@ class PoolLoad:
 
 
 class Pool:
-    """Runs blocking calls of one component in at most `threads` daemon threads, each for at most `deadline` seconds."""
+    """Runs blocking calls of one component in at most `threads` daemon threads, each for at most `deadline` seconds.
 
-    def __init__(self, component: str, threads: int, deadline: float) -> None:
+    It has the component's name, unless the component has several.
+    """
+
+    def __init__(self, component: str, threads: int, deadline: float, name: str | None = None) -> None:
         self.component = component
+        self.name = name or component
         self._size = threads
         self._deadline = deadline
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -75,7 +79,7 @@ class Pool:
             if self._workers < self._size and self._waiting + len(self._running) > self._workers:
                 self._workers += 1
                 arguments = (next(self._numbers),)
-                Thread(target=self._work, args=arguments, daemon=True, name=f"{self.component}-pool").start()
+                Thread(target=self._work, args=arguments, daemon=True, name=f"{self.name}-pool").start()
         self._jobs.put(_Job(future, lambda: function(*args, **kwargs)))
         try:
             async with asyncio.timeout(seconds) as deadline:
@@ -135,16 +139,20 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """One pool per component, and how many seconds a call may spend in all of them."""
+    """One pool per component, and how many seconds a call may spend in all of them.
+
+    Lists wait for each other while one reads what changed, which must not keep other calls from the records.
+    """
 
     call_seconds: float
     embedder: Pool
     keywords: Pool
     vectors: Pool
     records: Pool
+    lists: Pool
 
     def __iter__(self) -> Iterator[Pool]:
-        yield from (self.embedder, self.keywords, self.vectors, self.records)
+        yield from (self.embedder, self.keywords, self.vectors, self.records, self.lists)
 
     def close(self) -> None:
         for pool in self:

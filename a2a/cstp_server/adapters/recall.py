@@ -83,7 +83,7 @@ class Recall:
     async def by_context(self, asked: Asked) -> Recalled:
         """Artifacts, turns and decisions that meet the filters, newest first."""
         call, conditions = self._call(asked), asked.filters.conditions()
-        page = await self._pools.records.run(call.until, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
+        page = await self._pools.lists.run(call.until, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
         return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
 
     async def by_query(self, text: str, asked: Asked) -> Recalled:
