@@ -300,3 +300,41 @@ def test_closing_before_and_after_starting_is_quiet(run: Run) -> None:
     indexes.close()
     run.opened(run.seeded(), ready=False).close()
     run.opened(run.seeded()).close()
+
+
+class Choosy:
+    """A real model that takes no text with a certain word."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.dim, self._real = model.model, model.dim, model
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> Any:
+        return self._real.embed_query(text)
+
+    def embed_text(self, text: str) -> Any:
+        self.asked.append(text)
+        if "falcon" in text:
+            raise ComponentFailed("embedder", "raised BadRequestError")
+        return self._real.embed_text(text)
+
+
+def test_a_text_that_the_model_refuses_is_told_once_and_holds_up_no_other(
+    run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    run.put(None, *NAMES)
+    model = Choosy(run.seeded())
+    run.opened(model, ready=False)
+    embedded = {name for name in NAMES if name != "falcon"}
+
+    def lacking() -> set[str]:
+        return {str(stored.record.id) for stored in run.records.without_vectors(DECISIONS, model.model, 0, 50)}
+
+    wait_until(lambda: lacking() == {"falcon"})
+    run.put(None, "newcomer")
+    wait_until(lambda: lacking() == {"falcon"} and any("newcomer" in text for text in model.asked))
+    assert sum("falcon" in text for text in model.asked) == 1
+    assert {text.split("\n")[0] for text in model.asked} > embedded
+    assert "raised BadRequestError for the text of decision falcon" in caplog.text
+    run.put(None, "falcon", text="changed")
+    wait_until(lambda: sum("falcon" in text for text in model.asked) == 2)

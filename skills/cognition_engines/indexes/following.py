@@ -1,5 +1,6 @@
 """The indexes of one store, one for each search space: who holds them, how they are started and closed."""
 
+import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,9 +19,12 @@ from cognition_engines.indexes.space_index import SpaceIndex, open_space, worst
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.records.spaces import SEARCHED, Space
 from cognition_engines.records.store import Records
+from cognition_engines.records.values import FloatArray, Stored
 
 FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
+PROBE: Final = "Does the model work?"
+_log = logging.getLogger(__name__)
 
 
 class Indexes:
@@ -81,12 +85,13 @@ class Indexes:
         """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""
         outage = Outage("records without vectors cannot be embedded")
         filled = -1
+        refused: set[tuple[int, int]] = set()
         while not self._stop.is_set():
             try:
                 # looking for them reads every record, so only after something was written
                 if filled != (last := self._records.last_seq()):
                     for index in self.all:
-                        fill_vectors(self._records, index.space, self._embedder, self._stop)
+                        fill_vectors(self._records, index.space, self._embedder, self._stop, refused=refused)
                     filled = last
                 outage.over()
             except ComponentFailed as error:
@@ -95,11 +100,18 @@ class Indexes:
 
 
 def fill_vectors(
-    records: Records, space: Space, embedder: Embedder | None, stop: Event, on_page: Callable[[int], object] = id
+    records: Records,
+    space: Space,
+    embedder: Embedder | None,
+    stop: Event,
+    on_page: Callable[[int], object] = id,
+    refused: set[tuple[int, int]] | None = None,
 ) -> int:
     """Embeds every record of `space` that has no vectors of `embedder`'s model; how many there were.
 
-    Ends early on `stop`. `on_page` is told how many records each step did.
+    Ends early on `stop`. `on_page` is told how many records each step did. A text that the model takes for none, though
+    it works, ends this with ComponentFailed that names the record; with `refused`, the keys and numbers of such
+    records, it is noted there, told in the log and passed over from then on.
     """
     if embedder is None:
         return 0
@@ -113,14 +125,30 @@ def fill_vectors(
         for stored in lacking:
             if stop.is_set():
                 return done  # a model takes its time for each text, and the process waits for this
-            text = embedded(stored.record)
-            if text is not None:
-                vectors.append((stored.key, embedder.embed_text(text)))
+            if refused is None or (stored.key, stored.seq) not in refused:
+                vectors += [(stored.key, made) for made in _embedded(stored, embedder, refused)]
         records.put_vectors(vectors, embedder.model, seq)
         done += len(lacking)
         on_page(len(lacking))
         after = lacking[-1].key
     return done
+
+
+def _embedded(stored: Stored, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
+    """The vectors of a record; none where it has no text, or one that is refused."""
+    text = embedded(stored.record)
+    if text is None:
+        return []
+    try:
+        return [embedder.embed_text(text)]
+    except ComponentFailed as error:
+        embedder.embed_text(PROBE)  # raises when it is the model that fails, and not this text
+        said = f"{error} for the text of {stored.kind.label} {stored.record.id}"
+        if refused is None:
+            raise ComponentFailed(error.component, said.removeprefix(f"{error.component}: ")) from error
+        refused.add((stored.key, stored.seq))
+        _log.warning("%s; it is found by its words alone", said)
+        return []
 
 
 def remove_indexes(folder: Path) -> None:
