@@ -199,6 +199,67 @@ def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cst
     assert "move it away and make new tokens" in refused.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("backup", FILE, "--force"),
+        ("copy", "--to", "sqlite:///copied.sqlite3"),
+        ("export", "exported.jsonl"),
+        ("show", "x"),
+        ("delete", "x"),
+        ("reindex",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_url_where_no_store_is_is_told_and_nothing_is_made_there(
+    cstp: Cstp, source_url: str, postgresql_url: str, monkeypatch: pytest.MonkeyPatch, words: tuple[Any, ...]
+) -> None:
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
+    fill(source_url, range(3)).close()
+    cstp("backup", FILE)
+    Path("empty.sqlite3").touch()
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    for url in ("sqlite:///typo/r.sqlite3", "sqlite:///empty.sqlite3", postgresql_url):
+        monkeypatch.setenv("CSTP_STORE__URL", url)
+        done = cstp(*words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("cstp: store.url: ")
+        assert " holds no records yet: correct it (CSTP_STORE__URL), or fill it with cstp ingest PATH" in done.err
+        assert {path: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
+        assert [path.name for path in Path().iterdir() if path.is_dir()] == ["data"]
+    assert tables(postgresql_url) == 0
+    monkeypatch.delenv("CSTP_STORE__URL")
+    Path("bare").mkdir()
+    Path("bare/records.sqlite3").touch()
+    done = cstp("--data-dir", "bare", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("cstp: bare holds no records yet: ")
+    assert "--data-dir" in done.err
+    assert [(path.name, path.stat().st_size) for path in Path("bare").iterdir()] == [("records.sqlite3", 0)]
+
+
+def tables(url: str) -> int:
+    """How many tables a PostgreSQL has of its own."""
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        row = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_store_without_records_replaces_no_backup_that_holds_some(cstp: Cstp, source_url: str) -> None:
+    open_records("sqlite:///none/records.sqlite3").close()
+    assert cstp("--data-dir", "none", "backup", FILE).code == 0
+    assert cstp("--data-dir", "none", "backup", FILE, "--force").code == 0  # nothing is lost
+    fill(source_url, range(3)).close()
+    assert cstp("backup", FILE, "--force").code == 0
+    done = cstp("--data-dir", "none", "backup", FILE, "--force")
+    assert (done.code, done.out) == (2, "")
+    assert f"{FILE.absolute()} holds 3 records and the store none" in done.err
+    assert "store.url" in done.err
+    assert held_by(FILE) == held(source_url)
+    assert {path.name for path in Path().iterdir()} == {"backup", "data", "none"}
+
+
 def test_tokens_are_put_back_only_where_there_are_none_or_when_told(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     tokens = Path("data/tokens.json")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import psycopg
 import pytest
 
 from cognition_engines.ingest.schema import NAMES
@@ -286,6 +287,20 @@ def test_a_dry_run_leaves_no_folder_behind(cstp: Cstp, adr: Callable[..., Path],
     adr("docs/a.md", "A")
     assert cstp("ingest", "docs", "--dry-run", "--data-dir", tmp_path / "fresh").out.startswith("1 read: 1 new")
     assert not (tmp_path / "fresh").exists()
+
+
+@pytest.mark.embedded_only("names its databases, of both kinds, itself")
+@pytest.mark.usefixtures("wordless")
+def test_a_dry_run_makes_nothing_at_a_url_where_nothing_is(
+    cstp: Cstp, adr: Callable[..., Path], postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adr("docs/a.md", "A")
+    for url in ("sqlite:///typo/r.sqlite3", postgresql_url):
+        monkeypatch.setenv("CSTP_STORE__URL", url)
+        assert cstp("ingest", "docs", "--dry-run").out.startswith("1 read: 1 new")
+    assert [path.name for path in Path().iterdir()] == ["docs"]
+    with psycopg.connect(postgresql_url.replace("+psycopg", "")) as connection:
+        assert connection.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchall() == []
 
 
 @pytest.mark.embedded_only("damages an SQLite file")

@@ -122,8 +122,8 @@ def _ingested(
 
 @contextmanager
 def _records(settings: Settings, *, dry_run: bool) -> Iterator[Records]:
-    """The records; a dry run over a folder without any compares with none, and leaves the folder as it is."""
-    if has_records(settings) or not dry_run:
+    """The records; a dry run where there are none compares with none, and makes nothing there."""
+    if not dry_run or has_records(settings):
         with opened_records(settings) as records:
             yield records
         return

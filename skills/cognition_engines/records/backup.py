@@ -53,6 +53,8 @@ _notes: Final = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
+_NOTED_CONTENTS: Final = sa.select(_notes.c.value).where(_notes.c.name == "contents")
+
 
 @dataclass(frozen=True, slots=True)
 class Notes:
@@ -91,6 +93,8 @@ def write_backup(
         os.fsync(held)
         with opened_backup(partial, watcher):
             _check_place(file, replace=replace)
+        if not notes.contents.records:
+            _refuse_to_empty(file)
         partial.replace(file)
         _sync_folder(file.parent)
     return notes
@@ -138,6 +142,29 @@ def _check_place(file: Path, *, replace: bool) -> None:
         raise ConfigurationError(f"{file} exists already; choose another name, or replace it with --force")
     if not file.is_file() or _application_id(file) != _APPLICATION_ID:
         raise ConfigurationError(f"{file} is no backup, so it is not replaced; choose another name")
+
+
+def _refuse_to_empty(file: Path) -> None:
+    """Raises ConfigurationError where a backup without a record would replace one with records."""
+    if file.exists() and (held := _noted_records(file)):
+        raise ConfigurationError(
+            f"{file} holds {held:,} records and the store none, so it is not replaced: see store.url and --data-dir "
+            "(cstp config), or name another file"
+        )
+
+
+def _noted_records(file: Path) -> int:
+    """How many records a backup says it holds; 0 where it cannot be read."""
+    store = _opened(file, _READ_ONLY)
+    try:
+        with store.reader.begin() as connection:
+            noted = json.loads(connection.execute(_NOTED_CONTENTS).scalar_one())
+        # the first schema notes its decisions alone
+        return sum(noted["kinds"].values()) if "kinds" in noted else int(noted["decisions"])
+    except (sa.exc.SQLAlchemyError, LookupError, TypeError, ValueError):
+        return 0
+    finally:
+        store.reader.dispose()
 
 
 def _remove_leftovers(file: Path) -> None:

@@ -1,11 +1,11 @@
 """Looking at a store without making, migrating or changing anything."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -16,6 +16,8 @@ from cognition_engines.records.read import EMBEDDED, counts_of, models_of, store
 from cognition_engines.records.schema import HEAD, counter, meta, records, tombstones, vectors
 from cognition_engines.records.spaces import Space
 from cognition_engines.records.transactions import failures, reading
+
+T = TypeVar("T")
 
 _CONNECT_SECONDS: Final = 5
 
@@ -52,15 +54,17 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
-    file = sqlite_file(url)
-    if file is None:
-        return _inspect(url, None, model)
-    if not file.exists():
-        return None
-    closed = not _log_of(file).exists()
-    state = _inspect(url, file, model)
-    # somebody opened it meanwhile, and what was read without locks may be of two moments
-    return _inspect(url, file, model) if closed and _log_of(file).exists() else state
+    with _told():
+        return _looked_at(url, lambda file: _inspect(url, file, model))
+
+
+def schema_at(url: str) -> str | None:
+    """The schema of the database at `url`; None where no store is: no file, or none of our tables.
+
+    Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
+    be read.
+    """
+    return _looked_at(url, lambda file: _schema(url, file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class Position:
 
 def position(url: str, space: Space, seq: int) -> Position:
     """Where a store that is there and current is, of one moment, beside an index that has every change up to `seq`."""
-    with _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
+    with _told(), _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
         missed = (
@@ -92,7 +96,7 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
     """How many vectors of `model` the records of a space have that did not change after `seq`."""
-    with _read_only(url, sqlite_file(url)) as store:
+    with _told(), _read_only(url, sqlite_file(url)) as store:
         return windows(store, space, model, seq)
 
 
@@ -100,6 +104,24 @@ def sqlite_file(url: str) -> Path | None:
     """The file of an SQLite URL; None for PostgreSQL. Raises ConfigurationError for another kind."""
     target = parse_url(url)
     return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
+
+
+def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
+    """What `look` finds, given the file of an SQLite URL; None for a file that does not exist."""
+    file = sqlite_file(url)
+    if file is None:
+        return look(None)
+    if not file.exists():
+        return None
+    closed = not _log_of(file).exists()
+    found = look(file)
+    # somebody opened it meanwhile, and what was read without locks may be of two moments
+    return look(file) if closed and _log_of(file).exists() else found
+
+
+def _schema(url: str, file: Path | None) -> str | None:
+    with _read_only(url, file) as store, reading(store) as connection:
+        return revision_of(connection)
 
 
 def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
@@ -143,8 +165,7 @@ def _read_only(url: str, file: Path | None) -> Iterator[Store]:
         engine = sa.create_engine("sqlite://", creator=lambda: _connect(file), poolclass=sa.NullPool)
         sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     try:
-        with _told():
-            yield Store(engine, engine, store_id="")
+        yield Store(engine, engine, store_id="")
     finally:
         engine.dispose()
 
