@@ -1,7 +1,9 @@
 """`cstp ingest`, `show`, `delete`, `schema`, `status` and `reindex`."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import psycopg
 import pytest
 
 from cognition_engines.ingest.schema import NAMES
+from cognition_engines.records.schema import HEAD
 from cognition_engines.records.store import open_records
 from tests.stores import Stores
 
@@ -258,6 +261,57 @@ def test_status_tells_what_is_there_and_makes_nothing(cstp: Cstp, adr: Callable[
     assert (lines["decisions"], lines["vectors"], lines["liveTokens"], lines["indexes"]) == ("1", "none", "1", "free")
 
 
+@pytest.mark.embedded_only("names its databases, of both kinds, itself")
+@pytest.mark.usefixtures("wordless")
+def test_status_changes_no_database_and_makes_none(
+    cstp: Cstp, adr: Callable[..., Path], postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adr("docs/a.md", "A")
+    cstp("ingest", "docs")
+    before = {path: path.read_bytes() for path in Path("data").iterdir() if path.is_file()}
+    assert json.loads(cstp("status", "--json").out)["records"] == {"decision": 1}
+    assert {path: path.read_bytes() for path in Path("data").iterdir() if path.is_file()} == before
+    for url in ("sqlite:///typo/r.sqlite3", postgresql_url):
+        monkeypatch.setenv("CSTP_STORE__URL", url)
+        found = json.loads(cstp("status", "--json").out)
+        assert (found["decisions"], found["records"], found["vectors"]) == (0, {}, {})
+    assert not Path("typo").exists()
+    assert tables_of(postgresql_url) == set()
+    open_records(postgresql_url).close()
+    assert json.loads(cstp("status", "--json").out)["records"] == {}
+    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
+    done = cstp("status")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("cstp: records: the database does not answer; `cstp config` tells where")
+
+
+@pytest.mark.embedded_only("changes an SQLite file")
+@pytest.mark.usefixtures("wordless")
+@pytest.mark.parametrize(
+    ("revision", "said"),
+    [
+        ("0002", f"older than this program's ({HEAD}); the next cstp serve or cstp ingest brings it up to date"),
+        ("9999", f"newer than this program's ({HEAD}); upgrade the program"),
+    ],
+)
+def test_status_says_of_another_schema_what_it_is_and_does_not_migrate_it(
+    cstp: Cstp, adr: Callable[..., Path], revision: str, said: str
+) -> None:
+    adr("docs/a.md", "A")
+    cstp("ingest", "docs")
+    with closing(sqlite3.connect("data/records.sqlite3", isolation_level=None)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
+    before = Path("data/records.sqlite3").read_bytes()
+    done = cstp("status", "--json")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert found["records"] == f"the schema is {revision}, {said}"
+    assert (found["decisions"], found["vectors"]) == (None, None)
+    lines = dict(line.split(": ", 1) for line in cstp("status").out.splitlines())
+    assert (lines["records"], lines["decisions"]) == (found["records"], "unknown")
+    assert Path("data/records.sqlite3").read_bytes() == before
+
+
 def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_model_only(
     cstp: Cstp, adr: Callable[..., Path], stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,8 +353,13 @@ def test_a_dry_run_makes_nothing_at_a_url_where_nothing_is(
         monkeypatch.setenv("CSTP_STORE__URL", url)
         assert cstp("ingest", "docs", "--dry-run").out.startswith("1 read: 1 new")
     assert [path.name for path in Path().iterdir()] == ["docs"]
-    with psycopg.connect(postgresql_url.replace("+psycopg", "")) as connection:
-        assert connection.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'").fetchall() == []
+    assert tables_of(postgresql_url) == set()
+
+
+def tables_of(url: str) -> set[str]:
+    """The tables that a PostgreSQL has of its own."""
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        return {name for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
 
 @pytest.mark.embedded_only("damages an SQLite file")

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from cognition_engines.indexes.lock import is_held
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.inspection import Glance, glance, other_schema
+from cognition_engines.records.schema import HEAD
 from cstp_server.cli.calling import TimeoutOption, TokenOption, given_token
-from cstp_server.cli.opened import has_records, opened_records
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -46,14 +47,12 @@ def status(
     if url is not None:
         return tell_remote(url, given_token(token), timeout, as_json=as_json)
     settings = settings_for(ctx, data_dir, config).settings
-    counts, vectors = _stored(settings)
+    stored = glance(settings.store_url)
     held = is_held(settings.indexes_path)
     now = datetime.now(UTC)
     found = {
         "dataDir": str(settings.data_dir.absolute()),
-        "decisions": counts.get(Kind.DECISION, 0),
-        "records": {kind.label: count for kind, count in sorted(counts.items())},
-        "vectors": vectors,
+        **_stored(stored),
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
         "indexes": "held by a server" if held else "free",
         "server": _health(settings) if held else "none has this folder",
@@ -63,15 +62,20 @@ def status(
         return 0
     for name, value in found.items():
         shown = ", ".join(f"{count} of {what}" for what, count in value.items()) if isinstance(value, dict) else value
-        typer.echo(f"{name}: {shown if shown != '' else 'none'}")
+        typer.echo(f"{name}: {'unknown' if shown is None else 'none' if shown == '' else shown}")
     return 0
 
 
-def _stored(settings: Settings) -> tuple[dict[Kind, int], dict[str, int]]:
-    if not has_records(settings):
-        return {}, {}
-    with opened_records(settings) as records:
-        return records.counts(), records.models()
+def _stored(found: Glance | None) -> dict[str, object]:
+    """What the records are; of a schema that is not read, `records` says so and the rest is unknown."""
+    if found is not None and found.schema != HEAD:
+        return {"decisions": None, "records": "; ".join(other_schema(found.schema)), "vectors": None}
+    kinds, models = ({}, {}) if found is None else (found.kinds, found.models)
+    return {
+        "decisions": kinds.get(Kind.DECISION, 0),
+        "records": {kind.label: count for kind, count in sorted(kinds.items())},
+        "vectors": dict(models),
+    }
 
 
 def _health(settings: Settings) -> str:

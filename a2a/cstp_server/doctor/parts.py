@@ -11,7 +11,7 @@ import httpx
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.lock import is_held
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.inspection import Held, StoreState, inspect_store, sqlite_file
+from cognition_engines.records.inspection import Held, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.records.open import is_known
 from cognition_engines.records.schema import HEAD
 from cstp.methods.registry import METHODS
@@ -72,10 +72,8 @@ def _store_findings(state: StoreState) -> list[Finding]:
         seen = "the database has no tables of this program"
         findings.append(Finding("store", Level.WARNING, seen, "cstp ingest or cstp serve makes them"))
     elif state.schema != HEAD:
-        newer = not is_known(state.schema)
-        seen = f"the schema is {state.schema}, {'newer' if newer else 'older'} than this program's ({HEAD})"
-        remedy = "upgrade the program" if newer else "the next cstp serve or cstp ingest brings it up to date"
-        findings.append(Finding("store", Level.PROBLEM if newer else Level.WARNING, seen, remedy))
+        level = Level.WARNING if is_known(state.schema) else Level.PROBLEM
+        findings.append(Finding("store", level, *other_schema(state.schema)))
     if state.encoding not in ("UTF8", "UTF-8"):
         seen = f"the database has the encoding {state.encoding}"
         remedy = "name one in store.url that was created with the encoding UTF8"

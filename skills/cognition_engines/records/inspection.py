@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.open import Store, parse_url, revision_of
+from cognition_engines.records.open import Store, is_known, parse_url, revision_of
 from cognition_engines.records.read import EMBEDDED, counts_of, models_of, stored_dimension, windows
 from cognition_engines.records.schema import HEAD, counter, meta, records, tombstones, vectors
 from cognition_engines.records.spaces import Space
@@ -58,13 +58,35 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
         return _looked_at(url, lambda file: _inspect(url, file, model))
 
 
-def schema_at(url: str) -> str | None:
-    """The schema of the database at `url`; None where no store is: no file, or none of our tables.
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a database holds, counted. Both are empty for a schema that this version of the program does not read."""
+
+    schema: str
+    kinds: Mapping[Kind, int]  # records by kind
+    models: Mapping[str, int]  # records by model
+
+
+def glance(url: str) -> Glance | None:
+    """What the database at `url` holds; None where no store is: no file, or none of our tables.
 
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
+    return _looked_at(url, lambda file: _glance(url, file))
+
+
+def schema_at(url: str) -> str | None:
+    """The schema of the database at `url`, or None; as `glance`."""
     return _looked_at(url, lambda file: _schema(url, file))
+
+
+def other_schema(schema: str) -> tuple[str, str]:
+    """What to say of a schema that is not HEAD, and what to do about it."""
+    if is_known(schema):
+        remedy = "the next cstp serve or cstp ingest brings it up to date"
+        return f"the schema is {schema}, older than this program's ({HEAD})", remedy
+    return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +136,31 @@ def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
     if not file.exists():
         return None
     closed = not _log_of(file).exists()
-    found = look(file)
+    try:
+        found = look(file)
+    except ComponentFailed:
+        if not (closed and _log_of(file).exists()):
+            raise
+    else:
+        if not (closed and _log_of(file).exists()):
+            return found
     # somebody opened it meanwhile, and what was read without locks may be of two moments
-    return look(file) if closed and _log_of(file).exists() else found
+    return look(file)
 
 
 def _schema(url: str, file: Path | None) -> str | None:
     with _read_only(url, file) as store, reading(store) as connection:
         return revision_of(connection)
+
+
+def _glance(url: str, file: Path | None) -> Glance | None:
+    with _read_only(url, file) as store, reading(store) as connection:
+        schema = revision_of(connection)
+        if schema is None:
+            return None
+        if schema != HEAD:
+            return Glance(schema, {}, {})
+        return Glance(schema, counts_of(connection), models_of(connection))
 
 
 def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
