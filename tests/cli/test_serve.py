@@ -1,6 +1,9 @@
 """`cstp serve`, `call` and `demo` as programs, over real sockets."""
 
+import errno
+import fcntl
 import json
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -93,6 +96,30 @@ def test_a_folder_that_another_server_holds_is_told_by_serve_and_reindex(
     assert done.code == 1
     assert "held by another" in done.err
     assert "indexes: held by a server" in cstp("status").out
+
+
+@pytest.mark.usefixtures("wordless", "token")
+@pytest.mark.parametrize("words", [("serve", "--port", 0), ("status",)], ids=lambda words: words[0])
+def test_a_folder_that_cannot_be_locked_is_told_as_that_and_not_as_held(
+    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: tuple[Any, ...]
+) -> None:
+    Path("data/indexes").mkdir(parents=True)
+    Path("data/indexes/lock").touch()
+    locked = fcntl.flock
+
+    def flock(file: int, how: int) -> None:
+        if Path(f"/dev/fd/{file}").resolve() == Path("data/indexes/lock").absolute():
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        locked(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    done = cstp(*words)
+    assert (done.code, done.out) == (2, "")
+    last = done.err.splitlines()[-1]
+    assert last == (
+        f"cstp: data/indexes cannot be locked ({os.strerror(errno.ENOLCK)}); name a --data-dir on a filesystem that "
+        "has locks"
+    )
 
 
 @pytest.mark.parametrize(

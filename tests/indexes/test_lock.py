@@ -1,10 +1,13 @@
 """One process holds a folder of indexes; its end, however it comes, frees the folder."""
 
+import fcntl
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -43,6 +46,14 @@ def test_looking_at_a_lock_neither_takes_nor_makes_it(tmp_path: Path) -> None:
     assert is_held(folder)
     lock.close()
     assert not is_held(folder)
+
+
+def test_whoever_only_looks_at_a_lock_keeps_nobody_from_taking_it(tmp_path: Path) -> None:
+    FolderLock(tmp_path).close()
+    looking = os.open(tmp_path / "lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    Timer(0.15, os.close, [looking]).start()
+    FolderLock(tmp_path).close()
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])

@@ -3,42 +3,69 @@
 import fcntl
 import os
 from pathlib import Path
+from time import sleep
 from typing import Final
 
-from cognition_engines.errors import FolderInUse
+from cognition_engines.errors import ConfigurationError, FolderInUse
 
 _NAME: Final = "lock"
+_TRIES: Final = 10
+_PAUSE_SECONDS: Final = 0.05
 
 
 class FolderLock:
     """Held from construction until `close`, or until the process ends however it ends."""
 
     def __init__(self, folder: Path) -> None:
-        """Takes the lock of `folder`, made if missing. Raises FolderInUse when another process has it."""
+        """Takes the lock of `folder`, made if missing.
+
+        Raises FolderInUse when another process has it, ConfigurationError where there are no locks.
+        """
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            if not _taken_soon(self._file, folder):
+                raise FolderInUse(
+                    f"{folder} is held by another `cstp serve` or `cstp reindex`; stop it, or name another --data-dir"
+                )
+        except BaseException:
             os.close(self._file)
-            raise FolderInUse(
-                f"{folder} is held by another `cstp serve` or `cstp reindex`; stop it, or name another --data-dir"
-            ) from error
+            raise
 
     def close(self) -> None:
         os.close(self._file)
 
 
 def is_held(folder: Path) -> bool:
-    """Whether some process has the lock of `folder`, which need not exist; makes and keeps nothing."""
+    """Whether some process has the lock of `folder`, which need not exist; makes and keeps nothing.
+
+    Raises ConfigurationError where there are no locks.
+    """
     try:
         file = os.open(folder / _NAME, os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        return not _taken(file, fcntl.LOCK_SH, folder)
     finally:
         os.close(file)
+
+
+def _taken_soon(file: int, folder: Path) -> bool:
+    for _ in range(_TRIES):
+        if _taken(file, fcntl.LOCK_EX, folder):
+            return True
+        sleep(_PAUSE_SECONDS)  # whoever only looks, as `is_held` does, has it for a moment
     return False
+
+
+def _taken(file: int, how: int, folder: Path) -> bool:
+    try:
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise ConfigurationError(
+            f"{folder} cannot be locked ({error.strerror}); name a --data-dir on a filesystem that has locks"
+        ) from error
+    return True
