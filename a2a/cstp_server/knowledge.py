@@ -82,7 +82,7 @@ def open_knowledge(settings: Settings) -> Knowledge:
     if embedder is not None and settings.embedding.model in _LOCAL_MODELS:
         embedder.embed_query("warm")  # the first run of a local model allocates, and tells whether it works
     with ExitStack() as undo:
-        records = open_records(settings.store_url, settings.store.deadline_seconds)
+        records = open_records(settings.store_url, settings.store.deadline_seconds, settings.store_named)
         undo.callback(records.close)
         if embedder is not None and (dim := records.dimension(embedder.model)) is not None:
             embedder.expect(dim)  # so that a model that is down needs not be asked

@@ -195,6 +195,11 @@ class Settings(Section):
         return self.store.url or f"sqlite:///{(self.data_dir / 'records.sqlite3').absolute()}"
 
     @property
+    def store_named(self) -> str:
+        """The setting that says where the records are."""
+        return "data_dir" if self.store.url is None else "store.url"
+
+    @property
     def tokens_path(self) -> Path:
         return Path(self.auth.tokens_file) if self.auth.tokens_file else self.data_dir / "tokens.json"
 

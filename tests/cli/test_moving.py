@@ -126,6 +126,7 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
         (["--to", source_url], 2, "holds 3 records already"),
         (["--to", "mysql://me:hunter2@host/x"], 2, "--to: mysql is neither sqlite nor postgresql"),
         (["--to", "no url"], 2, "--to: not a database URL"),
+        (["--to", "sqlite:////dev/null/x"], 2, "--to: cannot use /dev/null/x: "),
         (
             ["--to", "postgresql://me:hunter2@127.0.0.1:1/x"],
             1,

@@ -128,7 +128,9 @@ def test_a_folder_that_cannot_be_locked_is_told_as_that_and_not_as_held(
         ({"CSTP_EMBEDDING__MODEL": "magic"}, "embedding.model"),
         ({"CSTP_VECTORS__URL": "somewhere"}, "vectors.url"),
         ({"CSTP_LIMITS__DEFAULT": "lots"}, "limits.default"),
-        ({"CSTP_STORE__URL": "mysql://x"}, "records URL"),
+        ({"CSTP_STORE__URL": "mysql://x"}, "store.url: mysql is neither sqlite nor postgresql; name one as "),
+        ({"CSTP_STORE__URL": "somewhere"}, "store.url: not a database URL; name one as "),
+        ({"CSTP_STORE__URL": "sqlite:////dev/null/x"}, "store.url: cannot use /dev/null/x: "),
         ({"CSTP_SERVER__COLOUR": "red"}, "server.colour"),
         ({"CSTP_SEVRER__PORT": "1"}, "CSTP_SEVRER__PORT"),
     ],
@@ -142,6 +144,16 @@ def test_a_wrong_setting_is_told_in_one_line_with_exit_code_2(
     done = cstp("serve", "--port", 0)
     assert done.code == 2
     assert names in done.err.splitlines()[-1]
+
+
+@pytest.mark.embedded_only("an SQLite file may be out of reach")
+@pytest.mark.usefixtures("wordless")
+def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_folder(cstp: Cstp) -> None:
+    Path("data/records.sqlite3.lock").mkdir(parents=True)
+    done = cstp("serve", "--port", 0)
+    assert done.code == 2
+    file = Path("data/records.sqlite3").absolute()
+    assert done.err.splitlines()[-1].startswith(f"cstp: data_dir: cannot use {file}: Is a directory; let this user")
 
 
 def test_call_prints_results_and_errors_and_its_exit_code_tells_them_apart(

@@ -179,7 +179,7 @@ BAD_URLS = [
 
 @pytest.mark.parametrize("bad", BAD_URLS)
 def test_another_kind_of_url_is_refused_without_telling_its_password(bad: str) -> None:
-    with pytest.raises(ConfigurationError, match="records URL: ") as caught:
+    with pytest.raises(ConfigurationError, match=r"^store\.url: ") as caught:
         open_records(bad)
     assert "secret" not in str(caught.value)
 

@@ -122,11 +122,7 @@ def restore_command(
 
 def _open_target(url: str) -> Records:
     try:
-        return open_records(url)
-    except ConfigurationError as error:
-        raise ConfigurationError(
-            f"--to: {str(error).removeprefix('records: ').removeprefix('records URL: ')}"
-        ) from None
+        return open_records(url, named="--to")
     except ComponentFailed as error:
         raise ComponentFailed("target", str(error).removeprefix("records: ")) from error
 

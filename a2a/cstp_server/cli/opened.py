@@ -22,7 +22,10 @@ def has_records(settings: Settings) -> bool:
 @contextmanager
 def opened_records(settings: Settings, folder: Path | None = None) -> Iterator[Records]:
     """The records, made if missing, or those of another folder; closed in the end."""
-    records = open_records(settings.store_url if folder is None else f"sqlite:///{folder / 'records.sqlite3'}")
+    if folder is None:
+        records = open_records(settings.store_url, named=settings.store_named)
+    else:
+        records = open_records(f"sqlite:///{folder / 'records.sqlite3'}", named=str(folder))
     try:
         yield records
     finally:

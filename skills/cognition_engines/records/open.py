@@ -20,6 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.records.schema import HEAD, counter, meta, metadata
 
+SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
 WAIT: Final = 30  # seconds that a writer waits for another one
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see shared_lock.py
@@ -34,6 +35,7 @@ _CONNECTION: Final[Mapping[str, int | str]] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,  # milliseconds
 }
+_FORMS: Final = "name one as sqlite:////folder/file or postgresql://user:password@host/name"
 _PRAGMAS: Final = (
     f"PRAGMA busy_timeout = {WAIT * 1000}",
     "PRAGMA journal_mode = WAL",
@@ -63,12 +65,12 @@ class Store:
     seen: Seen = field(default_factory=Seen)
 
 
-def open_store(url: str, deadline_seconds: float | None = None) -> Store:
+def open_store(url: str, deadline_seconds: float | None = None, named: str = SETTING) -> Store:
     """Open, create or migrate the database at `url`; the arguments are those of `open_records`."""
-    target = parse_url(url)
+    target = parse_url(url, named)
     if target.get_backend_name() == "sqlite":
-        return _open_sqlite(target)
-    return _open_postgresql(target, deadline_seconds)
+        return _open_sqlite(target, named)
+    return _open_postgresql(target, deadline_seconds, named)
 
 
 def without_deadline(connection: sa.Connection) -> None:
@@ -77,32 +79,36 @@ def without_deadline(connection: sa.Connection) -> None:
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
 
-def parse_url(url: str) -> sa.URL:
-    """The URL with its driver and, for SQLite, an absolute path. Raises ConfigurationError for any other form."""
+def parse_url(url: str, named: str = SETTING) -> sa.URL:
+    """The URL with its driver and, for SQLite, an absolute path.
+
+    Raises ConfigurationError for any other form, which says where the URL was `named`.
+    """
     try:
         target = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
-        raise ConfigurationError("records URL: not a database URL") from None  # it may hold a password
+        # without the text, which may hold a password
+        raise ConfigurationError(f"{named}: not a database URL; {_FORMS}") from None
     if target.drivername in ("sqlite", "sqlite+pysqlite"):
         if target.database in (None, "", ":memory:") or target.query:
-            raise ConfigurationError("records URL: SQLite needs a file and no options, as sqlite:////folder/file")
+            raise ConfigurationError(f"{named}: SQLite needs a file and no options, as sqlite:////folder/file")
         return target.set(database=os.path.abspath(str(target.database)))
     if target.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
-        _check_host(target.host or "")
+        _check_host(target.host or "", named)
         return target.set(drivername="postgresql+psycopg")
-    raise ConfigurationError(f"records URL: {target.drivername} is neither sqlite nor postgresql")
+    raise ConfigurationError(f"{named}: {target.drivername} is neither sqlite nor postgresql; {_FORMS}")
 
 
-def _check_host(host: str) -> None:
+def _check_host(host: str, named: str) -> None:
     """Raises ConfigurationError for what can be no name, which the driver lets through as an error of Unicode."""
     try:
         if not host.startswith("/"):  # else the folder of a socket
             host.encode("idna")
     except UnicodeError:
-        raise ConfigurationError("records URL: its host is neither an address nor a name") from None
+        raise ConfigurationError(f"{named}: its host is neither an address nor a name; correct it") from None
 
 
-def _open_sqlite(target: sa.URL) -> Store:
+def _open_sqlite(target: sa.URL, named: str) -> Store:
     path = Path(str(target.database))
     engine = sa.create_engine(
         target,
@@ -116,9 +122,11 @@ def _open_sqlite(target: sa.URL) -> Store:
     writer = engine.execution_options(begin="BEGIN IMMEDIATE")
     try:
         with _file_locked(path):
-            return _migrated(Store(engine, writer, store_id=""))
+            return _migrated(Store(engine, writer, store_id=""), named)
     except OSError as error:
-        raise ConfigurationError(f"records: cannot use {path}: {error.strerror}") from error
+        raise ConfigurationError(
+            f"{named}: cannot use {path}: {error.strerror}; let this user write there, or name another place"
+        ) from error
 
 
 def _configure(connection: SQLiteConnection, _entry: ConnectionPoolEntry) -> None:
@@ -144,7 +152,7 @@ def _file_locked(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _open_postgresql(target: sa.URL, deadline_seconds: float | None) -> Store:
+def _open_postgresql(target: sa.URL, deadline_seconds: float | None, named: str) -> Store:
     arguments = {name: value for name, value in _CONNECTION.items() if name not in target.query}
     if deadline_seconds is not None:
         given = target.query.get("options", "")
@@ -155,43 +163,43 @@ def _open_postgresql(target: sa.URL, deadline_seconds: float | None) -> Store:
     )
     writer = engine.execution_options(isolation_level="READ COMMITTED")
     reader = engine.execution_options(isolation_level="REPEATABLE READ")
-    return _migrated(Store(reader, writer, store_id=""))
+    return _migrated(Store(reader, writer, store_id=""), named)
 
 
-def _migrated(store: Store) -> Store:
+def _migrated(store: Store, named: str) -> Store:
     """The store with its tables up to date and its id filled in; closed again if that fails."""
     with ExitStack() as stack:
         stack.callback(store.reader.dispose)
         with store.reader.begin() as connection:
-            _check_version(connection)
+            _check_version(connection, named)
             ready = revision_of(connection) == HEAD
         if not ready:
             with store.writer.begin() as connection:
-                upgrade(connection)
+                upgrade(connection, named)
         with store.reader.begin() as connection:
             store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
         stack.pop_all()
     return replace(store, store_id=store_id)
 
 
-def _check_version(connection: sa.Connection) -> None:
+def _check_version(connection: sa.Connection, named: str) -> None:
     found = connection.dialect.server_version_info
     if connection.dialect.name == "postgresql" and found is not None and found < (OLDEST_POSTGRESQL,):
-        raise ConfigurationError(f"records: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}")
+        raise ConfigurationError(f"{named}: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}")
 
 
-def upgrade(connection: sa.Connection) -> None:
+def upgrade(connection: sa.Connection, named: str = SETTING) -> None:
     """Bring the tables up to date. Raises ConfigurationError for those of a newer version of the program."""
     without_deadline(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
-            raise ConfigurationError("records: the PostgreSQL database must have the encoding UTF8")
+            raise ConfigurationError(f"{named}: the PostgreSQL database must have the encoding UTF8")
     config = _migrations()
     revision = revision_of(connection)
     if revision is not None and not is_known(revision):
         raise ConfigurationError(
-            f"records: a newer version of this program wrote the database (its schema is {revision}, "
+            f"{named}: a newer version of this program wrote the database (its schema is {revision}, "
             f"the newest known here is {HEAD}): upgrade the program"
         )
     if revision is None:
