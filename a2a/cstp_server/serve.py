@@ -10,7 +10,6 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
-from ipaddress import ip_address
 from typing import Final
 
 import uvicorn
@@ -65,14 +64,6 @@ def _not_bound(host: str, port: int, error: OSError | TypeError) -> str:
         case errno.EADDRINUSE:
             return f"cannot listen on {host}:{port} ({error.strerror}); stop what does, or choose another --port"
     return f"server.host, server.port: cannot listen on {host}:{port} ({error.strerror}); choose others"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server on `host`."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def reserve_descriptors(max_connections: int) -> None:

@@ -273,6 +273,3 @@ class TokenBook:
         """The live token of the agent that was made last."""
         live = [token for token in self._by_id.values() if token.agent == agent and token.live(now)]
         return max(live, key=lambda token: datetime.fromisoformat(token.created), default=None)
-
-    def live_count(self, now: datetime) -> int:
-        return sum(token.live(now) for token in self._by_id.values())

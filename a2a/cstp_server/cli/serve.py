@@ -8,7 +8,7 @@ import typer
 from cognition_engines.errors import ConfigurationError
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.log import configure_logging
-from cstp_server.serve import bind, is_loopback, serve
+from cstp_server.serve import bind, serve
 from cstp_server.settings import Settings
 from cstp_server.stopping import ended_by_signals
 from cstp_server.tokens import read_tokens
@@ -61,7 +61,7 @@ def _live_tokens(settings: Settings) -> int:
     """How many tokens are live; none on an address that others reach is refused."""
     now = datetime.now(UTC)
     live = sum(token.live(now) for token in read_tokens(settings.tokens_path))
-    if not live and not is_loopback(settings.server.host):
+    if not live and not settings.server.loopback:
         raise ConfigurationError(
             f"server.host: {settings.server.host} can be reached from outside and there is no live token; "
             "make one first: cstp token create --agent NAME"
