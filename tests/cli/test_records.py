@@ -14,7 +14,7 @@ import pytest
 from cognition_engines.ingest.schema import NAMES
 from cognition_engines.records.schema import HEAD
 from cognition_engines.records.store import open_records
-from tests.stores import Stores
+from tests.stores import ChromaProgram, Stores
 
 Cstp = Callable[..., Any]
 FULL = {
@@ -335,6 +335,25 @@ def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_mo
     assert cstp("reindex").out.endswith(" 1 vectors of other models removed\n")
     assert list(records.models().values()) == [2]
     records.close()
+
+
+@pytest.mark.embedded_only("names its Chroma server itself")
+def test_reindex_leaves_the_collections_of_another_model_on_a_chroma_server(
+    cstp: Cstp, adr: Callable[..., Path], chroma_server: ChromaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adr("docs/a.md", "A")
+    monkeypatch.setenv("CSTP_VECTORS__URL", chroma_server.url)
+    assert cstp("ingest", "docs").code == 0
+    records = open_records(f"sqlite:///{Path('data/records.sqlite3').absolute()}")
+    (model,), store = records.models(), records.store_id[:12]
+    records.close()
+    chroma_server.create(f"decisions-former-{store}", {"seq": 1}, [1.0, 2.0])
+    assert cstp("reindex").code == 0
+    assert {one["name"] for one in chroma_server.collections(store)} == {
+        f"decisions-former-{store}",
+        f"decisions-{model}-{store}",
+    }
+    chroma_server.forget(store)
 
 
 def test_a_dry_run_leaves_no_folder_behind(cstp: Cstp, adr: Callable[..., Path], tmp_path: Path) -> None:

@@ -134,11 +134,17 @@ def places(
         collection(chromadb.PersistentClient(str(tmp_path / "chroma")))
         return f"chroma:{tmp_path}/chroma/notes"
 
+    def former_collection() -> str:
+        server: ChromaProgram = request.getfixturevalue("chroma_server")
+        server.create("decisions-former-0123456789ab", {"seq": 1}, [1.0])
+        return "decisions-former-0123456789ab"
+
     replacements: Mapping[str, Callable[[], str]] = {
         "chroma:http://localhost:8000/notes": collection_on_a_server,
         "chroma:/var/lib/notes/chroma/notes": collection_in_a_folder,
         "postgresql://cstp:…@db/cstp": postgresql,
         "http://chroma:8000": chroma,
+        "decisions-MODEL-STORE": former_collection,
         "redis://redis:6379/0": lambda: str(request.getfixturevalue("shared_redis").url),
         "http://127.0.0.1:8100": lambda: world[1].url.removesuffix("/cstp"),
         "curl -s ": lambda: "curl -sf ",
