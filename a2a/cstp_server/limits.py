@@ -92,6 +92,11 @@ def _wait(reset: float, window: Window) -> int:
     return min(window.seconds, max(0, math.ceil(reset - time())))
 
 
+def _refusal(wait: float, window: Window) -> RateLimited:
+    """What to answer when a window has enough units in `wait` seconds."""
+    return RateLimited(max(1, math.ceil(wait)), window.limit, window.seconds, window.policy)
+
+
 def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
     """Checks the limits against each other. Raises ConfigurationError naming what cannot be."""
     if unknown := [name for name in settings.costs if name not in methods]:
@@ -164,8 +169,7 @@ class Limiter:
             if allowed and self._shared is not None and not self.degraded:
                 allowed = await self._hit(self._shared, window, agent, cost)
             if not allowed:
-                full = await self._read(window, agent)
-                raise RateLimited(max(1, _wait(full.reset, window)), window.limit, window.seconds, window.policy)
+                raise _refusal(await self._until(window, agent, cost), window)
             if seen := self._seen.get((agent, window.policy)):
                 seen.remaining = max(0, seen.remaining - cost)
 
@@ -190,9 +194,7 @@ class Limiter:
         """Counts one event of `key` in this process only; what to answer when that was too many."""
         if self._events.take(key, window.limit, window.seconds, 1):
             return None
-        _, wait = self._events.state(key, window.seconds)
-        seconds = min(window.seconds, max(1, math.ceil(wait)))
-        return RateLimited(seconds, window.limit, window.seconds, window.policy)
+        return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
 
     async def close(self) -> None:
         if self._probe is not None:
@@ -209,6 +211,19 @@ class Limiter:
         if not allowed:
             self._local.give_back(agent, window.seconds, cost)
         return allowed
+
+    async def _until(self, window: Window, agent: str, cost: int) -> float:
+        """The seconds until `cost` units are free here and in Redis; what the headers tell is read anew."""
+        await self._read(window, agent)
+        wait = self._local.wait(agent, window.limit, window.seconds, cost)
+        if self._shared is None or self.degraded:
+            return wait
+        try:
+            # no more than the window, whatever another machine's clock says
+            return max(wait, min(window.seconds, await self._shared.wait(window.item, agent, cost)))
+        except (StorageError, TimeoutError) as error:
+            self._fall_back(error)
+            return wait
 
     async def _read(self, window: Window, agent: str) -> _Seen:
         taken, wait = self._local.state(agent, window.seconds)

@@ -51,6 +51,17 @@ class SharedWindows:
         self._waiting.append(hit)
         return await hit.taken
 
+    async def wait(self, item: RateLimitItem, key: str, cost: int) -> float:
+        """The seconds until `take` would succeed, 0 if it would now. Raises as `take` does."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                # the newest unit comes first, and this is the one that the script looks at
+                name = self._bridge.prefixed_key(item.key_for(key))
+                taken = await self._client.lindex(name, item.amount - cost)
+        except RedisError as error:
+            raise StorageError(error) from error
+        return 0.0 if taken is None else max(0.0, float(taken) + item.get_expiry() - time())
+
     def _send(self) -> None:
         hits, self._waiting = self._waiting, []
         task = asyncio.create_task(self._round_trip(hits))

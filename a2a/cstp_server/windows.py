@@ -8,6 +8,7 @@ window is counted together, and leaves the window together, at most one step lat
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from time import monotonic
 from typing import Final
 
@@ -82,7 +83,24 @@ class MovingWindows:
         history.forget(self._step(seconds))
         if not history.steps:
             return 0, 0.0
-        return history.total, (history.steps[0][0] + 1) * seconds / STEPS + seconds - self._clock()
+        return history.total, self._until_gone(history.steps[0][0], seconds)
+
+    def wait(self, key: str, limit: int, seconds: int, cost: int) -> float:
+        """The seconds until `cost` units can be taken, 0 if they can be now; `cost` is at most `limit`."""
+        history = self._histories.get((key, seconds))
+        if history is None:
+            return 0.0
+        history.forget(self._step(seconds))
+        lacking = history.total + cost - limit
+        if lacking <= 0:
+            return 0.0
+        gone = accumulate(units for _, units in history.steps)
+        step = next(step for (step, _), units in zip(history.steps, gone, strict=True) if units >= lacking)
+        return self._until_gone(step, seconds)
+
+    def _until_gone(self, step: int, seconds: int) -> float:
+        """The seconds until what was taken in `step` leaves the window."""
+        return (step + 1) * seconds / STEPS + seconds - self._clock()
 
     def _step(self, seconds: int) -> int:
         return int(self._clock() / seconds * STEPS)

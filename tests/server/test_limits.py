@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -78,6 +78,25 @@ def test_a_window_that_has_passed_lets_calls_through_again_when_it_said_so(
     began = monotonic()
     wait_until(lambda: server.post(CALL, token).status == 200, 3)
     assert monotonic() - began < 1.5
+
+
+def test_a_denied_call_that_costs_several_units_passes_when_its_wait_is_over(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    names = backend | {"limits.default": "4/2 second", "limits.costs": {"cstp.queryDecisions": 4}}
+    spending = live_server(names)
+    # what one server spends, the other knows from Redis alone
+    asking = live_server(names) if backend else spending
+    spender = spending.token("agent")
+    token = asking.token("agent") if backend else spender
+    assert spend(spending, spender, 1) == [200]
+    sleep(1.2)  # so that the first unit comes back long before the others
+    assert spend(spending, spender, 3) == [200] * 3
+    denied = asking.call("cstp.queryDecisions", token, {"query": "x"})
+    assert denied.status == 429
+    assert denied.json["error"]["data"]["retryAfter"] == int(denied.header("retry-after"))
+    sleep(int(denied.header("retry-after")))
+    assert asking.call("cstp.queryDecisions", token, {"query": "x"}).status == 200
 
 
 def test_methods_cost_what_the_settings_say_and_unknown_or_mistaken_calls_cost_as_well(

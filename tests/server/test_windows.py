@@ -67,6 +67,36 @@ def test_tells_what_is_taken_and_when_the_first_unit_comes_back() -> None:
     assert windows.state("agent", 60)[0] == 1
 
 
+@given(st.lists(st.tuples(st.floats(0, 0.5), st.integers(1, 3)), max_size=60), st.integers(3, 12), st.integers(1, 12))
+def test_what_is_asked_for_can_be_taken_when_the_wait_is_over_and_not_before(
+    calls: list[tuple[float, int]], limit: int, cost: int
+) -> None:
+    clock, cost = Clock(), min(limit, cost)
+    windows = MovingWindows(clock)
+    for pause, units in calls:
+        clock.now += pause
+        windows.take("agent", limit, 1, units)
+    wait = windows.wait("agent", limit, 1, cost)
+    assert 0 <= wait <= 1 + 1 / STEPS
+    if wait > 0.001:
+        clock.now += wait - 0.001
+        assert not windows.take("agent", limit, 1, cost)
+        clock.now += 0.001
+    clock.now += wait and 1e-9  # what floats make of the sum
+    assert windows.take("agent", limit, 1, cost)
+
+
+def test_a_call_that_costs_more_waits_for_more_than_the_first_unit() -> None:
+    clock = Clock()
+    windows = MovingWindows(clock)
+    windows.take("agent", 4, 60, 1)
+    clock.now += 30
+    windows.take("agent", 4, 60, 3)
+    assert not windows.take("agent", 4, 60, 4)
+    assert windows.wait("agent", 4, 60, 1) <= 30.1
+    assert 60 <= windows.wait("agent", 4, 60, 4) <= 60.1
+
+
 def test_agents_do_not_share_a_window() -> None:
     windows = MovingWindows(Clock())
     assert windows.take("one", 1, 60, 1)
