@@ -93,8 +93,8 @@ def _wait(reset: float, window: Window) -> int:
 
 
 def _refusal(wait: float, window: Window) -> RateLimited:
-    """What to answer when a window has enough units in `wait` seconds."""
-    return RateLimited(max(1, math.ceil(wait)), window.limit, window.seconds, window.policy)
+    """What to answer when a window has enough units in `wait` seconds; no client expects more than the window."""
+    return RateLimited(min(window.seconds, max(1, math.ceil(wait))), window.limit, window.seconds, window.policy)
 
 
 def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) -> Plan:

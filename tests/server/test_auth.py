@@ -22,7 +22,7 @@ def test_thirty_wrong_tokens_a_minute_then_429_and_the_right_token_still_works(l
     assert set(try_wrong(server, 30)) == {401}
     refused = server.post(WHOAMI, WRONG)
     assert refused.status == 429
-    assert 1 <= int(refused.header("retry-after")) <= 61  # a unit leaves the window up to 60 ms late
+    assert 1 <= int(refused.header("retry-after")) <= 60
     assert refused.header("www-authenticate") is None
     assert refused.header("ratelimit") is None
     error = refused.json["error"]
