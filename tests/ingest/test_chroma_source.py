@@ -204,6 +204,24 @@ def test_what_cannot_be_a_record_is_refused_by_name(
     assert summary.new == 1
 
 
+@pytest.mark.parametrize("more", [{}, {"conversation_id": "talk", "role": "user"}, {"kind": "artifact"}])
+def test_rights_in_another_case_refuse_the_item_whatever_its_kind(
+    place: Place,
+    name: str,
+    more: dict[str, str],
+    take: Callable[..., Summary],
+    records: Records,
+    embedder: CountingEmbedder,
+) -> None:
+    metadatas = [{"Sensitivity": "highly_sensitive", **more}, {"PROJECT": "alpha", "chunk_index": 7, **more}]
+    summary = take(place.fill(name, {"a": "Text.", "b": "Text."}, embedder, metadatas))
+    assert [problem.reason for problem in summary.rejected] == [
+        "'a': Sensitivity must be written sensitivity",
+        "'b': PROJECT must be written project",
+    ]
+    assert records.counts() == {}
+
+
 def test_prune_follows_the_collection(
     place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
 ) -> None:

@@ -25,7 +25,7 @@ from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.chroma_server import ChromaServer, ServerAddress
 from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.objects import Candidate, ObjectReader, drafted
-from cognition_engines.ingest.others import Read, read_other
+from cognition_engines.ingest.others import Read, check_rights, read_other
 from cognition_engines.ingest.recognise import KIND, KIND_NAMES, kind_of_members
 from cognition_engines.ingest.records import Unacceptable
 from cognition_engines.ingest.values import Value, named
@@ -144,6 +144,7 @@ class ChromaSource:
 
 def _checked(item: _Item) -> Read:
     """The record that an item is. Raises `Unacceptable`."""
+    check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
     beside = {name: value for name, value in item.metadata.items() if name not in members}
     members |= {"id": item.id, "content": item.document}

@@ -48,9 +48,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     """
     if (reason := _unsound(given)) is not None:
         raise Unacceptable(reason)
-    for name in given:
-        if name not in RIGHTS and (right := name.casefold()) in RIGHTS:
-            raise Unacceptable(f"{name} must be written {right}")
+    check_rights(given)
     try:
         members = read_members(kind, given)
     except Twice as error:
@@ -65,6 +63,13 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     kept = _into_metadata(known, members)
     record = _validated(kind, _tolerated(kind, known))
     return Read(record, text, tuple(kept), tuple(name for name in members.others if name in VECTORS))
+
+
+def check_rights(names: Iterable[str]) -> None:
+    """Raises `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
+    for name in names:
+        if name not in RIGHTS and (right := name.casefold()) in RIGHTS:
+            raise Unacceptable(f"{name} must be written {right}")
 
 
 def _validated(kind: Kind, known: Mapping[str, Value]) -> OtherRecord:
