@@ -157,6 +157,7 @@ def _units(
             for unit in _settled(item, settling, source, tally):
                 yield unit, max(0, min(position, file.size) - done)
                 done = max(done, min(position, file.size))
+        yield from ((unit, 0) for unit in _first(settling.rest(), tally))
         yield None, file.size - done
     for collection in collections:
         tally.files[collection.address] = False
@@ -164,6 +165,7 @@ def _units(
         for item in collection.items():
             for unit in _settled(item, settling, collection.address, tally):
                 yield unit, 0
+        yield from ((unit, 0) for unit in _first(settling.rest(), tally))
 
 
 def _settled(item: Item, settling: Settling, source: str, tally: Tally) -> Iterator[Unit]:
@@ -173,11 +175,16 @@ def _settled(item: Item, settling: Settling, source: str, tally: Tally) -> Itera
     elif isinstance(item, Noticed):
         tally.warnings.append(item.problem)
     else:
-        for unit in settling.units(item):
-            tally.read += 1 + len(unit.parts)
-            first = tally.first(unit)
-            if first is not None:
-                yield first
+        yield from _first(settling.units(item), tally)
+
+
+def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
+    """Those that this run meets for the first time."""
+    for unit in units:
+        tally.read += 1 + len(unit.parts)
+        first = tally.first(unit)
+        if first is not None:
+            yield first
 
 
 def _read(file: _File, tally: Tally) -> Iterator[tuple[Item, int]]:

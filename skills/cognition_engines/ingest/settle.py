@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, TypeVar
+from itertools import chain
+from typing import Final, TypeAlias, TypeVar
 
 from cognition_engines.ingest.ids import (
     conversation_id,
@@ -23,12 +24,15 @@ from cognition_engines.ingest.ids import (
 from cognition_engines.ingest.items import DocumentDraft, OtherRecord, RecordDraft
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind, Record, kind_of, prefixed
 from cognition_engines.kinds.knowledge import Chunk, Place, Source
 from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision, Draft, Sensitivity
+from cognition_engines.records.linked import PARENTS
 from cognition_engines.records.values import PART, FloatArray, Origin
 
+AnyDraft: TypeAlias = Draft | RecordDraft | DocumentDraft
 R = TypeVar("R", bound=OtherRecord)
 _TITLE: Final = 500  # characters
 _AUTHOR: Final = 200
@@ -80,15 +84,49 @@ class Settling:
         self._turns: Counter[str] = Counter()  # by conversation
         self._episodes: Counter[str] = Counter()  # equal ones
         self._file_sources: set[str | None] = set()  # by project, those that were made
+        # the artifacts and turns of the file, and whether they state another project than the option
+        self._apart: dict[str, bool] = {}
+        self._waiting: dict[str, list[RecordDraft]] = {}  # children whose artifact may still come, by its id
 
-    def units(self, draft: Draft | RecordDraft | DocumentDraft) -> Iterator[Unit]:
-        """The record; before it the source that stands for the file, for the first extraction that names none."""
+    def units(self, draft: AnyDraft) -> Iterator[Unit]:
+        """The record; before it the source that stands for the file, for the first extraction that names none.
+
+        A child that the option may give a project waits for its artifact, and comes after it or with the `rest`.
+        """
+        if isinstance(draft, RecordDraft) and (artifact := self._deciding(draft.record)) is not None:
+            if artifact in self._apart:
+                yield from self._made(draft, inherits=self._apart[artifact])
+            else:
+                self._waiting.setdefault(artifact, []).append(draft)
+            return
+        for unit in self._made(draft, inherits=False):
+            yield unit
+            kind, id = unit.head.name
+            if self._project is not None and kind in PARENTS:
+                self._apart[id] = unit.head.record.project != self._project
+                for child in self._waiting.pop(id, ()):
+                    yield from self.units(child)
+
+    def rest(self) -> Iterator[Unit]:
+        """At the end of the file: the children whose artifact is elsewhere."""
+        for draft in chain.from_iterable(self._waiting.values()):
+            yield from self._made(draft, inherits=False)
+        self._waiting.clear()
+
+    def _deciding(self, record: OtherRecord) -> str | None:
+        """The id of the artifact that decides whether the option gives a record its project."""
+        if self._project is None or not isinstance(record, ArtifactChunk | Event | Edge) or record.project is not None:
+            return None
+        return None if record.artifact_id is None else prefixed(Kind.ARTIFACT, record.artifact_id)
+
+    def _made(self, draft: AnyDraft, *, inherits: bool) -> Iterator[Unit]:
+        """`inherits` says that the record has its artifact's project and is given none of its own."""
         if isinstance(draft, Draft):
             yield Unit(self._decision(draft))
         elif isinstance(draft, DocumentDraft):
             yield self._document(draft)
         else:
-            record = self._with_rights(draft.record)
+            record = self._with_rights(draft.record, inherits=inherits)
             if isinstance(record, Extraction) and record.source_id is None:
                 yield from self._file_source(record.project, draft.line)
                 record = replace(record, source_id=file_id(record.project, self._path))
@@ -122,8 +160,8 @@ class Settling:
         origin = self._origin(draft.ordinal, decision_digest(decision))
         return Candidate(decision, origin, draft.line, Identity.PATH if draft.id is None else Identity.GIVEN)
 
-    def _with_rights(self, record: R) -> R:
-        project = self._project if record.project is None else record.project
+    def _with_rights(self, record: R, *, inherits: bool = False) -> R:
+        project = self._project if record.project is None and not inherits else record.project
         sensitivity = self._sensitivity if record.sensitivity is None else record.sensitivity
         return replace(record, project=project, sensitivity=sensitivity)
 
