@@ -141,6 +141,35 @@ def test_two_equal_turns_in_a_conversation_are_two_turns_in_their_order(
     assert counts(run(tmp_path / "a.jsonl")) == (0, 0, 3, 0)
 
 
+@pytest.mark.parametrize("turns", [[EACH[8] | {"turn_index": 1}, EACH[8]], [EACH[8], EACH[8] | {"turn_index": 0}]])
+def test_equal_turns_of_which_one_states_its_index_and_one_has_that_place_are_two(
+    run: Run, records: Records, tmp_path: Path, turns: list[dict[str, Any]]
+) -> None:
+    file = json_lines(tmp_path / "a.jsonl", *turns, EACH[8] | {"content": "d"})
+    assert counts(run(file)) == (3, 0, 0, 0)
+    assert sorted(one.content for one in stored(records, Kind.TURN)) == ["c", "c", "d"]
+    assert counts(run(file)) == (0, 0, 3, 0)
+
+
+def test_a_turn_alone_has_the_id_that_it_always_had(run: Run, records: Records, tmp_path: Path) -> None:
+    run(json_lines(tmp_path / "a.jsonl", EACH[8]), json_lines(tmp_path / "b.jsonl", EACH[8] | {"turn_index": 1}))
+    assert ids(records, Kind.TURN) == {"art_b07c850690f2c722", "art_037818997dcf8eac"}
+
+
+def test_equal_turns_in_the_same_place_of_two_files_are_kept_once_with_a_warning(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    first = json_lines(tmp_path / "a.jsonl", *(EACH[8] | {"content": word} for word in ("hello", "hi", "ok")))
+    second = json_lines(tmp_path / "b.jsonl", *(EACH[8] | {"content": word} for word in ("hello", "what now", "ok")))
+    told = f"2 turns say the same as those of {first}, which are kept as they are there"
+    for paths, found in (([first, second], (4, 0, 2, 0)), ([first, second], (0, 0, 6, 0)), ([second], (0, 0, 3, 0))):
+        summary = run(*paths)
+        assert (counts(summary), [(one.file, one.reason) for one in summary.warnings]) == (found, [(str(second), told)])
+    timed = [EACH[8] | {"content": "hello", "ts": "2024-05-01T10:00:00Z"}]
+    summary = run(json_lines(tmp_path / "c.jsonl", *timed), json_lines(tmp_path / "d.jsonl", *timed))
+    assert (counts(summary), summary.warnings) == ((1, 0, 1, 0), ())
+
+
 def said(records: Records, conversation: str, limit: int = 50) -> list[str]:
     return [one.record.content for one in records.turns(conversation, (), None, limit).stored]
 

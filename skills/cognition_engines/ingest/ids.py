@@ -1,6 +1,7 @@
 """Made ids and digests: out of what makes a record distinct, and out of all of it."""
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
@@ -23,6 +24,7 @@ _PREFIXES: Final = {
     Kind.EDGE: "edg_",
     **PREFIXES,
 }
+_TOLD_APART: Final = ("conversation_id", "session", "turn_index", "role", "speaker", "ts", "content")  # turns
 _LONGEST_NAME: Final = 183  # with what follows it, 200
 _EPISODE_BITS: Final = 52  # what every JSON reader takes as a whole number
 
@@ -72,8 +74,7 @@ def made_id(record: OtherRecord) -> str:
             artifact = prefixed(Kind.ARTIFACT, record.artifact_id)
             return f"{artifact}::chunk::{record.chunk_index:03d}::{hashed(record.content)[:8]}"
         case Turn():
-            names = ("conversation_id", "session", "turn_index", "role", "speaker", "ts", "content")
-            return _made(Kind.TURN, record.project, _text_of(record, *names))
+            return turn_id(record, record.turn_index)
         case Event():
             said = _text_of(record, "artifact_id", "category", "narrative", "event_time", "actors", "subject")
             return _made(Kind.EVENT, record.project, said)
@@ -84,6 +85,17 @@ def made_id(record: OtherRecord) -> str:
             return _made(Kind.EDGE, record.project, json.dumps(ends))
         case Episode():
             raise ValueError("id: that of an episode depends on the others of its file")
+
+
+def turn_id(turn: Turn, place: int | None, beside: bool = False) -> str:
+    """The id of a turn that was given none; `place` is its index, or what is counted where it has none.
+
+    With `beside` the id of one that is told apart from an equal turn, of which the one counts its place and the other
+    states it.
+    """
+    said = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
+    stated = json.dumps([turn.turn_index is not None, said]) if beside else said
+    return _made(Kind.TURN, turn.project, stated)
 
 
 def _made(kind: Kind, project: str | None, said: str) -> str:

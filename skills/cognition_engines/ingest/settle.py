@@ -20,6 +20,7 @@ from cognition_engines.ingest.ids import (
     hashed,
     made_id,
     said_by,
+    turn_id,
 )
 from cognition_engines.ingest.items import DocumentDraft, OtherRecord, RecordDraft
 from cognition_engines.kinds.episodes import Episode
@@ -82,6 +83,7 @@ class Settling:
         self._project = project
         self._sensitivity = sensitivity
         self._turns: Counter[str] = Counter()  # by conversation
+        self._turn_ids: dict[str, bool] = {}  # those made, and whether of an index that the turn states
         self._episodes: Counter[str] = Counter()  # equal ones
         self._file_sources: set[str | None] = set()  # by project, those that were made
         # the artifacts and turns of the file, and whether they state another project than the option
@@ -176,10 +178,18 @@ class Settling:
                 return record.id or made_id(record)
 
     def _turn_id(self, turn: Turn) -> str:
-        """Equal turns without an index are told apart by their place among those of their conversation in the file."""
+        """Equal turns without an index are told apart by their place among those of their conversation in the file.
+
+        One in the place that an equal one states as its index is another turn: the second of them has an id beside.
+        """
         place = self._turns[turn.conversation_id]
         self._turns[turn.conversation_id] += 1
-        return turn.id or made_id(turn if turn.turn_index is not None else replace(turn, turn_index=place))
+        if turn.id is not None:
+            return turn.id
+        stated = turn.turn_index is not None
+        index = turn.turn_index if stated else place
+        id = turn_id(turn, index)
+        return id if self._turn_ids.setdefault(id, stated) is stated else turn_id(turn, index, beside=True)
 
     def _episode_id(self, episode: Episode) -> int:
         if episode.id is not None:

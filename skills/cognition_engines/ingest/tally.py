@@ -9,6 +9,7 @@ from typing import Final
 from cognition_engines.ingest.refusals import a, kinds
 from cognition_engines.ingest.settle import Candidate, Identity, Unit
 from cognition_engines.kinds.kind import NAMESAKES, Kind
+from cognition_engines.kinds.memory import Turn
 from cognition_engines.models import Problem
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Origin, Outcome, Replaces, Stored
@@ -79,8 +80,9 @@ class Tally:
         first = self._first(head)
         if first is None:
             return replace(unit, parts=tuple(part for part in unit.parts if self._first(part) is None))
-        copied = first.source != head.origin.source or head.identity is not Identity.GIVEN
-        if copied and first.content == _content(head.origin):
+        elsewhere = first.source != head.origin.source
+        copied = elsewhere or head.identity is not Identity.GIVEN
+        if copied and first.content == _content(head.origin) and not (elsewhere and _told_by_place(head)):
             for candidate in (head, *unit.parts):
                 self.count(candidate, Outcome.UNCHANGED)
                 self._copies[candidate.name[0]] += 1
@@ -134,7 +136,9 @@ def compare(units: Sequence[Unit], tally: Tally, records: Records) -> Batch:
             stored = existing.get(candidate.name)
             if stored is None:
                 fresh.append((candidate, Outcome.NEW))
-            elif stored.origin.digest == candidate.origin.digest or _same_elsewhere(candidate, stored):
+            elif stored.origin.digest == candidate.origin.digest or (
+                _same_elsewhere(candidate, stored) and not _told_by_place(candidate)
+            ):
                 tally.count(candidate, Outcome.UNCHANGED)
             elif _elsewhere(candidate, stored):
                 tally.keep_other(candidate, stored.origin.source)
@@ -171,6 +175,13 @@ def _conflict(candidate: Candidate, existing: Mapping[tuple[Kind, str], Stored])
 def _same_elsewhere(candidate: Candidate, stored: Stored) -> bool:
     """The same content in a second file: the first one keeps the record."""
     return _content(stored.origin) == _content(candidate.origin) and _there(stored.origin.source)
+
+
+def _told_by_place(candidate: Candidate) -> bool:
+    """Whether only its place in its file tells a record apart, so that one of another file may be another."""
+    record = candidate.record
+    unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
+    return unplaced and candidate.identity is Identity.CONTENT
 
 
 def _elsewhere(candidate: Candidate, stored: Stored) -> bool:
