@@ -196,10 +196,12 @@ def test_what_cannot_be_a_record_is_refused_by_name(
 ) -> None:
     address = place.fill(name, {"a": "Text.", "b": "Text."}, embedder, [{"sensitivity": "secret"}, None])
     place.fill(name, {"c": None}, embedder)
+    place.fill(name, {"d": "```\n" + "x = 1\n" * 200_000}, embedder, [{"kind": "artifact"}])
     summary = take(address)
     assert [(problem.file, problem.reason) for problem in summary.rejected] == [
         (address, "'a': sensitivity must be one of normal, sensitive, highly_sensitive"),
         (address, "'c': content is required"),
+        (address, "'d': content: the code block or table in line 1 must have at most 1,000,000 characters"),
     ]
     assert summary.new == 1
 

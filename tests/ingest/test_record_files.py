@@ -265,6 +265,16 @@ def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
     assert reason == "content must have at most 4,000,000 bytes as JSON in UTF-8, or no answer holds it"
 
 
+@pytest.mark.parametrize(
+    "members", [{"kind": "source", "title": "t"}, {"kind": "artifact"}], ids=["source", "artifact"]
+)
+def test_a_text_whose_code_block_no_chunk_can_hold_is_refused(members: dict[str, Any]) -> None:
+    reason = refusal(**members, content="Words.\n\n```\n" + "x = 1\n" * 200_000 + "```\n")
+    assert reason == "content: the code block or table in line 3 must have at most 1,000,000 characters"
+    (draft,) = items(members | {"content": "```\n" + "x = 1\n" * 160_000 + "```\n"})
+    assert isinstance(draft, DocumentDraft)
+
+
 def test_an_edge_to_itself_or_with_a_confidence_above_one_is_refused() -> None:
     assert refusal(kind="edge", source_id="Ana", target_id="ana", type="KNOWS").startswith("targetId must be another")
     assert (

@@ -126,11 +126,11 @@ class ChromaSource:
             return
         try:
             read = _checked(item)
+            draft = drafted(read, ordinal, ordinal + 1)
         except Unacceptable as error:
             yield Rejected(Problem(self._address, ordinal + 1, f"{named(item.id, 'an item')}: {error}"))
             return
         kept |= dict.fromkeys(read.kept)
-        draft = drafted(read, ordinal, ordinal + 1)
         if isinstance(draft, RecordDraft) and self._reuses(item, read):
             draft = replace(draft, vectors=cast("FloatArray", item.vector)[None])
         yield draft

@@ -11,6 +11,7 @@ from cognition_engines.ingest.items import Piece
 
 SIZE: Final = 900  # tokens
 OVERLAP: Final = 100  # tokens
+LONGEST: Final = 1_000_000  # characters of a piece, as of a chunk that is given
 
 # Each letter of a script without blanks between words is a token, and so are 24 letters without a blank.
 _DENSE: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -89,6 +90,15 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
         open_from = unit.open_from if unit.open_from > unit.start else start
         chunk = _Chunk(start, unit.end, repeated + unit.tokens, open_from, unit.section)
     return pieces if chunk is None else [*pieces, _piece(text, chunk)]
+
+
+def too_long(text: str, pieces: Sequence[Piece], start: int = 0) -> str | None:
+    """Which of the pieces of `text[start:]` no chunk can hold, by its line in the text; None when all fit."""
+    long = next((piece for piece in pieces if len(piece.text) > LONGEST), None)
+    if long is None:
+        return None
+    line = text.count("\n", 0, start + long.start) + 1
+    return f"the code block or table in line {line} must have at most {LONGEST:,} characters"
 
 
 def _piece(text: str, chunk: _Chunk) -> Piece:

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final
 
 from cognition_engines.ingest.adr import is_form
-from cognition_engines.ingest.chunking import split
+from cognition_engines.ingest.chunking import split, too_long
 from cognition_engines.ingest.dates import first_date
 from cognition_engines.ingest.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.inline import one_line, plain_text, without_links
@@ -24,7 +24,6 @@ from cognition_engines.kinds.knowledge import Source
 from cognition_engines.models import Problem
 
 _LONGEST_TITLE: Final = 500
-_LONGEST_CHUNK: Final = 1_000_000
 _LICENCE: Final = re.compile(
     r"(?:.*[-_. +])?(?:licen[cs]es?|copying|notice)|licen[cs]e[-_. ](?:apache|mit|bsd|isc|mpl|epl|cc|[al]?gpl)\b.*",
     re.IGNORECASE,
@@ -103,10 +102,8 @@ def _check(text: str, start: int, pieces: Sequence[Piece]) -> None:
     """Raises `Unacceptable` for what no chunk can hold."""
     if not sound(text):
         raise Unacceptable("the text must have no NUL")
-    long = next((piece for piece in pieces if len(piece.text) > _LONGEST_CHUNK), None)
-    if long is not None:
-        line = text.count("\n", 0, start + long.start) + 1
-        raise Unacceptable(f"the code block or table in line {line} must have at most {_LONGEST_CHUNK:,} characters")
+    if (reason := too_long(text, pieces, start)) is not None:
+        raise Unacceptable(reason)
 
 
 def _title(path: str, document: Document, markdown: bool) -> str:

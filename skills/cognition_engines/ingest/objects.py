@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cognition_engines.ingest.chunking import count_tokens, split
+from cognition_engines.ingest.chunking import count_tokens, split, too_long
 from cognition_engines.ingest.dates import iso_date
-from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, RecordDraft, Rejected
 from cognition_engines.ingest.others import Read, read_other
 from cognition_engines.ingest.recognise import KIND, KIND_NAMES, kind_of_members, named_kind
 from cognition_engines.ingest.records import Unacceptable, read_fields, readable_id
@@ -74,9 +74,10 @@ class ObjectReader:
             yield from self._decision(members, candidate.line, ordinal)
         else:
             read = read_other(kind, members, named_kind=name is not None)
+            draft = drafted(read, ordinal, candidate.line)
             self._first(kind, None if read.record.id is None else str(read.record.id))
             self._note(kind, read)
-            yield drafted(read, ordinal, candidate.line)
+            yield draft
 
     def _first(self, kind: Kind, id: str | None) -> None:
         if id is None:
@@ -123,14 +124,20 @@ class ObjectReader:
 
 
 def drafted(read: Read, ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """A record; or a document, where its text is to be cut."""
+    """A record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
-        return DocumentDraft(record, tuple(split(read.text.replace("\r\n", "\n"))), ordinal, line)
+        return DocumentDraft(record, _pieces(read.text.replace("\r\n", "\n")), ordinal, line)
     if isinstance(record, Artifact) and not record.chunked and count_tokens(record.content) > _LONG:
-        head = replace(record, chunked=True)
-        return DocumentDraft(head, tuple(split(record.content)), ordinal, line)
+        return DocumentDraft(replace(record, chunked=True), _pieces(record.content), ordinal, line)
     return RecordDraft(record, ordinal, line)
+
+
+def _pieces(content: str) -> tuple[Piece, ...]:
+    pieces = split(content)
+    if (reason := too_long(content, pieces)) is not None:
+        raise Unacceptable(f"content: {reason}")
+    return tuple(pieces)
 
 
 def listed(names: Iterable[str]) -> str:
