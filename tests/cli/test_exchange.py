@@ -250,6 +250,10 @@ HOSTILE: list[tuple[bytes, str]] = [
     (but(kind="artifact", record={"id": "a", "content": "c"}), "must begin with art_"),
     (but(kind="edge", record={"id": "e", "sourceId": "a", "targetId": "A", "type": "X"}), "record"),
     (b'{"title": "a record file"}', "kind"),
+    (but(record={"id": "d", "title": "One", "tags": [2**64]}), "record.tags: a whole number must have at most 64 bits"),
+    (but(kind="chunk", record={"id": "c", "content": "c", "metadata": {"n": 2**64}}), "record.metadata: a whole"),
+    (but(kind="chunk", record={"id": "c", "content": "c", "metadata": {"n": [-(2**70)]}}), "at most 64 bits"),
+    (but(kind="episode", record={"id": 2**70, "query": "q", "reward": 0}), "record.id: a whole number"),
 ]
 
 

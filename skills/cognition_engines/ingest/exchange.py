@@ -15,6 +15,7 @@ import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from cognition_engines.ingest.ids import decision_digest, digest, hashed
+from cognition_engines.ingest.others import unsound
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Model, Share, Text
 from cognition_engines.kinds.kind import KINDS, Kind, Record, adapter, kind_of, prefixed, validated
 from cognition_engines.models import Decision, Reason, Sensitivity
@@ -127,6 +128,8 @@ def read_line(line: bytes) -> Entry:
     if read.kind not in KINDS:
         raise Unreadable(f"kind must be one of {', '.join(KINDS)}")
     kind = KINDS[read.kind]
+    if (reason := unsound(read.record)) is not None:
+        raise Unreadable(f"record.{reason}")
     try:
         record = _record(kind, read.record)
     except ValidationError as error:

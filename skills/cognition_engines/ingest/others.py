@@ -46,7 +46,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
 
     Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
     """
-    if (reason := _unsound(given)) is not None:
+    if (reason := unsound(given)) is not None:
         raise Unacceptable(reason)
     check_rights(given)
     try:
@@ -91,8 +91,8 @@ def _into_metadata(known: dict[str, Value], members: Members) -> Iterable[str]:
     return kept
 
 
-def _unsound(given: Mapping[str, Value]) -> str | None:
-    """Why the members cannot be stored as they are; None when they can."""
+def unsound(given: Mapping[str, Value]) -> str | None:
+    """Why the members cannot be stored as they are, by the name of the first that cannot; None when they can."""
     for name, value in given.items():
         if (reason := _unsound_value(value)) is not None:
             return f"{named(name, 'a member')}: {reason}".replace("'", "")
