@@ -383,6 +383,41 @@ def test_our_own_name_wins_and_the_other_is_kept() -> None:
     assert chunk.metadata == {"chunk_id": "b", "parent_doc_id": "p"}
 
 
+def test_another_system_s_name_in_both_spellings_is_refused() -> None:
+    assert refusal(chunk_id="a", chunkId="b", content="c") == "chunk_id is given in both spellings"
+    extraction = {"type": "checklist", "content": {"items": "- a"}}
+    reason = refusal(**extraction, extraction_title="a", extractionTitle="b")
+    assert reason == "extraction_title is given in both spellings"
+
+
+@pytest.mark.parametrize("kind", [{}, {"kind": "extraction"}], ids=["unnamed", "named"])
+@pytest.mark.parametrize("spelling", ["extraction_title", "extractionTitle"])
+def test_an_extraction_s_title_is_its_name_or_kept_beside_another(kind: dict[str, str], spelling: str) -> None:
+    def read_with(name: dict[str, str], *, inside: bool) -> Any:
+        title = {spelling: "A walk"}
+        content = {**name, "items": "- a", **(title if inside else {})}
+        return one(**kind, type="checklist", content=content, **({} if inside else title))
+
+    for inside in (False, True):
+        alone, same = read_with({}, inside=inside), read_with({"name": "A walk"}, inside=inside)
+        assert (alone.content.name, alone.metadata) == (same.content.name, same.metadata) == ("A walk", {})
+        other = read_with({"name": "A round"}, inside=inside)
+        assert (other.content.name, other.metadata) == ("A round", {"extraction_title": "A walk"})
+    both = {"name": "n", "items": "- a", spelling: "x"}
+    reason = refusal(type="checklist", content=both, extraction_title="y")
+    assert reason == "extraction_title is given in content and beside it, and the two differ"
+
+
+@pytest.mark.parametrize(("name", "value"), [("context_level", "chapter"), ("context_id", "k"), ("chunk_ids", ["k"])])
+def test_what_stands_in_the_content_and_beside_it_must_be_the_same(name: str, value: Any) -> None:
+    content = {"name": "n", "items": "- a"}
+    for given in ({"content": content | {name: value}, name: value}, {"content": content | {name: None}, name: value}):
+        found = getattr(one(type="checklist", **given), name)
+        assert found == (tuple(value) if isinstance(value, list) else value)
+    reason = refusal(type="checklist", content=content | {name: "section"}, **{name: value})
+    assert reason == f"{name} is given in content and beside it, and the two differ"
+
+
 def test_vectors_are_left_out_with_a_warning() -> None:
     found = items({"kind": "chunk", "content": "c", "embedding": [1, 2]}, {"kind": "chunk", "content": "d"})
     assert [item.problem.reason for item in found if isinstance(item, Noticed)] == [

@@ -5,6 +5,7 @@ that system's storage. Nothing is left out but vectors.
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, Final, get_args, get_origin, get_type_hints
@@ -91,10 +92,12 @@ _STORAGE_OF: Final[Mapping[Kind, frozenset[str]]] = {
 }
 # Members of an extraction's content that other systems write beside it, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
+_TITLE: Final = "extraction_title"  # another system's name for what the content is called
+_BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
 
 
 class Twice(Exception):
-    """A member is given in both spellings; the message says which."""
+    """A member is given in both spellings, or in two places that differ; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     """The members of a record of a kind by our names. Raises `Twice`."""
     known, others = own(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
-    spelled = {snake(spelling): spelling for spelling in others}
+    spelled = _spelled(others, _OTHER_NAMES[kind].keys())
     for other, name in _OTHER_NAMES[kind].items():
         if other in spelled and known.get(name) is None and others[spelled[other]] is not None:
             known[name] = others.pop(spelled.pop(other))
@@ -175,10 +178,22 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     return Members(known, others, frozenset(name for name in others if snake(name) in _tolerated(kind)))
 
 
+def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
+    """How those of the names that are given are spelled. Raises `Twice`."""
+    spelled: dict[str, str] = {}
+    for spelling in members:
+        if (name := snake(spelling)) in names:
+            if name in spelled:
+                raise Twice(f"{name} is given in both spellings")
+            spelled[name] = spelling
+    return spelled
+
+
 @cache
 def _tolerated(kind: Kind) -> frozenset[str]:
     """Other systems' names that may stand beside ours, so that both are given."""
-    return _STORAGE | _STORAGE_OF.get(kind, frozenset()) | _OTHER_NAMES[kind].keys() - {"text", "markdown"}
+    title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
+    return _STORAGE | _STORAGE_OF.get(kind, frozenset()) | title | _OTHER_NAMES[kind].keys() - {"text", "markdown"}
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
@@ -188,10 +203,11 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         return known, others
     names = content_names(type)
     if isinstance(content, dict):
-        inner, strange = own(content, names | {"context_level", "context_id", "chunk_ids"})
-        for name in ("context_level", "context_id", "chunk_ids"):
-            if name in inner:
-                known.setdefault(name, inner.pop(name))
+        inner, strange = own(content, names | _BESIDE)
+        for name in sorted(_BESIDE & inner.keys()):
+            value = inner.pop(name)
+            if value is not None and known.setdefault(name, value) != value:
+                raise Twice(f"{name} is given in content and beside it, and the two differ")
     elif content is None:
         inner, others = own(others, names)
         strange = {name: others.pop(name) for name in list(others) if name in _CONTENT_NAMES}
@@ -200,8 +216,12 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
     for spelling in [name for name in strange if name in _CONTENT_NAMES]:
         if inner.get(_CONTENT_NAMES[spelling]) is None:
             inner[_CONTENT_NAMES[spelling]] = strange.pop(spelling)
-    title = others.pop("extraction_title", None) or strange.pop("extraction_title", None)
-    heading = next((name for name in ("question", "name", "title", "role") if name in names), None)
-    if title is not None and heading is not None and inner.get(heading) is None:
-        inner[heading] = title
+    heading = next(name for name in ("question", "name", "title", "role") if name in names)
+    for title in [of.pop(spelling) for of in (others, strange) for spelling in _spelled(of, {_TITLE}).values()]:
+        if title is None:
+            continue
+        if inner.get(heading) is None:
+            inner[heading] = title
+        elif title != inner[heading] and others.setdefault(_TITLE, title) != title:
+            raise Twice(f"{_TITLE} is given in content and beside it, and the two differ")
     return known | {"content": {**inner, **strange}}, others
