@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.chunks import author
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.kinds.kind import Kind
@@ -427,6 +428,20 @@ def test_a_document_that_has_moved_and_changed_has_its_new_chunks_alone(
     (source,) = ids(records, Kind.SOURCE)
     records.delete(Kind.SOURCE, [source], with_parts=True)
     assert records.count() == 0
+
+
+def test_authors_that_are_too_long_for_a_chunk_are_left_to_its_source(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    authors = ["A" * 100, "B" * 98]
+    book = {"kind": "source", "title": "t", "content": "Words."}
+    run(json_lines(tmp_path / "a.jsonl", book | {"id": "s", "authors": authors}))
+    run(json_lines(tmp_path / "b.jsonl", book | {"id": "t", "authors": [*authors, "C"]}))
+    found = {one.source_id: one for one in stored(records, Kind.CHUNK)}
+    assert (found["s"].author, found["t"].author) == (", ".join(authors), None)
+    chunk = records.chunk(found["t"].id, None, None)
+    assert chunk is not None
+    assert author(chunk.chunk, chunk.source) == ", ".join([*authors, "C"])
 
 
 def test_a_long_artifact_is_cut_and_stays_whole(run: Run, records: Records, tmp_path: Path, embedder: Any) -> None:

@@ -234,7 +234,7 @@ class Settling:
             content=piece.text,
             source_id=head.id,
             title=head.title,
-            author=", ".join(head.authors)[:_AUTHOR] or None,
+            author=_author(head),
             category=head.category,
             tags=head.tags,
             chunk_index=place,
@@ -278,3 +278,9 @@ class Settling:
 
     def _origin(self, ordinal: int, digest: str) -> Origin:
         return Origin(self._source, ordinal, self._project, f"{digest}.{hashed(self._source)[:8]}")
+
+
+def _author(source: Source) -> str | None:
+    """The authors of a source as its chunks have them; None where they are too long, and answers take the source's."""
+    authors = ", ".join(source.authors)
+    return authors if 0 < len(authors) <= _AUTHOR else None
