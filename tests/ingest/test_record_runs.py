@@ -9,12 +9,14 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import jsonschema
 import pytest
 
 from cognition_engines.chunks import author
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.run import Options, Summary, ingest
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.ingest.schemas import record_schema
+from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.records.store import Records
 from tests.ingest.conftest import Silent
@@ -211,6 +213,34 @@ def test_given_ids_are_kept_and_may_be_those_of_other_kinds(run: Run, records: R
         assert ids(records, kind) == {"17"}
     assert ids(records, Kind.ARTIFACT) == {"art_17"}
     assert ids(records, Kind.EVENT) == {"evt_17"}
+
+
+@pytest.mark.parametrize(("each", "prefix"), [(EACH[6], "art_"), (EACH[8], "art_"), (EACH[9], "evt_")])
+def test_every_id_that_is_stored_can_be_referred_to(
+    run: Run, records: Records, tmp_path: Path, each: dict[str, Any], prefix: str
+) -> None:
+    taken = [each | {"id": "x" * 196}, each | {"id": prefix + "y" * 196}]
+    refused = [each | {"id": "x" * 197}, each | {"id": prefix + "y" * 197}]
+    summary = run(json_lines(tmp_path / "a.jsonl", *taken, *refused))
+    assert [one.reason for one in summary.rejected] == [
+        f"id must have at most 196 characters, or begin with {prefix}",
+        "id must have at most 200 characters",
+    ]
+    validator = jsonschema.Draft202012Validator(record_schema(KINDS[each["kind"]]))
+    assert [validator.is_valid(one) for one in taken + refused] == [True, True, False, False]
+    naming = [EACH[9] | {"artifact_id": id} for id in ids(records, KINDS[each["kind"]])]
+    assert run(json_lines(tmp_path / "b.jsonl", *naming)).rejected == ()
+
+
+def test_the_made_id_of_an_artifact_chunk_can_be_referred_to_however_long_its_artifact_s_is(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    long, short = "a" * 196, "b" * 174
+    run(json_lines(tmp_path / "a.jsonl", *(EACH[6] | {"id": id, "content": document(5)} for id in (long, short))))
+    found = stored(records, Kind.ARTIFACT_CHUNK)
+    assert {one.artifact_id for one in found} == {f"art_{long}", f"art_{short}"}
+    assert max(len(one.id) for one in found) <= 200
+    assert all(one.id.startswith(one.artifact_id) for one in found if one.artifact_id == f"art_{short}")
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["in one run", "in two"])

@@ -8,7 +8,7 @@ from typing import Final
 from cognition_engines.ingest.items import OtherRecord
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.fields import normal
+from cognition_engines.kinds.fields import MAX_REF, normal
 from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import PREFIXES, Kind, adapter, kind_of, prefixed
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
@@ -72,7 +72,10 @@ def made_id(record: OtherRecord) -> str:
             return _made(Kind.ARTIFACT, record.project, said)
         case ArtifactChunk():
             artifact = prefixed(Kind.ARTIFACT, record.artifact_id)
-            return f"{artifact}::chunk::{record.chunk_index:03d}::{hashed(record.content)[:8]}"
+            place = f"::chunk::{record.chunk_index:03d}::{hashed(record.content)[:8]}"
+            if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
+                artifact = f"{PREFIXES[Kind.ARTIFACT]}{hashed(artifact)[:16]}"
+            return artifact + place
         case Turn():
             return turn_id(record, record.turn_index)
         case Event():

@@ -220,10 +220,32 @@ def _number_as_text(value: object) -> object:
 
 Id: TypeAlias = Annotated[
     str,
+    Field(min_length=1, max_length=MAX_REF),
     BeforeValidator(_number_as_text, json_schema_input_type=str | int),
     AfterValidator(_id),
-    Field(min_length=1, max_length=MAX_REF, json_schema_extra={"pattern": PRINTABLE}),
+    Field(json_schema_extra={"minLength": 1, "maxLength": MAX_REF, "pattern": PRINTABLE}),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixed:
+    """Of an `Id` that is stored with `prefix` in front: that has at most `MAX_REF` characters, as a reference has."""
+
+    prefix: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"pattern": f"^({self.prefix})?{PRINTABLE[1:-2]}{{1,{MAX_REF - len(self.prefix)}}}$"}
+
+    def _checked(self, value: str) -> str:
+        most = MAX_REF - len(self.prefix)
+        if len(value) > most and not value.startswith(self.prefix):
+            raise PydanticCustomError("id", f"must have at most {most} characters, or begin with {self.prefix}")
+        return value
+
+
 Ref: TypeAlias = Annotated[str, BeforeValidator(_number_as_text), Line(MAX_REF)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]

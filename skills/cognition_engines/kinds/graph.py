@@ -11,11 +11,13 @@ from pydantic_core import PydanticCustomError
 from cognition_engines.kinds.fields import (
     Base,
     Count,
+    Id,
     Instant,
     Line,
     Lines,
     Model,
     OrText,
+    Prefixed,
     Ref,
     Share,
     Text,
@@ -26,6 +28,8 @@ from cognition_engines.kinds.fields import (
 ActorRole: TypeAlias = Literal["owner", "contributor", "reviewer", "stakeholder", "other"]
 SubjectType: TypeAlias = Literal["person", "project", "object", "other"]
 EntityType: TypeAlias = Literal["person", "org", "project", "object", "place", "other"]
+
+EVENT: Final = "evt_"  # before the ids of events
 
 _SAME_TYPE: Final = {"organization": "org", "organisation": "org"}
 _GAPS: Final = re.compile(r"[\s_-]+")
@@ -72,6 +76,7 @@ def _subject(ref: str) -> Subject:
 class Event(Base):
     """Something that happened. `category` keeps its spelling."""
 
+    id: Annotated[Id, Prefixed(EVENT)] | None = None
     category: Annotated[str, Line(100)]
     narrative: Annotated[str, Text(10_000)]
     artifact_id: Ref | None = None

@@ -10,9 +10,9 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import AnyExtraction, Extraction
-from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.graph import EVENT, Edge, Entity, Event
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.memory import ARTIFACT, Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision
 
 
@@ -59,7 +59,7 @@ CLASSES: Final[Mapping[Kind, type[Any]]] = {
 }
 # These three have their ids in common, so an id names one of them.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
-PREFIXES: Final[Mapping[Kind, str]] = {Kind.ARTIFACT: "art_", Kind.TURN: "art_", Kind.EVENT: "evt_"}
+PREFIXES: Final[Mapping[Kind, str]] = {Kind.ARTIFACT: ARTIFACT, Kind.TURN: ARTIFACT, Kind.EVENT: EVENT}
 
 _KIND_OF: Final[Mapping[type[Any], Kind]] = {model: kind for kind, model in CLASSES.items()}
 

@@ -5,7 +5,20 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Ref, Share, Text, in_order, placed
+from cognition_engines.kinds.fields import (
+    Base,
+    Count,
+    Id,
+    Instant,
+    Line,
+    Lines,
+    Prefixed,
+    Ref,
+    Share,
+    Text,
+    in_order,
+    placed,
+)
 
 Context: TypeAlias = Literal[
     "meeting",
@@ -30,6 +43,9 @@ CONTEXTS: Final[tuple[str, ...]] = get_args(Context)
 LONGEST: Final = 4_000_000  # of an artifact: an answer has at most 5 MiB, with its other members
 CONVERSATION: Final = "conversation"  # the context of every turn
 
+ARTIFACT: Final = "art_"  # before the ids of artifacts and turns
+
+ArtifactId: TypeAlias = Annotated[Id, Prefixed(ARTIFACT)]
 Refs: TypeAlias = Annotated[tuple[str, ...], Lines(200, 500)]
 
 
@@ -37,6 +53,7 @@ Refs: TypeAlias = Annotated[tuple[str, ...], Lines(200, 500)]
 class Artifact(Base):
     """A mail, a note, minutes, a document. When `chunked`, its chunks are searched in its place."""
 
+    id: ArtifactId | None = None
     content: Annotated[str, Text(LONGEST, most_bytes=LONGEST)]
     context: Context = "note"
     title: Annotated[str, Line(500)] | None = None
@@ -81,6 +98,7 @@ class ArtifactChunk(Base):
 class Turn(Base):
     """One utterance of a conversation. `turn_index` is None where its source gives none."""
 
+    id: ArtifactId | None = None
     conversation_id: Annotated[str, Line(200)]
     content: Annotated[str, Text(1_000_000)]
     turn_index: Count | None = None
