@@ -9,7 +9,8 @@ from random import Random
 from typing import Final
 
 from cognition_engines.ingest.discover import files_under
-from cognition_engines.ingest.reading import read_file
+from cognition_engines.ingest.reading import read
+from cognition_engines.models import Draft
 
 DECISION: Final = "software"
 ABSTRACT: Final = "science"
@@ -63,5 +64,6 @@ def read_decisions(folder: Path) -> Iterator[Text]:
     """Every decision record in Markdown under `folder`."""
     for path in files_under(folder):
         if path.suffix == ".md":
-            for draft in read_file(str(path), path.read_bytes()).drafts:
-                yield Text(draft.title, draft.text, DECISION)
+            with path.open("rb") as file:
+                items = read(str(path), file) or ()
+                yield from (Text(one.title, one.text, DECISION) for one in items if isinstance(one, Draft))

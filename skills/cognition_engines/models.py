@@ -5,7 +5,7 @@ distance, 0 (same direction) to 2 (opposite).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
@@ -174,4 +174,3 @@ class Reading:
     rejected: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     recognised: bool = True
-    rejected_ids: tuple[str, ...] = field(default=())  # ids of refused records, where readable

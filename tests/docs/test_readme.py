@@ -13,13 +13,13 @@ import typer
 
 import cstp
 import cstp.exports
-from cognition_engines.ingest.reading import read_file
 from cognition_engines.ingest.schema import RULES
 from cstp.methods.decisions import QueryDecisionsParams, QueryFilters
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
 from cstp_server.cli.main import app
 from cstp_server.settings import load_settings
+from tests.ingest.decisions import read_file
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

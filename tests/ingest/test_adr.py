@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cognition_engines.ingest.reading import read_file
 from cognition_engines.models import Draft, Reading, Reason, Sensitivity
+from tests.ingest.decisions import read_file
 
 BODY = "\n## Context\n\nWe had a need.\n\n## Decision\n\nWe met it.\n"
 
@@ -343,10 +343,6 @@ def test_a_bad_front_matter_field_rejects_the_record_and_names_field_and_line(me
     assert result.drafts == ()
     (problem,) = result.rejected
     assert (problem.file, problem.line, problem.reason.startswith(name)) == ("notes/use-udp.md", 3, True)
-
-
-def test_a_refused_record_gives_its_id() -> None:
-    assert reading("---\nid: net-1\nconfidence: 2\n---\n# A\n" + BODY).rejected_ids == ("net-1",)
 
 
 def test_a_title_beyond_1000_characters_is_refused() -> None:

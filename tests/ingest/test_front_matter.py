@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.ingest.reading import read_file
 from cognition_engines.ingest.run import Summary
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.records.store import Records
+from tests.ingest.decisions import read_file
 from tests.ingest.test_record_runs import stored
 
 TEXTS = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cognition_engines.ingest.reading import read_file
+from tests.ingest.decisions import read_file
 
 PATHS = st.sampled_from(
     ["0001-x.md", "x.md", "2020-01-02-x/README.md", "d.yaml", "d.json", "d.jsonl", "d.txt", "d", ""]

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.ingest.discover import files_under
-from cognition_engines.ingest.reading import read_file
 from cognition_engines.models import Reading
+from tests.ingest.decisions import read_file
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "decisions"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")

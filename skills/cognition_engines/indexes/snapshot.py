@@ -109,11 +109,6 @@ class Snapshot:
         """The living rows whose parent has one of these keys, ascending."""
         return self._living("parent", set(parents))
 
-    def texts_of(self, name: str, rows: Iterable[int]) -> list[str | None]:
-        """What the label `name` says of each row, folded where the column is."""
-        named = {code: text for text, code in self.codes[name].items()}
-        return [named.get(int(self.labels[name][row])) for row in rows]
-
     def _living(self, name: str, wanted: Iterable[str | int]) -> Ints:
         found = [*self._posted(name, wanted)]
         rows = np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, np.int64)

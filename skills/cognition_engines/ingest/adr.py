@@ -250,8 +250,7 @@ def read_adr(path: str, text: str) -> Reading:
         draft, warnings = _draft(file, title)
     except Unacceptable as error:
         line = _line_of(file, str(error)) or title.line
-        ids = (file.front.text("id"),) if _usable_id(file.front) else ()
-        return Reading(rejected=(Problem(path, line, str(error)),), rejected_ids=ids)
+        return Reading(rejected=(Problem(path, line, str(error)),))
     return Reading((draft,), warnings=warnings)
 
 
@@ -259,10 +258,3 @@ def _line_of(file: _File, reason: str) -> int | None:
     """The line of the front matter member that a refusal begins by naming."""
     name = reason.partition(" ")[0].rstrip(":")
     return file.front.line(name) if name in _CHECKED and file.front.has(name) else None
-
-
-def _usable_id(front: FrontMatter) -> bool:
-    try:
-        return read_fields({"id": front.value("id")}).id is not None if front.has("id") else False
-    except Unacceptable:
-        return False

@@ -1,4 +1,4 @@
-"""Which files of a folder may hold decisions."""
+"""Which files of a folder may hold records."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _SKIPPED: Final = frozenset({"node_modules", "venv", "__pycache__"})
 
 
 def files_under(folder: Path) -> Iterator[Path]:
-    """Every file below the folder whose extension can hold decisions, in the order of their paths.
+    """Every file below the folder whose extension can hold records, in the order of their paths.
 
     Hidden files and folders, `node_modules` and virtual environments are left out, and symbolic links to folders are
     not followed. A folder that cannot be listed raises `OSError`.

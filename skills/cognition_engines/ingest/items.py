@@ -60,10 +60,9 @@ class DocumentDraft:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A record that breaks a rule; the others are read. `id` is its own, where it has one that could be used."""
+    """A record that breaks a rule; the others are read."""
 
     problem: Problem
-    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from cognition_engines.ingest.dates import iso_date
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, RecordDraft, Rejected
 from cognition_engines.ingest.others import Read, read_other
 from cognition_engines.ingest.recognise import KIND, KIND_NAMES, kind_of_members, named_kind
-from cognition_engines.ingest.records import Unacceptable, read_fields, readable_id
+from cognition_engines.ingest.records import Unacceptable, read_fields
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.values import Refused, Value, named
@@ -47,16 +47,11 @@ class ObjectReader:
             try:
                 yield from self._items(candidate, ordinal)
             except Unacceptable as error:
-                problem = Problem(self._path, candidate.line, str(error))
-                yield Rejected(problem, self._refused_id(candidate.value))
+                yield Rejected(Problem(self._path, candidate.line, str(error)))
         for kind, names in self._kept.items():
             yield Noticed(Problem(self._path, None, f"members kept in the metadata of {kinds(kind)}: {listed(names)}"))
         for kind, names in self._vectors.items():
             yield Noticed(Problem(self._path, None, f"members of {kinds(kind)} that are not read: {listed(names)}"))
-
-    def _refused_id(self, value: Value) -> str | None:
-        id = readable_id(value)
-        return None if id is None or any(id == seen for _, seen in self._seen) else id
 
     def _items(self, candidate: Candidate, ordinal: int) -> Iterator[Item]:
         """Raises `Unacceptable`."""

@@ -7,9 +7,9 @@ from typing import BinaryIO, Final
 
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr import read_adr
-from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import Item, Noticed, Rejected
 from cognition_engines.ingest.structured import read_json, read_json_lines, read_lines, read_yaml, starts_lines
-from cognition_engines.models import Draft, Problem, Reading
+from cognition_engines.models import Problem
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
 YAML: Final = frozenset({".yaml", ".yml"})
@@ -72,22 +72,4 @@ def _read_adr(path: str, text: str) -> Iterator[Item] | None:
     reading = read_adr(path, text)
     if not reading.recognised:
         return None
-    ids = [*reading.rejected_ids, *[None] * len(reading.rejected)]
-    rejected = [Rejected(problem, id) for problem, id in zip(reading.rejected, ids, strict=False)]
-    return chain(rejected, map(Noticed, reading.warnings), reading.drafts)
-
-
-def read_file(path: str, content: bytes, explicit: bool = False) -> Reading:
-    """The decisions in a file and what was refused and noticed; see `read`. Never raises."""
-    items = read(path, BytesIO(content), explicit)
-    found = [] if items is None else list(items)
-    none = found and all(isinstance(item, Noticed | RecordDraft | DocumentDraft) for item in found)
-    if items is None or none:
-        return Reading(recognised=False)
-    rejected = [item for item in found if isinstance(item, Rejected)]
-    return Reading(
-        tuple(item for item in found if isinstance(item, Draft)),
-        tuple(item.problem for item in rejected),
-        tuple(item.problem for item in found if isinstance(item, Noticed)),
-        rejected_ids=tuple(item.id for item in rejected if item.id is not None),
-    )
+    return chain(map(Rejected, reading.rejected), map(Noticed, reading.warnings), reading.drafts)

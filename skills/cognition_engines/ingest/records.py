@@ -96,9 +96,3 @@ def read_fields(record: Mapping[str, Value]) -> Fields:
         project=_text(given.get("project")),
         sensitivity=SENSITIVITIES[sensitivity] if isinstance(sensitivity, str) else None,
     )
-
-
-def readable_id(record: Value) -> str | None:
-    """The id of a record that was refused, where it has one that could be used."""
-    value = record.get("id") if isinstance(record, dict) else None
-    return _text(value) if RULES["id"].allows(value) else None

@@ -47,7 +47,7 @@ def put(store: Store, batch: Sequence[Entry], model: str | None, replaces: Seque
 
 
 def put_vectors(store: Store, given: Sequence[tuple[int, FloatArray]], model: str, as_of: int | None) -> None:
-    """Add or replace the vectors of decisions; see `Records.put_vectors`."""
+    """Add or replace the vectors of records; see `Records.put_vectors`."""
     by_key = dict(given)
     if len(by_key) != len(given):
         raise ValueError("vectors: a key is given twice")
