@@ -11,6 +11,7 @@ from cognition_engines.indexes.snapshot import Floats
 from cognition_engines.indexes.space_index import SpaceIndex
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster
+from cognition_engines.kinds.memory import ArtifactChunk
 from cognition_engines.models import Viewer
 from cognition_engines.records.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.search import semantic_leg
@@ -107,7 +108,7 @@ def cluster(found: ChunkFound) -> ChunkCluster | None:
     return ChunkCluster(ids, known.name, known.description)
 
 
-def place(chunk: Chunk) -> str:
+def place(chunk: Chunk | ArtifactChunk) -> str:
     """Where in its source a chunk stands: "1/5" is the first of five."""
     return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
 

@@ -83,11 +83,6 @@ class Viewer:
     clearance: Sensitivity = Sensitivity.NORMAL
     projects: frozenset[str] | None = None
 
-    def sees(self, decision: Decision) -> bool:
-        if decision.sensitivity > self.clearance:
-            return False
-        return self.projects is None or decision.project in self.projects
-
 
 EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
 

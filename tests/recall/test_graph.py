@@ -37,6 +37,8 @@ def graph() -> list[Any]:
         event("category", ["Ana Ruiz"], category="Feedback"),
         event("risk", ["Ana Ruiz"], category="qualityrisk", artifact_id="told"),
         entry(Kind.ARTIFACT, "told", content="where a risk was told", context="email"),
+        event("cached", [], "cache", artifact_id="about"),
+        entry(Kind.ARTIFACT, "about", content="where it was told", context="note"),
         entry(Kind.TURN, "said", content="hello", conversation_id="c", turn_index=0, speaker="Ana"),
         entry(Kind.ARTIFACT, "mention", content="the cache is mentioned", context="note", mentions=["cache"]),
     ]
@@ -65,6 +67,8 @@ def test_every_related_item_says_why(memory: Any, token: str) -> None:
         "art_said": ("same_actor", "Ana Ruiz"),
         "art_told": ("same_actor", "Ana Ruiz"),
         "evt_subject": ("same_subject", "CACHE"),
+        "evt_cached": ("same_subject", "cache"),
+        "art_about": ("same_subject", "Cache"),  # which does not spell it itself
         "art_mention": ("same_subject", "cache"),
         "evt_out": ("edge", "Bo Chen"),
         "evt_in": ("edge", "Cy"),

@@ -100,7 +100,7 @@ class KnowledgeFilters(Wire):
     """Conditions on what is found, all of which must hold, applied before the limit.
 
     `type` is one type or several; "extraction" is all seven types of extractions. `topic` is a whole topic or tag, in
-    any case; an empty one is no condition. `source` is a source's id, or its title in any case.
+    any case; an empty one is no condition. `source` is a source's id, or the title, in any case, of one that is stored.
     """
 
     model_config = ConfigDict(validate_by_name=True)  # as a client makes it
@@ -122,7 +122,7 @@ class SearchKnowledgeParams(Wire):
 class SourceReference(WireResult):
     """The source of a chunk or an extraction; where nothing is known of it, its id is its title.
 
-    `sourceId` is null only where the record names a source by its title alone.
+    `sourceId` is null only where the record names no source by its id.
     """
 
     source_id: str | None

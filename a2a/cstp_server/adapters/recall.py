@@ -198,7 +198,8 @@ class Recall:
         """The related records as they are now, and the entities that anything in the answer names."""
         asked, conditions = call.asked, call.asked.filters.conditions()
         shown = [each for result in results for each in (result.stored, *result.events)]
-        names = {ref for stored in shown for ref in refs_of(stored.record)} if asked.include_entities else set()
+        spelled = {name: ref for stored in shown for name, ref in refs_of(stored.record).items()}
+        names = set(spelled) if asked.include_entities else set()
         if not reached and not names:
             return [], []
         keys = [each.key for each in reached]
@@ -206,12 +207,12 @@ class Recall:
             call.until, self._records.with_entities, keys, names, asked.viewer, asked.include_entities
         )
         related = [
-            Related(stored, each.score, each.node.reason, via(each.node, stored.record))
+            Related(stored, each.score, each.node.reason, via(each.node, stored.record, spelled))
             for each in reached
             if (stored := read.get(each.key)) is not None
             and (
                 stored.seq == each.seq
-                or (accepts(conditions, stored) and still_reached(stored.record, asked.categories))
+                or (accepts(conditions, stored) and still_reached(stored.record, each.node, asked.categories))
             )
         ]
         if not entities:

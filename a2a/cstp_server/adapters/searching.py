@@ -80,15 +80,11 @@ class Searching:
         """The modes that this server has, its default first."""
         return tuple(Mode) if self._embeddings is not None else (Mode.KEYWORD,)
 
-    async def search(self, until: float, query: Query, limit: int, groups: bool = False) -> Found:
-        """The best `limit` records; `until` is the moment (monotonic) when the caller gives up.
-
-        With `groups`, an artifact and its chunks are one hit.
-        """
-        if query.mode is Mode.HYBRID or groups:
+    async def search(self, until: float, query: Query, limit: int) -> Found:
+        """The best `limit` records; `until` is the moment (monotonic) when the caller gives up."""
+        if query.mode is Mode.HYBRID:
             parts, vector = await self.parts(until, query, CANDIDATES)
-            weighed = None if query.mode is Mode.KEYWORD else vector
-            hits = await self._pools.vectors.run(until, fuse, parts, query.text, weighed, limit, groups)
+            hits = await self._pools.vectors.run(until, fuse, parts, query.text, vector, limit)
             return Found(parts, hits, vector)
         parts, vector = await self.parts(until, query, limit)
         legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]

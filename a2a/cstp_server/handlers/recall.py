@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from cognition_engines.chunks import place
 from cognition_engines.indexes.conditions import MemoryFilters
 from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.kind import Kind, prefixed
@@ -275,7 +276,7 @@ def _passage_metadata(chunk: ArtifactChunk, stored: Stored) -> wire.ChunkMetadat
         source=stored.facets.system,
         source_id=None,
         artifact_id=prefixed(Kind.ARTIFACT, chunk.artifact_id),
-        chunk_info=f"{chunk.chunk_index + 1}/{chunk.total_chunks}",
+        chunk_info=place(chunk),
         tags=[],
     )
 
@@ -287,6 +288,6 @@ def _chunk_metadata(chunk: Chunk) -> wire.ChunkMetadata:
         source=chunk.source,
         source_id=chunk.source_id,
         artifact_id=None,
-        chunk_info=f"{chunk.chunk_index + 1}/{chunk.total_chunks}",
+        chunk_info=place(chunk),
         tags=list(chunk.tags),
     )

@@ -120,20 +120,25 @@ def candidates(
     return rows[kept], node_of[kept]
 
 
-def still_reached(record: Record, categories: Sequence[str] | None) -> bool:
-    """Whether a record that changed since it was reached is no event of another category now."""
-    if not isinstance(record, Event) or categories is None:
+def still_reached(record: Record, node: Node, categories: Sequence[str] | None) -> bool:
+    """Whether a record that changed since it was reached still names the node, in an event of the categories.
+
+    An artifact may be reached by what its events name, which is not looked at again.
+    """
+    if isinstance(record, Artifact):
         return True
-    return record.category.casefold() in {category.casefold() for category in categories}
+    wanted = None if categories is None else {category.casefold() for category in categories}
+    if isinstance(record, Event) and wanted is not None and record.category.casefold() not in wanted:
+        return False
+    return not node.names.isdisjoint(refs_of(record))
 
 
-def via(node: Node, record: Record) -> str:
-    """What a node is called: as its entity, else as the record spells it."""
+def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
+    """What a node is called: as its entity, else as the record spells it, else as others do."""
     if node.name is not None:
         return node.name
-    spelled = refs_of(record)
     (name,) = node.names
-    return spelled.get(name, name)
+    return refs_of(record).get(name) or spelled.get(name, name)
 
 
 def mentions(snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entities: Sequence[Named]) -> list[Mentioned]:
