@@ -301,7 +301,8 @@ class _Running:
 
 def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None, stores: Stores) -> _Running:
     settings = make_settings(data_dir, {**stores.settings(data_dir), **overrides})
-    gate = gate or Gate(settings.server.max_in_flight, settings.server.max_queue)
+    chosen = settings.server
+    gate = gate or Gate(chosen.max_in_flight, chosen.max_queue, chosen.handler_seconds)
     server = make_server(settings, gate)
     listener = bind(settings)
     port = listener.getsockname()[1]

@@ -85,7 +85,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         answer_bytes=server.max_answer_bytes,
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
-    places = gate or Gate(server.max_in_flight, server.max_queue)
+    places = gate or Gate(server.max_in_flight, server.max_queue, server.handler_seconds)
     grace = Grace(server.grace_seconds, server.drain_seconds)
     document = discovered(server.public_url)
     discovery = make_discovery(settings, plan, document)

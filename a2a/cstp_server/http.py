@@ -32,14 +32,15 @@ _log = structlog.get_logger("cstp.http")
 
 
 class Gate:
-    """How many requests run and wait at a time; once `draining`, nothing new is let in.
+    """How many requests run at a time, and wait for `patience` seconds; once `draining`, nothing new is let in.
 
     `ends_at` is when a server that drains must have ended, on the clock of `time.monotonic`.
     """
 
-    def __init__(self, in_flight: int, queue: int) -> None:
+    def __init__(self, in_flight: int, queue: int, patience: float = 15.0) -> None:
         self._places = asyncio.Semaphore(in_flight)
         self._queue = queue
+        self._patience = patience
         self.running = 0
         self.waiting = 0
         self.draining = False
@@ -56,12 +57,18 @@ class Gate:
         self.ends_at = ends_at
 
     async def enter(self) -> bool:
-        """Waits for a place; False when there is none to wait for. Each True needs a `leave`."""
+        """Waits for a place; False when there is none to wait for, or none in time. Each True needs a `leave`."""
         if self.draining or (self._places.locked() and self.waiting >= self._queue):
             return False
         self.waiting += 1
         try:
-            await self._places.acquire()
+            if self._places.locked():
+                async with asyncio.timeout(self._patience):
+                    await self._places.acquire()
+            else:
+                await self._places.acquire()
+        except TimeoutError:
+            return False
         finally:
             self.waiting -= 1
         self.running += 1

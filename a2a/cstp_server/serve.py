@@ -138,7 +138,7 @@ def serve(settings: Settings, listener: socket.socket, announce: Callable[[], No
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
-    gate = Gate(settings.server.max_in_flight, settings.server.max_queue)
+    gate = Gate(settings.server.max_in_flight, settings.server.max_queue, settings.server.handler_seconds)
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start

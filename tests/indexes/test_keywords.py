@@ -296,6 +296,18 @@ def test_an_index_of_another_store_is_set_aside(index: KeywordIndex, tmp_path: P
         assert old.count == 4
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="folders are watched on Linux alone")
+def test_an_index_that_is_set_aside_is_watched_no_longer(index: KeywordIndex, tmp_path: Path) -> None:
+    def watches() -> int:
+        found = [Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+        return sum("inotify" in os.readlink(path) for path in found if path.is_symlink())
+
+    index.close()
+    before = watches()
+    KeywordIndex.open(tmp_path / "keywords", "store-2").close()
+    assert watches() == before
+
+
 def spoil(path: Path, how: str) -> None:
     content = bytearray(path.read_bytes())
     if how == "gone":

@@ -156,6 +156,29 @@ def test_a_call_that_takes_longer_than_every_deadline_is_answered(
         assert monotonic() - began > 1  # it was slow
 
 
+def test_a_request_that_finds_no_place_for_as_long_as_a_call_may_take_is_refused_and_not_run(
+    live_server: Callable[..., Any],
+    redis_server: Callable[..., Any],
+    headers: Any,
+    request_bytes: Any,
+    wait_until: Callable[..., None],
+) -> None:
+    redis = redis_server()
+    shared = {"limits.redis_url": redis.url, "limits.redis_timeout_seconds": 1.5, "server.max_in_flight": 1}
+    server = live_server(settings(handler=0.3, idle=60) | shared)
+    request = request_bytes(BODY, headers(server))
+    redis.freeze()
+    with server.connect() as first, server.connect() as second:
+        first.send(request)
+        wait_until(lambda: server.gate.running == 1)
+        second.send(request)
+        reply = second.read()
+        assert (reply.status, reply.code, reply.header("retry-after")) == (503, -32010, "1")
+        assert first.read().status == 200
+        second.send(request)
+        assert second.read().status == 200
+
+
 def test_calls_that_a_batch_has_not_begun_in_time_fail_and_are_not_run(
     slow_server: Any, headers: Any, request_bytes: Any
 ) -> None:

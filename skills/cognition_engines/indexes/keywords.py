@@ -10,6 +10,7 @@ Everything here raises `ComponentFailed("keywords", ...)` when tantivy fails or 
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -353,8 +354,9 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
         index.config_reader("manual")
         index.register_tokenizer("body", make_analyzer())
     writer = _writer_of(index, folder)
-    with ForeignCalls(COMPONENT):
+    with ForeignCalls(COMPONENT), ExitStack() as undo:
         opened = KeywordIndex(index, writer, schema, store_id, folder, signatures, set_aside)
+        undo.callback(opened._watch.close)
         searcher = index.searcher()
         if searcher.num_docs == 0:
             write_checkpoint(writer, store_id, 0)
@@ -363,6 +365,7 @@ def _opened(folder: Path, store_id: str, set_aside: SetAside | None) -> KeywordI
             opened._searcher = index.searcher()
         else:
             opened._seq = read_checkpoint(searcher, schema, store_id)
+        undo.pop_all()
     return opened
 
 
