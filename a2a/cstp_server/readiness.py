@@ -70,8 +70,8 @@ class ReadinessCheck:
         last_seq, embedder = await asyncio.gather(self._last_seq(), self._embedder())
         parts = {
             "records": "down" if last_seq is None else "ready",
-            "keywords": self._indexes.keywords_state,
-            "vectors": self._indexes.vectors_state,
+            "keywords": "down" if self._pools.keywords.stuck else self._indexes.keywords_state,
+            "vectors": "down" if self._pools.vectors.stuck else self._indexes.vectors_state,
             "embedder": embedder,
             "limits": self._limiter.state,
         }

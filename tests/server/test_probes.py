@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 from time import monotonic
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from cognition_engines.indexes.keywords import KeywordIndex
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.store import open_records
 from cstp_server.http import Gate
-from tests.stores import PostgreSQL
+from tests.kinds import entry
+from tests.stores import PostgreSQL, Stores
 
 
 def get(server: Any, request_bytes: Any, path: str, token: str | None = None, method: str = "GET") -> Any:
@@ -113,6 +118,30 @@ def test_a_database_that_hangs_is_told_and_holds_up_no_other_probe(
     breakable.stop()
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 503)
     assert get(server, request_bytes, "/metrics").status == 200
+
+
+def test_a_part_whose_threads_all_hang_is_told(
+    live_server: Any, request_bytes: Any, stores: Stores, tmp_path: Path, wait_until: Any, monkeypatch: Any
+) -> None:
+    records = open_records(stores.records(tmp_path))
+    records.put([entry(Kind.DECISION, "d-1", title="Use a queue")], None)
+    records.close()
+    server = live_server({"embedding.model": "none", "vectors.deadline_seconds": 0.2}, data_dir=tmp_path)
+    go_on, real, token = Event(), KeywordIndex.search_among, server.token()
+
+    def hanging(*arguments: Any, **more: Any) -> Any:
+        go_on.wait(60)
+        return real(*arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeywordIndex, "search_among", hanging)
+        for _ in range(server.settings.vectors.threads):
+            assert server.call("cstp.queryDecisions", token, {"query": "queue"}).code == -32003
+        wait_until(lambda: get(server, request_bytes, "/readyz").status == 503)
+        assert get(server, request_bytes, "/readyz").json["parts"]["keywords"] == "down"
+        go_on.set()
+    wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
+    assert len(server.call("cstp.queryDecisions", token, {"query": "queue"}).json["result"]["decisions"]) == 1
 
 
 def test_a_redis_that_is_gone_degrades_and_does_not_stop(

@@ -64,6 +64,12 @@ class Pool:
         with self._lock:
             return PoolLoad(self._size, len(self._running), self._waiting)
 
+    @property
+    def stuck(self) -> bool:
+        """Whether every thread is past its deadline, so that calls are refused."""
+        with self._lock:
+            return self._all_late(monotonic())
+
     async def run(self, until: float, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of `function`, run in a thread; `until` is the moment (monotonic) when the caller gives up.
 
@@ -103,7 +109,7 @@ class Pool:
     def _stuck(self) -> bool:
         """Whether every thread is past its deadline; the one that is so for longest may be given up instead."""
         now = monotonic()
-        if len(self._running) < self._size or any(began > now - self._deadline for began in self._running.values()):
+        if not self._all_late(now):
             return False
         worker, began = min(self._running.items(), key=lambda one: one[1])
         if began > now - GIVEN_UP_AFTER * self._deadline or len(self._given_up) == MOST_GIVEN_UP:
@@ -112,6 +118,10 @@ class Pool:
         self._given_up.add(worker)
         self._workers -= 1
         return False
+
+    def _all_late(self, now: float) -> bool:
+        late = [began <= now - self._deadline for began in self._running.values()]
+        return len(late) >= self._size and all(late)
 
     def _work(self, worker: int) -> None:
         while worker not in self._given_up and (job := self._jobs.get()) is not None:
