@@ -9,7 +9,7 @@ import pytest
 from cognition_engines.ingest.run import Summary
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.store import Records
-from tests.ingest.test_record_runs import EACH, SENTENCE, counts, ids, json_lines, stored
+from tests.ingest.runs import EACH, SENTENCE, counts, ids, json_lines, stored
 
 Run = Callable[..., Summary]
 OF_AN_ARTIFACT = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)

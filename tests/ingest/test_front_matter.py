@@ -10,7 +10,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.records.store import Records
 from tests.ingest.decisions import read_file
-from tests.ingest.test_record_runs import stored
+from tests.ingest.runs import stored
 
 TEXTS = {
     "document": "# Salaries\n\nWhat each of us earns.\n",

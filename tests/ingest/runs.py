@@ -1,0 +1,54 @@
+"""What tests of whole runs share: files of lines, what was counted, and what is stored."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cognition_engines.ingest.run import Summary
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.store import Records
+
+Run = Callable[..., Summary]
+SENTENCE = "The pilot waits for high water before he takes a ship over the bar. "
+
+
+def json_lines(path: Path, *members: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(one) + "\n" for one in members))
+    return path
+
+
+def counts(summary: Summary) -> tuple[int, int, int, int]:
+    """New, changed, unchanged, deleted."""
+    return summary.new, summary.changed, summary.unchanged, summary.deleted
+
+
+def ids(records: Records, kind: Kind) -> set[str]:
+    return {row.id for row in records.sources_under("/") if row.kind is kind}
+
+
+def stored(records: Records, kind: Kind) -> list[Any]:
+    """The records of a kind, by id."""
+    return [found.record for _, found in sorted(records.by_ids(kind, sorted(ids(records, kind))).items())]
+
+
+def document(paragraphs: int, word: str = "") -> str:
+    return "\n\n".join(f"## Part {number}\n\n{word} {SENTENCE * 40}" for number in range(paragraphs))
+
+
+# one of each kind, without an id
+EACH: list[dict[str, Any]] = [
+    {"kind": "decision", "title": "t"},
+    {"kind": "source", "title": "t"},
+    {"kind": "chunk", "content": "c"},
+    {"kind": "cluster", "name": "n"},
+    {"kind": "extraction", "type": "warning", "content": {"title": "t", "description": "d"}},
+    {"kind": "episode", "query": "q", "reward": 0},
+    {"kind": "artifact", "content": "c"},
+    {"kind": "artifact_chunk", "artifact_id": "a", "content": "c"},
+    {"kind": "turn", "conversation_id": "v", "content": "c"},
+    {"kind": "event", "category": "c", "narrative": "n"},
+    {"kind": "entity", "name": "n"},
+    {"kind": "edge", "source_id": "a", "target_id": "b", "type": "t"},
+]
