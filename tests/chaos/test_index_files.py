@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -96,24 +97,28 @@ class Victim:
             began = time.monotonic()
             deed()
             poll(lambda: time.monotonic() - began > NOTICED_WITHIN)
-            died = self._bring_up()
-            poll(self._ready)
+            died = False
+
+            def whole() -> bool:
+                nonlocal died
+                if not self.server.alive():
+                    assert not died, f"died again; {self.server.last_log()}"
+                    died = True
+                    self.server.start(port=self.server.port)
+                return self._ready()
+
+            poll(whole)
             self.rebuilt.append(time.monotonic() - began)
             count = len(noted.answers) + 2 * len(self.questions.requests())
             poll(lambda: len(noted.answers) > count)
         self.deaths += died
         self._judge([answer for answer in noted.answers if not (died and answer.status == 0)], began, parts)
 
-    def _bring_up(self) -> bool:
-        """Starts a server that has died; whether it had."""
-        died = not self.server.alive()
-        if died:
-            self.server.start(port=self.server.port)
-        return died
-
     def _ready(self) -> bool:
-        assert self.server.alive(), f"died again; {self.server.last_log()}"
-        parts = json.loads(self.server.request("GET", "/readyz")[1])["parts"]
+        try:
+            parts = json.loads(self.server.request("GET", "/readyz")[1])["parts"]
+        except (OSError, HTTPException):
+            return False  # it is dying
         return parts["keywords"] == parts["vectors"] == "ready"
 
     def _judge(self, answers: Sequence[Answer], began: float, parts: Sequence[str]) -> None:
