@@ -120,6 +120,9 @@ class ChromaProgram:
         self.port = port or free_port()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
+        # one connection for each request: the server is killed and frozen; loading certificates takes a while
+        alone = httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx.Client(trust_env=False, verify=False, limits=alone)
 
     @property
     def url(self) -> str:
@@ -138,7 +141,7 @@ class ChromaProgram:
 
     def answers(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/api/v2/heartbeat", timeout=1, trust_env=False).status_code == 200
+            return self._client.get(f"{self.url}/api/v2/heartbeat", timeout=1).status_code == 200
         except httpx.HTTPError:
             return False
 
@@ -199,7 +202,7 @@ class ChromaProgram:
 
     def _send(self, verb: str, path: str, body: object = None) -> Any:
         url = self.url + COLLECTIONS + path
-        return httpx.request(verb, url, json=body, timeout=10, trust_env=False).raise_for_status().json()
+        return self._client.request(verb, url, json=body, timeout=10).raise_for_status().json()
 
 
 @dataclass

@@ -6,12 +6,11 @@ the SHA-256 of each secret, never the secret.
 
 import fcntl
 import hmac
-import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -96,7 +95,7 @@ def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
 
 def dump_tokens(tokens: Sequence[Token]) -> str:
     """The content of a file of these tokens: digests, never secrets."""
-    return json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=1)
+    return _FILE.dump_json(_File(tuple(tokens)), indent=1).decode()
 
 
 def replace_tokens(path: Path, tokens: Sequence[Token]) -> None:
