@@ -142,7 +142,7 @@ def test_the_calls_that_are_shown_have_valid_parameters() -> None:
             if words[:1] == ["cstp"]:
                 name, pairs = words[2], [word.partition("=") for word in words[3:] if not word.startswith("--")]
                 sent = {key.rstrip(":"): json.loads(v) if key.endswith(":") else v for key, _, v in pairs}
-            elif "-d" in words:  # else it asks Chroma
+            elif words and not any(word.startswith("$collections") for word in words):  # those ask Chroma
                 request = json.loads(words[words.index("-d") + 1])
                 name, sent = request["method"], request["params"]
             else:

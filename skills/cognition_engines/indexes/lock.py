@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from time import sleep
 from typing import Final
@@ -22,15 +23,14 @@ class FolderLock:
         Raises FolderInUse when another process has it, ConfigurationError where there are no locks.
         """
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
+        with ExitStack() as undo:
+            self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
+            undo.callback(os.close, self._file)
             if not _taken_soon(self._file, folder):
                 raise FolderInUse(
                     f"{folder} is held by another `cstp serve` or `cstp reindex`; stop it, or name another --data-dir"
                 )
-        except BaseException:
-            os.close(self._file)
-            raise
+            undo.pop_all()
 
     def close(self) -> None:
         os.close(self._file)
