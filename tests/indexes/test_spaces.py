@@ -65,6 +65,14 @@ class Run:
         names = [one["name"] for one in self.stores.servers.chroma.collections(self.records.store_id)]
         return {space.name for space in SEARCHED if self.named(space) in names}
 
+    def noted(self) -> dict[str, int]:
+        """The change up to which each collection on a server says it is; none where there is no server."""
+        if self.stores.servers is None:
+            return {}
+        return {
+            one["id"]: one["metadata"]["seq"] for one in self.stores.servers.chroma.collections(self.records.store_id)
+        }
+
     def named(self, space: Space) -> str:
         return collection_name(space.name, self.embedder.model, self.records.store_id)
 
@@ -121,12 +129,13 @@ def test_a_page_without_changes_commits_nothing(run: Run) -> None:
     indexes = run.opened(run.embedder)
     run.followed(indexes)
     files = words_of(run.folder / "knowledge")
-    told = run.stores.servers and run.stores.servers.chroma.collections(run.records.store_id)
+    run.wait_until(lambda: 0 not in run.noted().values())  # a collection is made before it notes how far it is
+    noted = run.noted()
     for _ in range(3):
         run.put(Entity(id=f"e-{maker.number}", name="Nobody"), maker.record(Kind.EPISODE))
         run.followed(indexes)
     assert words_of(run.folder / "knowledge") == files
-    assert told == (run.stores.servers and run.stores.servers.chroma.collections(run.records.store_id))
+    assert run.noted() == noted
     assert {index.keywords_state for index in indexes.all} == {"ready"}
 
 
