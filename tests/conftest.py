@@ -23,7 +23,7 @@ from uvicorn.server import ServerState
 
 from cstp_server.http import Gate
 from cstp_server.log import configure_logging
-from cstp_server.serve import bind, make_server
+from cstp_server.serve import bind, make_server, spare_the_collector
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
 from tests.quick_logs import log_quickly
@@ -52,6 +52,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # a shell lets its background jobs ignore it, and all that the tests start would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    spare_the_collector()  # which would look through all modules and tests again and again: a tenth of the run
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
