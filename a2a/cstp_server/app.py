@@ -34,7 +34,7 @@ from cstp_server.handlers.system import system_methods
 from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
-from cstp_server.mcp.http import Mount, mcp_endpoint, open_mount
+from cstp_server.mcp.mounting import Mount, mcp_endpoint, open_mount
 from cstp_server.metrics import CallMetrics, watch_loop
 from cstp_server.openrpc import discovered
 from cstp_server.probes import Probes, healthz, metrics, readyz

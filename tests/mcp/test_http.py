@@ -1,7 +1,10 @@
 """`POST /mcp` before the protocol begins: token, Host and Origin, type, size, places; and what every answer carries."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -43,6 +46,34 @@ def test_an_answer_is_one_json_document_with_the_headers_of_cstp(live: Live, ask
     assert reply.header("ratelimit-policy") == '"minute";q=600;w=60'
     assert reply.header("mcp-session-id") is None
     assert len(reply.json["result"]["tools"]) == 8
+
+
+def test_a_server_imports_nothing_of_mcp_before_it_is_asked() -> None:
+    code = "import sys, cstp_server.cli.serve; print([name for name in sys.modules if name.startswith('mcp')])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
+def test_requests_that_come_while_the_endpoint_is_made_are_all_answered(
+    live_server: Callable[..., Live], ask: Callable[..., Any]
+) -> None:
+    live = live_server()
+    token = live.token()
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: ask(live, LIST, token), range(8)))
+    assert [reply.status for reply in replies] == [200] * 8
+
+
+def test_an_endpoint_that_cannot_be_made_is_a_500_each_time_and_the_rest_goes_on(
+    live_server: Callable[..., Live], ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cstp_server.mcp.mounting._ENDPOINT", "cstp_server.mcp.absent")
+    live = live_server()
+    token = live.token()
+    for _ in range(2):
+        reply = ask(live, LIST, token)
+        assert (reply.status, reply.body) == (500, b"Internal Server Error")
+    assert live.call("cstp.whoami", token).code == 0
 
 
 @pytest.mark.parametrize("token", [None, "cstp_0_0", "nothing"])

@@ -30,15 +30,16 @@ from cstp_server.mcp.errors import coded
 from cstp_server.mcp.server import Context, make_mcp_server
 from cstp_server.settings import Settings
 
-_CALL: Final = "cstp.call"  # where a request's scope has the Call
+_CALL: Final = "cstp.call"  # where a request's scope has the Call,
+_PARTS: Final = "cstp.mcp"  # and what it is answered with
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
 @dataclass(frozen=True, slots=True)
-class Mount:
-    """What the endpoint works with, made when the server starts."""
+class _Parts:
+    """What the endpoint works with."""
 
     sessions: StreamableHTTPSessionManager
     security: TransportSecurityMiddleware
@@ -46,7 +47,7 @@ class Mount:
 
 
 @asynccontextmanager
-async def open_mount(dispatcher: Dispatcher, settings: Settings) -> AsyncIterator[Mount]:
+async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIterator[ASGIApp]:
     """The endpoint over `dispatcher`, for as long as the application runs."""
 
     async def run(method: str, arguments: Mapping[str, object], context: Context) -> Outcome:
@@ -59,7 +60,13 @@ async def open_mount(dispatcher: Dispatcher, settings: Settings) -> AsyncIterato
     )
     async with sessions.run():
         security = allowed(settings)
-        yield Mount(sessions, TransportSecurityMiddleware(security), _for_browsers(security.allowed_origins))
+        parts = _Parts(sessions, TransportSecurityMiddleware(security), _for_browsers(security.allowed_origins))
+
+        async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+            refused = await parts.security.validate_request(Request(scope))
+            await (parts.answer if refused is None else refused)({**scope, _PARTS: parts}, receive, send)
+
+        yield endpoint
 
 
 def allowed(settings: Settings) -> TransportSecuritySettings:
@@ -91,13 +98,6 @@ def _for_browsers(origins: Sequence[str]) -> ASGIApp:
     )
 
 
-async def mcp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-    """`POST /mcp`, and the preflights of browsers."""
-    mount: Mount = scope["state"]["mcp"]
-    refused = await mount.security.validate_request(Request(scope))
-    await (mount.answer if refused is None else refused)(scope, receive, send)
-
-
 async def _answer_post(scope: Scope, receive: Receive, send: Send) -> None:
     await answer_post(scope, receive, send, _MCP)
 
@@ -107,7 +107,7 @@ def _error_body(error: CstpError) -> bytes:
 
 
 async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
-    mount: Mount = scope["state"]["mcp"]
+    parts: _Parts = scope[_PARTS]
     if refused := _refused(body):
         return refused
     sent: list[Message] = []
@@ -123,7 +123,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
 
     # the HTTP parser leaves blanks at the end of a value, and the SDK compares values
     fields = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-    await mount.sessions.handle_request({**scope, "headers": fields, _CALL: call}, receive, send)
+    await parts.sessions.handle_request({**scope, "headers": fields, _CALL: call}, receive, send)
     start, *rest = sent
     headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
     return Reply(start["status"], b"".join(message.get("body", b"") for message in rest), headers)
