@@ -131,22 +131,6 @@ def test_filters_apply_before_the_limit_however_far_below_the_matches_rank(
     assert not set(ids(mode, 50)) & set(FAR)
 
 
-def test_legs_that_run_beside_each_other_find_what_they_find_in_turn(
-    kit: ModuleType, varied: tuple[Any, Any, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    crowd, _, token = varied
-    random = Random(5)
-    asked = [(" ".join(random.choices(kit.WORDS, k=2)), wire(kit.random_filters(random))) for _ in range(20)]
-
-    def answers() -> list[Any]:
-        return [crowd.ask(token, query, mode="hybrid", limit=20, filters=filters) for query, filters in asked]
-
-    in_turn = answers()
-    monkeypatch.setattr("cstp_server.adapters.searching.BESIDE", 0)
-    assert [one["decisions"] for one in answers()] == [one["decisions"] for one in in_turn]
-    assert any(one["decisions"] for one in in_turn)
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_every_filter_alone_and_together_equals_the_reference(
     kit: ModuleType, varied: tuple[Any, Any, str], mode: str

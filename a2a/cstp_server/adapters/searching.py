@@ -1,9 +1,8 @@
-"""Searches for an event loop: each part in its own pool, a leg in all spaces at the same time."""
+"""Searches for an event loop: each part in its own pool, the legs of all spaces at the same time."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
@@ -18,10 +17,6 @@ from cognition_engines.models import Mode, Viewer
 from cognition_engines.records.spaces import Space
 from cognition_engines.search import EMPTY, Ranked, keyword_leg, semantic_leg
 from cstp_server.adapters.pools import Pools
-
-# Windows from which the legs of a hybrid search run beside each other. Among fewer, two threads lose more by waiting in
-# turns for the interpreter than they save (a call took 8.2 instead of 7.4 ms at 100,000).
-BESIDE: Final = 300_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +99,16 @@ class Searching:
         nothing: list[Ranked] = [EMPTY] * len(views)
         vector: Floats | None
         if query.mode is Mode.SEMANTIC:
-            masks, meaning, vector = await self._embed_and_rank(until, views, query, candidates)
+            masks, meaning, vector = await self._by_meaning(until, views, query, candidates)
             words = nothing
         elif query.mode is Mode.KEYWORD:
             (masks, words), vector = await asyncio.gather(
                 self._by_words(until, views, query, candidates), self._embed(until, query)
             )
             meaning = nothing
-        elif sum(len(view.snapshot.vectors) for view in views) < BESIDE:
-            (_, words), vector = await asyncio.gather(
-                self._by_words(until, views, query, candidates), self._embed(until, query)
-            )
-            masks, meaning = await self._by_meaning(until, views, query, vector, candidates)
         else:
             (_, words), (masks, meaning, vector) = await asyncio.gather(
-                self._by_words(until, views, query, candidates), self._embed_and_rank(until, views, query, candidates)
+                self._by_words(until, views, query, candidates), self._by_meaning(until, views, query, candidates)
             )
         found = zip(views, masks, meaning, words, strict=True)
         return [Part(view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
@@ -147,19 +137,11 @@ class Searching:
                 raise
             return None
 
-    async def _embed_and_rank(
+    async def _by_meaning(
         self, until: float, views: Sequence[_View], query: Query, limit: int
     ) -> tuple[list[Bools], list[Ranked], Floats]:
         """The masks and the semantic legs, and the query's vector."""
         vector = await self._embed(until, query)
-        masks, meaning = await self._by_meaning(until, views, query, vector, limit)
-        assert vector is not None
-        return masks, meaning, vector
-
-    async def _by_meaning(
-        self, until: float, views: Sequence[_View], query: Query, vector: Floats | None, limit: int
-    ) -> tuple[list[Bools], list[Ranked]]:
-        """The masks and the semantic legs."""
         assert vector is not None  # the handlers offer no such mode without a model
 
         def leg(view: _View) -> tuple[Bools, Ranked]:
@@ -167,7 +149,7 @@ class Searching:
             return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours)
 
         found = await asyncio.gather(*(self._pools.vectors.run(until, leg, view) for view in views))
-        return [mask for mask, _ in found], [ranked for _, ranked in found]
+        return [mask for mask, _ in found], [ranked for _, ranked in found], vector
 
     async def _by_words(
         self, until: float, views: Sequence[_View], query: Query, limit: int
