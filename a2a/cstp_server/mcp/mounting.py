@@ -19,29 +19,33 @@ class Mount:
     """The endpoint, made when the first request comes and kept until the application ends."""
 
     def __init__(self, dispatcher: Dispatcher, settings: Settings) -> None:
-        self._wanted = asyncio.Event()
-        self._made: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
-        self._making = asyncio.create_task(self._make(dispatcher, settings))
-
-    async def _make(self, dispatcher: Dispatcher, settings: Settings) -> None:
-        await self._wanted.wait()
-        module = await asyncio.to_thread(import_module, _ENDPOINT)
-        open_endpoint: _OpenEndpoint = module.open_endpoint
-        async with open_endpoint(dispatcher, settings) as endpoint:
-            self._made.set_result(endpoint)
-            await asyncio.Event().wait()
+        self._dispatcher = dispatcher
+        self._settings = settings
+        self._kept: tuple[asyncio.Future[ASGIApp], asyncio.Task[None]] | None = None
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Raises what kept the endpoint from being made."""
-        self._wanted.set()
-        await asyncio.wait((self._made, self._making), return_when=asyncio.FIRST_COMPLETED)
-        if not self._made.done():
-            self._making.result()
-        await self._made.result()(scope, receive, send)
+        """Raises what keeps the endpoint from being made; the next request tries again."""
+        if self._kept is None or self._kept[1].done():
+            future: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
+            self._kept = future, asyncio.create_task(self._keep(future))
+        made, keeping = self._kept
+        await asyncio.wait((made, keeping), return_when=asyncio.FIRST_COMPLETED)
+        if not made.done():
+            keeping.result()
+        await made.result()(scope, receive, send)
 
     async def close(self) -> None:
-        self._making.cancel()
-        await asyncio.wait((self._making,))
+        if self._kept is not None:
+            keeping = self._kept[1]
+            keeping.cancel()
+            await asyncio.wait((keeping,))
+
+    async def _keep(self, made: asyncio.Future[ASGIApp]) -> None:
+        module = await asyncio.to_thread(import_module, _ENDPOINT)
+        open_endpoint: _OpenEndpoint = module.open_endpoint
+        async with open_endpoint(self._dispatcher, self._settings) as endpoint:
+            made.set_result(endpoint)
+            await asyncio.Event().wait()
 
 
 @asynccontextmanager
