@@ -1,5 +1,6 @@
 """What the tests run against: the real application on a real socket, a real Redis and a real PostgreSQL."""
 
+import gc
 import json
 import os
 import shutil
@@ -23,7 +24,7 @@ from uvicorn.server import ServerState
 
 from cstp_server.http import Gate
 from cstp_server.log import configure_logging
-from cstp_server.serve import bind, make_server, spare_the_collector
+from cstp_server.serve import bind, make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
 from tests.quick_logs import log_quickly
@@ -55,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    spare_the_collector()  # which would look through all modules and tests again and again: a tenth of the run
+    gc.freeze()  # the collector would look through all modules and tests again and again: a tenth of the run
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
