@@ -171,9 +171,9 @@ class ChromaProgram:
         try:
             return int(self._send("GET", f"/{id}/count"))
         except httpx.HTTPStatusError as error:
-            if error.response.status_code != httpx.codes.NOT_FOUND:
+            if error.response.status_code not in (httpx.codes.NOT_FOUND, httpx.codes.PRECONDITION_FAILED):
                 raise
-            return 0  # replaced since it was listed
+            return 0  # replaced since it was listed, or being so
 
     def forget(self, store_id: str) -> None:
         """Deletes the collections of a store."""
