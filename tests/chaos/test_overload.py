@@ -57,8 +57,9 @@ async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passe
     seen = (
         f"peak {peak:.0f}/s ({', '.join(f'{each:.0f}' for each in highest)}), goodput under overload {goodput:.0f}/s "
         f"({', '.join(f'{each:.0f}' for each in under)}; {goodput / peak:.0%}); "
-        f"{together.count(503):,} refused in {refused[0]:.1f} ms at the median, {refused[1]:.1f} ms p99; answers p50 {together.quantile(200, 0.5):.0f} ms, p99 "
-        f"{together.quantile(200, 0.99):.0f} ms; as before {max(recoveries):.2f} s at most after the last request"
+        f"{together.count(503):,} refused in {refused[0]:.1f} ms at the median, {refused[1]:.1f} ms p99; "
+        f"answers p50 {together.quantile(200, 0.5):.0f} ms, p99 {together.quantile(200, 0.99):.0f} ms; "
+        f"as before {max(recoveries):.2f} s at most after the last request"
     )
     unsent = sum(each.unsent for each in overloads)
     what = f"open-loop hybrid searches at three times the peak, {len(overloads)} runs between peaks"
