@@ -36,10 +36,9 @@ class Outcomes:
     unsent: int = 0
     drained: float = 0.0
 
-    def rate(self, status: int, after: float = 0.0) -> float:
-        """Answers a second from `after` seconds on, while the run lasted; what comes later is not counted."""
-        counted = sum(each.status == status and after < each.at <= self.seconds for each in self.all)
-        return counted / (self.seconds - after)
+    def rate(self, status: int) -> float:
+        """Answers a second while the run lasted; what comes later is not counted."""
+        return sum(each.status == status and each.at <= self.seconds for each in self.all) / self.seconds
 
     def count(self, status: int) -> int:
         return sum(each.status == status for each in self.all)

@@ -65,13 +65,9 @@ class Run:
         names = [one["name"] for one in self.stores.servers.chroma.collections(self.records.store_id)]
         return {space.name for space in SEARCHED if self.named(space) in names}
 
-    def noted(self) -> dict[str, int]:
-        """The change up to which each collection on a server says it is; none where there is no server."""
-        if self.stores.servers is None:
-            return {}
-        return {
-            one["id"]: one["metadata"]["seq"] for one in self.stores.servers.chroma.collections(self.records.store_id)
-        }
+    def told(self) -> list[dict[str, Any]]:
+        """The collections on a server as it tells them; none where there is no server."""
+        return [] if self.stores.servers is None else self.stores.servers.chroma.collections(self.records.store_id)
 
     def named(self, space: Space) -> str:
         return collection_name(space.name, self.embedder.model, self.records.store_id)
@@ -129,13 +125,14 @@ def test_a_page_without_changes_commits_nothing(run: Run) -> None:
     indexes = run.opened(run.embedder)
     run.followed(indexes)
     files = words_of(run.folder / "knowledge")
-    run.wait_until(lambda: 0 not in run.noted().values())  # a collection is made before it notes how far it is
-    noted = run.noted()
+    # a collection is made before it notes how far it is
+    run.wait_until(lambda: all(each["metadata"]["seq"] > 0 for each in run.told()))
+    told = run.told()
     for _ in range(3):
         run.put(Entity(id=f"e-{maker.number}", name="Nobody"), maker.record(Kind.EPISODE))
         run.followed(indexes)
     assert words_of(run.folder / "knowledge") == files
-    assert run.noted() == noted
+    assert run.told() == told
     assert {index.keywords_state for index in indexes.all} == {"ready"}
 
 
