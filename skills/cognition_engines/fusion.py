@@ -97,7 +97,7 @@ def _union(parts: Sequence[Part], query: str, vector: Floats | None) -> _Union:
     return _Union(
         _numbered(list(map(len, rows))),
         np.concatenate(rows),
-        _cosines_of(parts, rows, vector),
+        np.concatenate([_meaning(part, of, vector) for part, of in zip(parts, rows, strict=True)]),
         np.concatenate([_bm25(part, of, query) for part, of in zip(parts, rows, strict=True)]),
     )
 
@@ -112,13 +112,25 @@ def _cosines_of(parts: Sequence[Part], rows: Sequence[Ints], vector: Floats | No
     return np.concatenate([cosines(part.snapshot, of, vector) for part, of in zip(parts, rows, strict=True)])
 
 
+def _meaning(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
+    """The cosine of each row, ascending; the leg has told most of them."""
+    found = np.full(len(rows), np.nan)
+    if vector is not None:
+        known = np.searchsorted(rows, part.semantic.rows)
+        found[known] = part.semantic.scores
+        lacking = np.delete(np.arange(len(rows)), known)
+        found[lacking] = cosines(part.snapshot, rows[lacking], vector)
+    return found
+
+
 def _bm25(part: Part, rows: Ints, query: str) -> Doubles:
     """The score of each row, ascending; 0 for one that has none of the query's words."""
     found = np.zeros(len(rows))
-    found[np.searchsorted(rows, part.keyword.rows)] = part.keyword.scores
-    lacking = np.setdiff1d(rows, part.keyword.rows)
+    known = np.searchsorted(rows, part.keyword.rows)
+    found[known] = part.keyword.scores
     # where the leg found nothing, nothing has a word of the query
-    if part.words is not None and len(part.keyword.rows) and len(lacking):
+    if part.words is not None and 0 < len(known) < len(rows):
+        lacking = np.delete(rows, known)
         keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
         found[np.searchsorted(rows, part.snapshot.row_of[keys])] = scores
     return found

@@ -4,7 +4,7 @@ Semantic: cosine of a record's best window to the query. Keyword: BM25. Every or
 one order: see fusion.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Final, Protocol
@@ -124,9 +124,18 @@ def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         near = scores >= threshold
         rows, scores = rows[near], scores[near]
-    ids = [snapshot.ids[row] for row in rows.tolist()]
-    order = sorted(range(len(rows)), key=lambda place: (-scores[place], ids[place]))[:limit]
+    order = ranked(scores, lambda place: snapshot.ids[rows[place]])[:limit]
     return Ranked(rows[order], scores[order])
+
+
+def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
+    """The places by score, the highest first, ties by `id_of` the place."""
+    order = np.argsort(-scores)
+    falling = scores[order]
+    if (falling[1:] == falling[:-1]).any():
+        values = scores.tolist()
+        return np.array(sorted(range(len(values)), key=lambda place: (-values[place], id_of(place))), np.int64)
+    return order
 
 
 def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> Ranked:

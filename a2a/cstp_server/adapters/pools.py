@@ -6,8 +6,9 @@ one of them up for a new thread: what hangs for ever must not keep a part down t
 """
 
 import asyncio
+from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from queue import SimpleQueue
@@ -26,8 +27,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    future: "Future[Any]"
+    """A call, and the future in the caller's loop that waits for it."""
+
     run: Callable[[], Any]
+    answer: "Future[Any]"
+    loop: AbstractEventLoop
+
+    def tell(self, settle: Callable[[Any], object], value: object) -> None:
+        """From a thread: gives the caller a result or an exception, unless it has given up or its loop has ended."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._settle, settle, value)
+
+    def _settle(self, settle: Callable[[Any], object], value: object) -> None:
+        if not self.answer.done():
+            settle(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,8 @@ class Pool:
         Raises ComponentFailed when the deadline passes or every thread is stuck, and whatever `function` raises.
         """
         seconds = min(self._deadline, until - monotonic())
-        future: Future[T] = Future()
+        loop = asyncio.get_running_loop()
+        answer: Future[T] = loop.create_future()
         with self._lock:
             if self._stuck():
                 self.failing = True
@@ -86,20 +100,21 @@ class Pool:
                 self._workers += 1
                 arguments = (next(self._numbers),)
                 Thread(target=self._work, args=arguments, daemon=True, name=f"{self.name}-pool").start()
-        self._jobs.put(_Job(future, lambda: function(*args, **kwargs)))
+        self._jobs.put(_Job(lambda: function(*args, **kwargs), answer, loop))
+        expiry = loop.call_later(seconds, self._expire, answer, seconds)
         try:
-            async with asyncio.timeout(seconds) as deadline:
-                result = await asyncio.wrap_future(future)
+            result = await answer
         except ComponentFailed:
             self.failing = True
             raise
-        except TimeoutError as error:
-            if not deadline.expired():
-                raise  # the function's own
-            self.failing = True
-            raise ComponentFailed(self.component, f"no answer within {seconds:.3g} s") from error
+        finally:
+            expiry.cancel()
         self.failing = False
         return result
+
+    def _expire(self, answer: "Future[Any]", seconds: float) -> None:
+        if not answer.done():
+            answer.set_exception(ComponentFailed(self.component, f"no answer within {seconds:.3g} s"))
 
     def close(self) -> None:
         """Lets idle threads end; a stuck one ends with the process."""
@@ -128,18 +143,23 @@ class Pool:
             with self._lock:
                 self._waiting -= 1
                 self._running[worker] = monotonic()
-            try:
-                if job.future.set_running_or_notify_cancel():
-                    job.future.set_result(job.run())
-            except BaseException as error:  # noqa: BLE001 - carried to the caller; a panic of a Rust extension is one
-                # asyncio's futures take no StopIteration and would never finish
-                plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-                job.future.set_exception(error if plain else self._panic(error))
-            finally:
-                with self._lock:
-                    self._running.pop(worker, None)
+            settle, value = self._outcome(job)
+            with self._lock:
+                self._running.pop(worker, None)
+            job.tell(settle, value)
         with self._lock:
             self._given_up.discard(worker)
+
+    def _outcome(self, job: _Job) -> tuple[Callable[[Any], object], object]:
+        """What becomes of the caller's future, and with what."""
+        if job.answer.done():
+            return job.answer.set_result, None  # nobody waits any more
+        try:
+            return job.answer.set_result, job.run()
+        except BaseException as error:  # noqa: BLE001 - carried to the caller; a panic of a Rust extension is one
+            # asyncio's futures take no StopIteration and would never finish
+            plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            return job.answer.set_exception, error if plain else self._panic(error)
 
     def _panic(self, error: BaseException) -> ComponentFailed:
         failure = ComponentFailed(self.component, type(error).__name__)

@@ -107,8 +107,9 @@ class Searching:
             )
             meaning = nothing
         else:
-            (_, words), (masks, meaning, vector) = await asyncio.gather(
-                self._by_words(until, views, query, candidates), self._by_meaning(until, views, query, candidates)
+            # the longer one first
+            (masks, meaning, vector), (_, words) = await asyncio.gather(
+                self._by_meaning(until, views, query, candidates), self._by_words(until, views, query, candidates)
             )
         found = zip(views, masks, meaning, words, strict=True)
         return [Part(view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
