@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.chroma import (
-    ChromaIndex,
-    close_folder,
-    collection_name,
-    open_folder,
-)
-from cognition_engines.indexes.chroma_server import server_address
+from cognition_engines.indexes.chroma import ChromaIndex, close_folder, open_folder
+from cognition_engines.indexes.chroma_address import server_address
+from cognition_engines.indexes.chroma_folders import collection_name
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.spaces import DECISIONS

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import ChromaIndex, collection_name
-from cognition_engines.indexes.chroma_server import ChromaServer, Found, server_address
+from cognition_engines.indexes.chroma import ChromaIndex
+from cognition_engines.indexes.chroma_address import server_address
+from cognition_engines.indexes.chroma_folders import collection_name
+from cognition_engines.indexes.chroma_server import ChromaServer, Found, start_over
 from cognition_engines.indexes.following import Indexes, open_indexes
-from cognition_engines.indexes.neighbours import start_over
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.records.spaces import DECISIONS

@@ -1,5 +1,7 @@
 """One index for each search space: what is written into one changes nothing in the others."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.fusion import Part, fuse
-from cognition_engines.indexes.chroma import collection_name
+from cognition_engines.indexes.chroma_folders import collection_name
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.kind import Kind, Record
@@ -172,6 +174,29 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
     assert vectors is not None
     assert vectors.wait_until_ready()
     assert len(vectors.nearest(run.embedder.embed_query("x"), 9)) == 1  # type: ignore[arg-type]
+
+
+def test_neither_a_start_nor_an_ingest_of_files_loads_chroma() -> None:
+    modules = "cstp_server.serve, cstp_server.cli.ingest"
+    said = f"import sys, {modules}; print([name for name in sys.modules if name.startswith('chroma')])"
+    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_chroma_that_cannot_be_loaded_is_told_and_loaded_when_it_can_be(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "cognition_engines.indexes.keepers", None)  # an import of it fails
+    chunk = Maker(7).record(Kind.CHUNK)
+    run.put(chunk)
+    indexes = run.opened(run.embedder)
+    run.wait_until(lambda: "ModuleNotFoundError" in caplog.text)
+    text = embedded(chunk)
+    assert text is not None
+    assert [id for id, _ in run.answer(indexes, KNOWLEDGE, text)] == [str(chunk.id)]
+    assert indexes.vectors_state == ("rebuilding" if run.stores.servers is None else "down")
+    monkeypatch.undo()
+    run.followed(indexes)
+    assert run.collections() == {"knowledge"}
 
 
 def test_an_artifact_that_is_cut_into_chunks_is_no_longer_found_by_its_own_text(run: Run) -> None:

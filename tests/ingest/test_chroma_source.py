@@ -13,7 +13,8 @@ import pytest
 from chromadb.config import Settings
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.ingest.chroma_source import checked_address, opened
+from cognition_engines.ingest.chroma_names import checked_address
+from cognition_engines.ingest.chroma_source import opened
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.spaces import KNOWLEDGE

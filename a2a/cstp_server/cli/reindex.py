@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.chroma_server import start_over
 from cognition_engines.indexes.following import fill_vectors, open_indexes, remove_indexes
 from cognition_engines.indexes.lock import FolderLock
-from cognition_engines.indexes.neighbours import start_over
 from cognition_engines.records.spaces import SEARCHED
 from cstp_server.cli.opened import existing_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for

@@ -5,8 +5,9 @@ from contextlib import closing
 from time import monotonic, sleep
 from typing import Final
 
-from cognition_engines.indexes.chroma import collection_name, inspect_folder
-from cognition_engines.indexes.chroma_server import ChromaServer, server_address
+from cognition_engines.indexes.chroma_address import server_address
+from cognition_engines.indexes.chroma_folders import collection_name, inspect_folder
+from cognition_engines.indexes.chroma_server import ChromaServer
 from cognition_engines.indexes.inspection import KeywordState, inspect_keywords
 from cognition_engines.indexes.lock import is_held
 from cognition_engines.records.inspection import Held, Position, position, windows_up_to

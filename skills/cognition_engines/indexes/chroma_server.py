@@ -7,7 +7,6 @@ what a process sends too late cannot reach a collection that was made since.
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from chromadb.api.fastapi import FastAPI
@@ -16,20 +15,14 @@ from chromadb.config import Settings, System
 from chromadb.errors import NotFoundError
 from chromadb.types import Collection as Model
 
-from cognition_engines.errors import ConfigurationError
 from cognition_engines.foreign import ForeignCalls
-from cognition_engines.indexes.chroma import COMPONENT, COSINE, ChromaIndex
+from cognition_engines.indexes.chroma import COSINE, ChromaIndex
+from cognition_engines.indexes.chroma_address import LEAST_DEADLINE, ServerAddress, server_address
+from cognition_engines.indexes.chroma_folders import COMPONENT, collection_name
+from cognition_engines.records.spaces import Space
+from cognition_engines.records.store import Records
 
 _SEQ: Final = "seq"
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
-    """Where a Chroma server listens."""
-
-    host: str
-    port: int
-    ssl: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +31,6 @@ class Found:
 
     identity: UUID
     index: ChromaIndex | None
-
-
-def server_address(url: str) -> ServerAddress:
-    """Reads `vectors.url`. Raises ConfigurationError for one that cannot be the address of a server."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.username:
-        raise ConfigurationError("vectors.url: must read like http://host:8000, without a path or a password")
-    ssl = parts.scheme == "https"
-    return ServerAddress(parts.hostname, port if port is not None else (443 if ssl else 8000), ssl)
 
 
 class ChromaServer:
@@ -117,3 +97,17 @@ class ChromaServer:
 
     def _opened(self, model: Model, seq: int) -> ChromaIndex:
         return ChromaIndex(Collection(self._api, model, embedding_function=None), seq)
+
+
+def start_over(records: Records, space: Space, model: str, dim: int, url: str) -> None:
+    """Puts an empty collection in the place of the one on the Chroma server at `url`; whoever writes it fills it.
+
+    Raises ConfigurationError or ComponentFailed.
+    """
+    server = ChromaServer(server_address(url), LEAST_DEADLINE)
+    try:
+        name = collection_name(space.name, model, records.store_id)
+        if (found := server.find(name, dim)) is not None:
+            server.replace(name, found)
+    finally:
+        server.close()

@@ -11,9 +11,9 @@ from typing import Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.indexes.chroma import remove_folders
+from cognition_engines.indexes.chroma_address import LEAST_DEADLINE
+from cognition_engines.indexes.chroma_folders import remove_folders
 from cognition_engines.indexes.lock import FolderLock
-from cognition_engines.indexes.neighbours import LEAST_DEADLINE
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.space_index import SpaceIndex, open_space, worst
 from cognition_engines.kinds.texts import embedded

@@ -1,28 +1,18 @@
 """Who brings a collection up to date: the one holder of a folder, or one of several processes over a Chroma server."""
 
 import logging
-from pathlib import Path
 from time import monotonic
 from typing import Final, Protocol
 from uuid import UUID
 
 from cognition_engines.errors import ComponentFailed, EngineError
-from cognition_engines.indexes.chroma import (
-    COMPONENT,
-    ChromaIndex,
-    Signatures,
-    close_folder,
-    file_signatures,
-    has_folders,
-    open_folder,
-    refused,
-)
+from cognition_engines.indexes.chroma import ChromaIndex, close_folder, open_folder, refused
+from cognition_engines.indexes.chroma_address import LEAST_DEADLINE
+from cognition_engines.indexes.chroma_folders import COMPONENT, Signatures, file_signatures
 from cognition_engines.indexes.chroma_server import ChromaServer, Found
+from cognition_engines.indexes.keeping import PAGE, Kept
 from cognition_engines.records.shared_lock import SharedLock
-from cognition_engines.records.spaces import Space
-from cognition_engines.records.store import Records
 
-PAGE: Final = 1000
 CHECK_SECONDS: Final = 1.0
 LOADS: Final = 4  # that may fail in a row
 PROBE_SECONDS: Final = 30.0  # between searches that only tell whether a collection can be searched
@@ -38,7 +28,6 @@ class _NotTheWriter(EngineError):
 class Keeper(Protocol):
     """Brings one collection up to date, in one thread; any may ask for `index`."""
 
-    exact_meanwhile: bool  # while the collection fails answers are exact; else they fail with it
     longest_pause: float  # seconds between two attempts after failures
 
     @property
@@ -47,7 +36,7 @@ class Keeper(Protocol):
 
     @property
     def seq(self) -> int:
-        """Every change up to here is in the collection; without one, none of them had a vector."""
+        """Every change up to here is in the collection, or had no vector."""
 
     @property
     def role(self) -> str:
@@ -69,53 +58,35 @@ class Keeper(Protocol):
     def failed(self) -> None:
         """A turn failed: the next one opens the collection again."""
 
+    def exact_after(self, error: ComponentFailed | OSError) -> bool:
+        """Whether answers are exact while the collection fails like this; else they fail with it."""
+
     def close(self) -> None:
         """Lets go of the collection. Raises ComponentFailed or OSError."""
-
-
-class _Unneeded:
-    """How far a space needs no collection, because no record has a vector; once one has, a collection is needed."""
-
-    def __init__(self, records: Records, space: Space, model: str) -> None:
-        self._records = records
-        self._space = space
-        self._model = model
-        self._needed = False
-        self.seq = 0
-
-    def over(self) -> bool:
-        """Looks one page further; whether a collection is needed from now on."""
-        if not self._needed and self._records.last_seq() > self.seq:
-            page = self._records.page(self._space, self.seq, PAGE, self._model)
-            self._needed = len(page.vectors) > 0
-            if not self._needed:
-                self.seq = page.seq
-        return self._needed
 
 
 class FolderKeeper:
     """Keeps a collection in a folder of this process's own. One that fails is left as it is, and a new one is built.
 
-    There is none before there is a vector to put into it.
+    No record had a vector up to the change `covered`.
     """
 
-    exact_meanwhile = True
     longest_pause = 30.0
     role = "writer"
 
-    def __init__(self, records: Records, space: Space, model: str, folder: Path, name: str) -> None:
-        self._records = records
-        self._space = space
-        self._model = model
-        self._folder = folder
-        self._name = name
+    def __init__(self, kept: Kept, covered: int) -> None:
+        self._records = kept.records
+        self._space = kept.space
+        self._model = kept.model
+        self._folder = kept.folder
+        self._name = kept.name
         self._index: ChromaIndex | None = None
         self._files: Signatures = {}
         self._damaged = False
         self._wanted = False
         self._loaded: ChromaIndex | None = None
         self._failed_loads = 0
-        self._unneeded = _Unneeded(records, space, model)
+        self._covered = covered
 
     @property
     def index(self) -> ChromaIndex | None:
@@ -124,7 +95,7 @@ class FolderKeeper:
     @property
     def seq(self) -> int:
         index = self.index
-        return self._unneeded.seq if index is None else index.seq
+        return self._covered if index is None else index.seq
 
     @property
     def unloadable(self) -> bool:
@@ -139,8 +110,6 @@ class FolderKeeper:
             self._give_up()
         last = self._records.last_seq()
         if self._index is None:
-            if not has_folders(self._folder) and not self._unneeded.over():
-                return self._unneeded.seq < last
             self._index = open_folder(self._folder, self._name, self._records.store_id, last)
             self._files = _signatures(self._index)
         index = self._index
@@ -174,6 +143,9 @@ class FolderKeeper:
 
     def failed(self) -> None:
         self._damaged = True
+
+    def exact_after(self, error: ComponentFailed | OSError) -> bool:
+        return True
 
     def close(self) -> None:
         """Leaves the mark of a clean shutdown, unless the collection is in doubt."""
@@ -209,47 +181,35 @@ class ServerKeeper:
     `ChromaIndex` and `ChromaServer.replace`).
     """
 
-    exact_meanwhile = False
     unloadable = False
     longest_pause = 1.0
 
-    def __init__(
-        self,
-        records: Records,
-        space: Space,
-        model: str,
-        dim: int,
-        server: ChromaServer,
-        name: str,
-        lock: SharedLock | None,
-    ) -> None:
+    def __init__(self, kept: Kept, server: ChromaServer, lock: SharedLock | None, covered: int) -> None:
         self.index: ChromaIndex | None = None
         self.role = "writer" if lock is None else "reader"
-        self._records = records
-        self._space = space
-        self._model = model
-        self._dim = dim
+        self._records = kept.records
+        self._space = kept.space
+        self._model = kept.model
+        self._dim = kept.dim
         self._server = server
-        self._name = name
+        self._name = kept.name
         self._lock = lock
         self._next_check = 0.0
         self._next_probe = 0.0
         self._failed: list[UUID] = []  # collections in which a search failed
         self._refused_since: float | None = None
-        self._unneeded = _Unneeded(records, space, model)
+        self._covered = covered
 
     @property
     def seq(self) -> int:
         index = self.index
-        return self._unneeded.seq if index is None else index.seq
+        return self._covered if index is None else index.seq
 
     def loaded(self, index: ChromaIndex) -> bool:
         return True
 
     def turn(self) -> bool:
-        """Writes one page, or reads how far the writer is; asks neither lock nor server before there is a vector."""
-        if not self._unneeded.over():
-            return self._unneeded.seq < self._records.last_seq()
+        """Writes one page, or reads how far the writer is."""
         try:
             self._hold()
             index = self.index = self.index or self._open()
@@ -289,6 +249,9 @@ class ServerKeeper:
     def failed(self) -> None:
         self.index = None
         self._next_check = 0.0
+
+    def exact_after(self, error: ComponentFailed | OSError) -> bool:
+        return isinstance(error, ComponentFailed) and refused(error)
 
     def close(self) -> None:
         """Lets another process write."""
@@ -360,3 +323,10 @@ class ServerKeeper:
             self.index = None
         elif found.index.seq != index.noted:
             index.note()
+
+
+def make_keeper(kept: Kept, lock: SharedLock | None, covered: int) -> Keeper:
+    """Nothing is opened or asked yet. No record had a vector up to the change `covered`."""
+    if kept.address is None:
+        return FolderKeeper(kept, covered)
+    return ServerKeeper(kept, ChromaServer(kept.address, max(LEAST_DEADLINE, kept.deadline_seconds)), lock, covered)

@@ -7,26 +7,34 @@ answer is a failure, until it answers again.
 """
 
 import logging
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from threading import Event, Thread
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import COMPONENT, collection_name, refused
-from cognition_engines.indexes.chroma_server import ChromaServer, server_address
-from cognition_engines.indexes.keepers import FolderKeeper, Keeper, ServerKeeper
+from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.chroma_address import server_address
+from cognition_engines.indexes.chroma_folders import COMPONENT
+from cognition_engines.indexes.keeping import Kept, Need
 from cognition_engines.indexes.snapshot import Floats, Ints
+from cognition_engines.records.shared_lock import SharedLock
 from cognition_engines.records.spaces import Space
 from cognition_engines.records.store import Records
 
+if TYPE_CHECKING:
+    from cognition_engines.indexes.keepers import Keeper
+
 POLL_SECONDS: Final = 0.25
-LEAST_DEADLINE: Final = 5.0  # of a request to a Chroma server: adding vectors takes longer than searching them
+LONGEST_PAUSE: Final = 30.0  # between two attempts to load Chroma
 HOPELESS: Final = 4  # failures in a row after which nobody should wait for the index
+_KEEPERS: Final = "cognition_engines.indexes.keepers"  # loads Chroma
 _log = logging.getLogger(__name__)
 
 
 class VectorSide:
-    """Owns the Chroma index of one space of a store and one model."""
+    """Owns the Chroma index of one space of a store and one model. Chroma is loaded when there is a vector for it."""
 
     def __init__(
         self,
@@ -39,14 +47,12 @@ class VectorSide:
         deadline_seconds: float,
     ) -> None:
         """`url` None is a folder of our own under `folder`. Raises ConfigurationError for one that is no address."""
+        address = None if url is None else server_address(url)
         self._records = records
-        name = collection_name(space.name, model, records.store_id)
-        self._keeper: Keeper
-        if url is None:
-            self._keeper = FolderKeeper(records, space, model, folder, name)
-        else:
-            server = ChromaServer(server_address(url), max(LEAST_DEADLINE, deadline_seconds))
-            self._keeper = ServerKeeper(records, space, model, dim, server, name, records.shared_lock(name))
+        self._kept = Kept(records, space, model, dim, folder, address, deadline_seconds)
+        self._lock: SharedLock | None = None if url is None else records.shared_lock(self._kept.name)
+        self._need = Need(self._kept)
+        self._keeper: Keeper | None = None
         self._failure: str | None = None
         self._failures = 0  # in a row
         self._expected = 0  # the last change that searches show
@@ -72,13 +78,18 @@ class VectorSide:
         if self._thread.is_alive():
             return
         try:
-            self._keeper.close()
+            if self._keeper is not None:
+                self._keeper.close()
+            elif self._lock is not None:
+                self._lock.close()
         except (ComponentFailed, OSError) as error:
             _log.warning("the vector index did not close cleanly (%s)", error)
 
     @property
     def role(self) -> str:
         """`writer`, or `reader` while another process writes what several share."""
+        if self._keeper is None:
+            return "writer" if self._lock is None else "reader"
         return self._keeper.role
 
     @property
@@ -94,19 +105,20 @@ class VectorSide:
         Raises ComponentFailed.
         """
         while self._failure is None and not (self.seq >= self._records.last_seq() and self._can_be_asked()):
-            hopeless = self._failures >= HOPELESS or self._keeper.unloadable
+            unloadable = self._keeper is not None and self._keeper.unloadable
+            hopeless = self._failures >= HOPELESS or unloadable
             if hopeless or self._stop.wait(POLL_SECONDS):
                 return False
         return self._failure is None
 
     def _can_be_asked(self) -> bool:
-        index = self._keeper.index
-        return index is None or self._keeper.loaded(index)
+        keeper = self._keeper
+        return keeper is None or (index := keeper.index) is None or keeper.loaded(index)
 
     @property
     def seq(self) -> int:
         """Every change up to here is covered."""
-        return self._keeper.seq
+        return self._need.seq if self._keeper is None else self._keeper.seq
 
     def check(self) -> None:
         """Raises ComponentFailed while the Chroma server does not answer."""
@@ -119,14 +131,14 @@ class VectorSide:
         None also when an embedded index is yet to be loaded, and when a collection fails while its server answers: such
         a one is rebuilt.
         """
-        index = self._keeper.index
-        if index is None or not self._keeper.loaded(index):
+        keeper = self._keeper
+        if keeper is None or (index := keeper.index) is None or not keeper.loaded(index):
             return None
         try:
             return index.nearest(vector, limit)
         except ComponentFailed as error:
-            self._keeper.doubt(index)
-            if self._keeper.exact_meanwhile or refused(error):
+            keeper.doubt(index)
+            if keeper.exact_after(error):
                 return None
             self._failure = _reason(error)
             raise
@@ -134,10 +146,11 @@ class VectorSide:
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
-                behind, pause = self._keeper.turn(), POLL_SECONDS
+                behind, pause = self._turn(), POLL_SECONDS
             except (ComponentFailed, OSError) as error:
                 self._note_failure(error)
-                behind, pause = False, min(self._keeper.longest_pause, POLL_SECONDS * 2.0**self._failures)
+                longest = LONGEST_PAUSE if self._keeper is None else self._keeper.longest_pause
+                behind, pause = False, min(longest, POLL_SECONDS * 2.0**self._failures)
             else:
                 if self._failures:
                     _log.warning("the vector index follows again")
@@ -145,33 +158,30 @@ class VectorSide:
             if not behind:
                 self._stop.wait(pause)
 
+    def _turn(self) -> bool:
+        """Goes one page further; whether there may be more."""
+        if self._keeper is None:
+            if not self._need.look():
+                return self._need.seq < self._records.last_seq()
+            with ForeignCalls(COMPONENT):
+                make: Callable[[Kept, SharedLock | None, int], Keeper] = import_module(_KEEPERS).make_keeper
+            self._keeper = make(self._kept, self._lock, self._need.seq)
+        return self._keeper.turn()
+
     def _note_failure(self, error: ComponentFailed | OSError) -> None:
         self._failures += 1
         if isinstance(error, ComponentFailed) and error.component != COMPONENT:
             if self._failures == 1:
                 _log.warning("the vector index cannot follow: %s", error)
             return
-        self._keeper.failed()
-        if self._keeper.exact_meanwhile or (isinstance(error, ComponentFailed) and refused(error)):
+        if self._keeper is not None:
+            self._keeper.failed()
+        if self._kept.address is None if self._keeper is None else self._keeper.exact_after(error):
             _log.warning("the vector index fails (%s); answers are exact meanwhile", error)
             return
         if self._failure is None:
             _log.warning("the vector index does not answer: %s", error)
         self._failure = _reason(error)
-
-
-def start_over(records: Records, space: Space, model: str, dim: int, url: str) -> None:
-    """Puts an empty collection in the place of the one on the Chroma server at `url`; whoever writes it fills it.
-
-    Raises ConfigurationError or ComponentFailed.
-    """
-    server = ChromaServer(server_address(url), LEAST_DEADLINE)
-    try:
-        name = collection_name(space.name, model, records.store_id)
-        if (found := server.find(name, dim)) is not None:
-            server.replace(name, found)
-    finally:
-        server.close()
 
 
 def _reason(error: ComponentFailed | OSError) -> str:

@@ -1,15 +1,12 @@
 """An existing Chroma collection as records: each item is what its metadata say, else a chunk.
 
-Addresses: `chroma:http://host:port/collection`, `chroma:https://...` and `chroma:PATH/collection`.
+How one is named: see chroma_names.py. What imports this imports Chroma.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final, cast
-from urllib.parse import urlsplit
 
 import chromadb
 import numpy as np
@@ -22,7 +19,8 @@ from chromadb.errors import NotFoundError
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
-from cognition_engines.indexes.chroma_server import ChromaServer, ServerAddress
+from cognition_engines.indexes.chroma_server import ChromaServer
+from cognition_engines.ingest.chroma_names import PREFIX, server_of
 from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.objects import Candidate, ObjectReader, drafted
 from cognition_engines.ingest.others import Read, check_rights, read_other
@@ -34,7 +32,6 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.memory import Artifact, ArtifactChunk
 from cognition_engines.models import Problem
 
-PREFIX: Final = "chroma:"
 COMPONENT: Final = "collection"
 _PAGE: Final = 500  # items a request
 _SAMPLES: Final = 16
@@ -214,41 +211,6 @@ def _calls(address: str) -> Iterator[None]:
         raise ComponentFailed(COMPONENT, f"{address} cannot be read ({detail}); check that it is up") from error
 
 
-def is_address(path: str) -> bool:
-    """Whether a path names a collection."""
-    return path.startswith(PREFIX)
-
-
-def checked_address(text: str) -> str:
-    """The address as records keep it: with the absolute path of a folder.
-
-    Raises ConfigurationError for one that cannot be an address, and for a folder that Chroma never wrote.
-    """
-    place, _, name = text.removeprefix(PREFIX).rpartition("/")
-    remote = text.startswith((f"{PREFIX}http:", f"{PREFIX}https:"))
-    if not place or not name.isprintable() or not name or (remote and "//" not in place):
-        raise ConfigurationError(f"{text}: must read like chroma:http://host:8000/collection or chroma:PATH/collection")
-    if remote:
-        _server(text, place)
-        return f"{PREFIX}{place}/{name}"
-    folder = Path(os.path.abspath(place))
-    if not (folder / "chroma.sqlite3").is_file():
-        raise ConfigurationError(f"{text}: {folder} is no folder of Chroma's: it has no chroma.sqlite3")
-    return f"{PREFIX}{folder}/{name}"
-
-
-def _server(text: str, place: str) -> ServerAddress:
-    try:
-        parts = urlsplit(place)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if not parts.hostname or parts.path.strip("/") or parts.username:
-        raise ConfigurationError(f"{text}: must read like chroma:http://host:8000/collection, without a password")
-    ssl = parts.scheme == "https"
-    return ServerAddress(parts.hostname, port if port is not None else (443 if ssl else 8000), ssl)
-
-
 @contextmanager
 def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
     """The collection at an address that `checked_address` gave.
@@ -258,7 +220,7 @@ def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30
     """
     place, _, name = address.removeprefix(PREFIX).rpartition("/")
     if place.startswith(("http://", "https://")):
-        server = ChromaServer(_server(address, place), deadline_seconds)
+        server = ChromaServer(server_of(address, place), deadline_seconds)
         try:
             with _calls(address):
                 collection, names = server.existing(name), server.names()

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from cognition_engines.fusion import CANDIDATES, Part, fuse
-from cognition_engines.indexes.chroma import ChromaIndex, collection_name, open_folder
-from cognition_engines.indexes.chroma_server import ChromaServer, server_address
+from cognition_engines.indexes.chroma import ChromaIndex, open_folder
+from cognition_engines.indexes.chroma_address import server_address
+from cognition_engines.indexes.chroma_folders import collection_name
+from cognition_engines.indexes.chroma_server import ChromaServer
 from cognition_engines.indexes.columns import Columns
 from cognition_engines.indexes.keywords import KeywordIndex
 from cognition_engines.indexes.marks import Marks, marked, textual

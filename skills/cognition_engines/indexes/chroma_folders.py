@@ -1,0 +1,207 @@
+"""The folders of embedded Chroma, without Chroma: which one is trusted, and the marks that tell.
+
+A folder is trusted only with the mark that a clean shutdown left, since Chroma loses data silently when killed while it
+persists. One that is not is left as it is, and the next number gets a new folder: Chroma keeps hold of a path for as
+long as the process lives, so a folder that failed can neither be moved nor built again in its place.
+"""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from cognition_engines.errors import ComponentFailed
+
+Signatures = dict[str, tuple[int, int, int]]
+Sums = Mapping[str, tuple[tuple[int, int, int], int]]  # of each file its signature and CRC-32
+
+COMPONENT: Final = "vectors"
+_BLOCK: Final = 1 << 22
+_LARGE: Final = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a clean shutdown leaves beside a collection; the next start trusts the folder only if all of it holds."""
+
+    store_id: str
+    collection: str
+    folder: str
+    seq: int
+    files: dict[str, list[int]]  # size and CRC-32 by path
+
+
+def collection_name(kind: str, model: str, store_id: str) -> str:
+    """Names what is in it, so that vectors of two models, or of two stores, never meet."""
+    return f"{kind}-{model}-{store_id[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A folder for this process's collection, which covers every change up to `seq`, and the sums of its files."""
+
+    folder: Path
+    seq: int
+    sums: Sums
+
+
+def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Taken:
+    """The folder under `parent` if its last user closed it cleanly and nothing changed since; else a new, empty one.
+
+    One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. Of the folders
+    that are not trusted the latest is kept. Raises ComponentFailed, or OSError for a folder that cannot be made.
+    """
+    checkpoint = _read_checkpoint(parent)
+    _mark(parent).unlink(missing_ok=True)
+    if (
+        checkpoint is not None
+        and (checkpoint.store_id, checkpoint.collection) == (store_id, name)
+        and checkpoint.seq <= last_seq
+        and (folder := _numbered(parent).get(checkpoint.folder)) is not None
+        and (sums := _verified(folder, checkpoint.files)) is not None
+    ):
+        return Taken(folder, checkpoint.seq, sums)
+    return Taken(_new_folder(parent), 0, {})
+
+
+def leave_mark(taken: Taken, name: str, store_id: str, seq: int) -> None:
+    """Leaves the mark of a clean shutdown beside a folder that nobody writes any more. Raises ComponentFailed, OSError.
+
+    Only files that were written since they were opened are read: at a million vectors all of them are two gigabytes,
+    and a shutdown has seconds.
+    """
+    files = _checksums(taken.folder, taken.sums)
+    checkpoint = Checkpoint(store_id, name, taken.folder.name, seq, files)
+    mark = _mark(taken.folder.parent)
+    draft = mark.with_suffix(".new")
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(asdict(checkpoint), file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(mark)
+
+
+def file_signatures(folder: Path) -> Signatures:
+    """Inode, size and time of change of every file: another one after whatever was done to it.
+
+    Raises ComponentFailed for a large file that is mostly holes: Chroma, once killed while it persisted, may go on
+    writing a terabyte further. Raises OSError.
+    """
+    found: Signatures = {}
+    for path in folder.rglob("*"):
+        status = path.stat()
+        if status.st_size > _LARGE and status.st_blocks * 512 < status.st_size // 2:
+            raise ComponentFailed(COMPONENT, f"{path.name} is mostly holes")
+        if path.is_file():
+            found[str(path.relative_to(folder))] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return found
+
+
+def has_folders(parent: Path) -> bool:
+    """Whether `take_folder` made one there."""
+    return bool(_numbered(parent))
+
+
+def remove_folders(parent: Path) -> None:
+    """Removes every folder that `take_folder` made, which nobody may be using."""
+    _mark(parent).unlink(missing_ok=True)
+    for folder in _numbered(parent).values():
+        shutil.rmtree(folder)
+
+
+def _numbered(parent: Path) -> dict[str, Path]:
+    """The folders by name, oldest first."""
+    found = [path for path in parent.glob("chroma-*") if path.name.removeprefix("chroma-").isdecimal()]
+    return {path.name: path for path in sorted(found, key=_number)}
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix("chroma-"))
+
+
+def _new_folder(parent: Path) -> Path:
+    """The next number's folder; of those before it, the latest is kept."""
+    existing = list(_numbered(parent).values())
+    for folder in existing[:-1]:
+        shutil.rmtree(folder)
+    folder = parent / f"chroma-{_number(existing[-1]) + 1 if existing else 1}"
+    folder.mkdir(parents=True, mode=0o700)
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class FolderState:
+    """What the next start would find: the `seq` of a collection that it trusts, or the reason why it trusts none."""
+
+    seq: int
+    distrust: str | None
+    damaged: bool  # closed cleanly, and changed since
+
+
+def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None:
+    """Looks at the folders under `parent` as `take_folder` does, and opens and changes nothing; None without any."""
+    folders = _numbered(parent)
+    if not folders:
+        return None
+    checkpoint = _read_checkpoint(parent)
+    if checkpoint is None:
+        return FolderState(0, "it was not closed cleanly", damaged=False)
+    if (checkpoint.store_id, checkpoint.collection) != (store_id, name):
+        return FolderState(0, "it belongs to another store or model", damaged=False)
+    folder = folders.get(checkpoint.folder)
+    damaged = folder is None or _verified(folder, checkpoint.files) is None
+    distrust = f"its files in {checkpoint.folder} differ from their sizes and checksums" if damaged else None
+    return FolderState(checkpoint.seq, distrust, damaged)
+
+
+def _mark(parent: Path) -> Path:
+    return parent / "chroma.clean.json"
+
+
+def _read_checkpoint(parent: Path) -> Checkpoint | None:
+    try:
+        if _mark(parent).stat().st_size > _LARGE:
+            return None
+        told = json.loads(_mark(parent).read_bytes())
+        told.pop("windows", None)  # earlier versions counted them, which holds up the whole process for seconds
+        return Checkpoint(**told)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def _checksums(folder: Path, known: Sums) -> dict[str, list[int]]:
+    """Size and CRC-32 of every file: Chroma reads damaged ones without a word, or until it crashes.
+
+    Those that are as `known` has them are not read again.
+    """
+    found = {}
+    for name, signature in sorted(file_signatures(folder).items()):
+        before, sum = known.get(name, (None, 0))
+        found[name] = [signature[1], sum if before == signature else _crc(folder / name)]
+    return found
+
+
+def _verified(folder: Path, files: dict[str, list[int]]) -> Sums | None:
+    """The checksums of the folder's files if it holds just these; else None.
+
+    Sizes first: a damaged file may have grown to a terabyte.
+    """
+    sizes = {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    if sizes != {name: size for name, (size, _) in files.items()}:
+        return None
+    signatures = file_signatures(folder)  # before the reading: what is written meanwhile is read again at the end
+    if any(_crc(folder / name) != files[name][1] for name in sizes):
+        return None
+    return {name: (signature, files[name][1]) for name, signature in signatures.items()}
+
+
+def _crc(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            value = zlib.crc32(block, value)
+    return value
