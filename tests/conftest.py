@@ -23,8 +23,9 @@ import structlog
 from uvicorn.server import ServerState
 
 from cstp_server.http import Gate
+from cstp_server.listening import bind
 from cstp_server.log import configure_logging
-from cstp_server.serve import bind, make_server
+from cstp_server.serve import make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
 from tests.quick_logs import log_quickly

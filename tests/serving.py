@@ -24,7 +24,8 @@ from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry
 from cstp_server.http import Gate
 from cstp_server.knowledge import Knowledge, Listings
-from cstp_server.serve import bind, make_server
+from cstp_server.listening import bind
+from cstp_server.serve import make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.stores import Stores

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,14 @@ def test_the_skills_import_nothing_of_ours_and_nothing_of_the_server() -> None:
 
 def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
     assert {name for name, tree in MODULES.items() if "chromadb" in imported(tree)} == IMPORTS_CHROMADB
+
+
+def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
+    imports = "import sys, cstp_server.serve, cstp_server.cli.ingest"
+    said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
+    assert "starlette" in found
+    assert {"alembic", "chromadb", "mcp", "redis"} & set(found) == set()
 
 
 def test_the_source_folders_are_no_packages() -> None:

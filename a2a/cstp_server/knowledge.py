@@ -1,5 +1,6 @@
 """Opens what the settings name: the records, the embedding model, the indexes."""
 
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from threading import Thread
@@ -8,12 +9,12 @@ from typing import Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.indexes.listing import Listing
 from cognition_engines.records.spaces import EPISODES, EXTRACTIONS, TIMELINE
 from cognition_engines.records.store import Records, open_records
+from cstp_server.model import open_model
 from cstp_server.settings import Settings
 
 _LOCAL_MODELS: Final = ("minilm", "onnx")
@@ -58,27 +59,13 @@ class Knowledge:
         self.records.close()
 
 
-def open_model(settings: Settings) -> Embedder | None:
-    """The configured embedding model, loaded; None for `none`. Raises ConfigurationError naming the setting."""
-    chosen = settings.embedding
-    return open_embedder(
-        EmbeddingChoice(
-            model=chosen.model,
-            path=chosen.path,
-            pooling=chosen.pooling,
-            query_prefix=chosen.query_prefix,
-            text_prefix=chosen.text_prefix,
-            settings=chosen.settings,
-        )
-    )
-
-
-def open_knowledge(settings: Settings) -> Knowledge:
+def open_knowledge(settings: Settings, model: Callable[[], Embedder | None] | None = None) -> Knowledge:
     """Opens everything and catches up with the records.
 
-    Raises ConfigurationError, FolderInUse or ComponentFailed, with nothing left open.
+    `model` gives what `open_model` does, where somebody loads that already. Raises ConfigurationError, FolderInUse or
+    ComponentFailed, with nothing left open.
     """
-    embedder = open_model(settings)
+    embedder = open_model(settings) if model is None else model()
     if embedder is not None and settings.embedding.model in _LOCAL_MODELS:
         embedder.embed_query("warm")  # the first run of a local model allocates, and tells whether it works
     with ExitStack() as undo:

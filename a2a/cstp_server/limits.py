@@ -7,11 +7,12 @@ probe brings it back.
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from time import monotonic, time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
@@ -19,18 +20,20 @@ from limits.aio.storage import RedisStorage, Storage
 from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
-from redis.asyncio import BlockingConnectionPool
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.contract import Method
 from cstp.errors import RateLimited
 from cstp_server.settings import LimitSettings
-from cstp_server.shared_windows import SharedWindows
 from cstp_server.windows import MovingWindows
+
+if TYPE_CHECKING:
+    from cstp_server.shared_windows import SharedWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
 PROBE_SECONDS: Final = 2.0
 CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
+_SHARED: Final = "cstp_server.shared_windows"  # loads redis-py, which servers without Redis start faster without
 _PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
 _log = structlog.get_logger("cstp.limits")
 
@@ -123,18 +126,13 @@ def redis_storage(settings: LimitSettings) -> RedisStorage | None:
     """A connection pool to the configured Redis, not yet connected; None when limits are kept in memory."""
     if settings.redis_url is None:
         return None
-    try:
-        # no timeouts here: the limiter has one for each hit as a whole, at a third of the cost of one for each step
-        pool = BlockingConnectionPool.from_url(settings.redis_url, max_connections=32, timeout=None)
-    except ValueError as error:
-        raise ConfigurationError("limits.redis_url: must read like redis://host:6379/0") from error
-    return RedisStorage(
-        settings.redis_url,
-        wrap_exceptions=True,
-        implementation="redispy",
-        key_prefix="cstp",
-        connection_pool=pool,  # type: ignore[arg-type]
-    )
+    connection: Callable[[str], RedisStorage] = import_module(_SHARED).connection
+    return connection(settings.redis_url)
+
+
+def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
+    made: SharedWindows = import_module(_SHARED).SharedWindows(redis, timeout)
+    return made
 
 
 class Limiter:
@@ -144,7 +142,7 @@ class Limiter:
         self._plan = plan
         self._local = MovingWindows()
         self._events = MovingWindows()
-        self._shared = SharedWindows(redis, redis_timeout) if redis else None
+        self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
         self._timeout = redis_timeout
@@ -201,7 +199,7 @@ class Limiter:
             self._probe.cancel()
         await _close(self._redis)
 
-    async def _hit(self, shared: SharedWindows, window: Window, agent: str, cost: int) -> bool:
+    async def _hit(self, shared: "SharedWindows", window: Window, agent: str, cost: int) -> bool:
         """Takes in Redis what was taken here already, and gives it back when Redis refuses."""
         try:
             allowed = await shared.take(window.item, agent, cost)

@@ -1,7 +1,6 @@
 """Runs the application on a socket until it is told to stop."""
 
 import ctypes
-import errno
 import gc
 import os
 import platform
@@ -14,6 +13,7 @@ from typing import Final
 
 import uvicorn
 
+from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
 from cstp_server.app import create_app
 from cstp_server.deadlines import MAX_REFUSED, Deadlines, timed_protocol
@@ -28,42 +28,6 @@ _COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young collections, middle o
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 _ARENA_MAX: Final = -8  # M_ARENA_MAX of glibc's malloc.h
 _ARENAS: Final = 2
-_HOSTS: Final = "127.0.0.1 is for this machine alone, 0.0.0.0 stands for all its addresses"
-
-
-def bind(settings: Settings) -> socket.socket:
-    """A listening socket on the configured address. Raises ConfigurationError with what to do."""
-    host, port = settings.server.host, settings.server.port
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # each connection inherits it: the kernel gives up, too, on what it holds for a closed one; later than we do,
-        # for it does so without a word to the client
-        milliseconds = round(settings.server.send_seconds * 2000)
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
-    try:
-        listener.bind((host, port))
-    except (OSError, TypeError) as error:  # the latter for a text that can be no name
-        listener.close()
-        raise ConfigurationError(_not_bound(host, port, error)) from error
-    listener.listen(2048)
-    listener.set_inheritable(True)
-    return listener
-
-
-def _not_bound(host: str, port: int, error: OSError | TypeError) -> str:
-    """Which setting is wrong, and what to do."""
-    if isinstance(error, socket.gaierror | TypeError):
-        return f"server.host: {host} is no address, and no name that can be resolved; {_HOSTS}"
-    match error.errno:
-        case errno.EADDRNOTAVAIL:
-            return f"server.host: this machine does not have the address {host}; {_HOSTS}"
-        case errno.EACCES:
-            return f"server.port: this user may not listen on {port}; choose a --port from 1024 up"
-        case errno.EADDRINUSE:
-            return f"cannot listen on {host}:{port} ({error.strerror}); stop what does, or choose another --port"
-    return f"server.host, server.port: cannot listen on {host}:{port} ({error.strerror}); choose others"
 
 
 def reserve_descriptors(max_connections: int) -> None:
@@ -128,13 +92,20 @@ def _deadlines(server: ServerSettings) -> Deadlines:
     )
 
 
-def serve(settings: Settings, listener: socket.socket, announce: Callable[[], None], watchdog: Watchdog) -> None:
+def serve(
+    settings: Settings,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    watchdog: Watchdog,
+    model: Callable[[], Embedder | None],
+) -> None:
     """Serves until SIGTERM or SIGINT, then finishes the calls that were accepted and closes everything.
 
     That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
     stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
     when everything is open, before the first call is answered. Until then a signal ends it as `ended_by_signals` says,
-    inside which it is called. Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
+    inside which it is called. `model` is as in `open_knowledge`. Raises ConfigurationError, FolderInUse or
+    ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
@@ -142,7 +113,7 @@ def serve(settings: Settings, listener: socket.socket, announce: Callable[[], No
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
-        knowledge = open_knowledge(settings)
+        knowledge = open_knowledge(settings, model)
         undo.callback(knowledge.close)
         server = make_server(settings, gate, knowledge, announce=announce, end_by=watchdog.end_by)
         for number in (signal.SIGINT, signal.SIGTERM):

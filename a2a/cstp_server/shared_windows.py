@@ -14,7 +14,26 @@ from limits import RateLimitItem
 from limits.aio.storage import RedisStorage
 from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.errors import StorageError
+from redis.asyncio import BlockingConnectionPool
 from redis.exceptions import NoScriptError, RedisError
+
+from cognition_engines.errors import ConfigurationError
+
+
+def connection(url: str) -> RedisStorage:
+    """A connection pool to the Redis at `url`, not yet connected. Raises ConfigurationError for no such address."""
+    try:
+        # no timeouts here: the limiter has one for each hit as a whole, at a third of the cost of one for each step
+        pool = BlockingConnectionPool.from_url(url, max_connections=32, timeout=None)
+    except ValueError as error:
+        raise ConfigurationError("limits.redis_url: must read like redis://host:6379/0") from error
+    return RedisStorage(
+        url,
+        wrap_exceptions=True,
+        implementation="redispy",
+        key_prefix="cstp",
+        connection_pool=pool,  # type: ignore[arg-type]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from benchmarks.texts import Text
 from cognition_engines.kinds.kind import Kind, kind_of
 from cognition_engines.records.store import open_records
 from cstp.methods.registry import METHODS
-from cstp_server.knowledge import open_model
+from cstp_server.model import open_model
 from cstp_server.settings import Settings
 
 TEXTS = (

@@ -1,6 +1,5 @@
 """One index for each search space: what is written into one changes nothing in the others."""
 
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -174,12 +173,6 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
     assert vectors is not None
     assert vectors.wait_until_ready()
     assert len(vectors.nearest(run.embedder.embed_query("x"), 9)) == 1  # type: ignore[arg-type]
-
-
-def test_neither_a_start_nor_an_ingest_of_files_loads_chroma() -> None:
-    modules = "cstp_server.serve, cstp_server.cli.ingest"
-    said = f"import sys, {modules}; print([name for name in sys.modules if name.startswith('chroma')])"
-    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_chroma_that_cannot_be_loaded_is_told_and_loaded_when_it_can_be(

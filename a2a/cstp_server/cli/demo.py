@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,14 +10,16 @@ from typing import Final
 
 import typer
 
+from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.run import Options, ingest
 from cstp_server.cli.demo_calls import CALLS, Call
 from cstp_server.cli.opened import opened_records
 from cstp_server.cli.options import ConfigOption, command_family, settings_for
 from cstp_server.cli.serve import HostOption, PortOption
-from cstp_server.knowledge import open_model
+from cstp_server.listening import bind
 from cstp_server.log import configure_logging
-from cstp_server.serve import bind, serve
+from cstp_server.model import open_model
+from cstp_server.serve import serve
 from cstp_server.settings import Settings
 from cstp_server.stopping import ended_by_signals
 from cstp_server.tokens import create_token
@@ -63,17 +66,19 @@ def demo_command(
         settings = settings.model_copy(update={"vectors": settings.vectors.model_copy(update={"url": None})})
         configure_logging(settings.log)
         with bind(settings) as listener:
-            _load(settings)
+            embedder = open_model(settings)
+            _load(settings, embedder)
             _, token = create_token(settings.tokens_path, "demo", lifetime=timedelta(days=1))
             host, port = listener.getsockname()[:2]
             place = f"[{host}]" if ":" in host else host
             scheme = "http" if settings.server.ssl_certfile is None else "https"
-            serve(settings, listener, lambda: _tell(token, f"{scheme}://{place}:{port}/cstp"), watchdog)
+            announce = partial(_tell, token, f"{scheme}://{place}:{port}/cstp")
+            serve(settings, listener, announce, watchdog, lambda: embedder)
 
 
-def _load(settings: Settings) -> None:
+def _load(settings: Settings, embedder: Embedder | None) -> None:
     with opened_records(settings) as records:
-        ingest(demo_paths(), Options(), records, open_model(settings), _Quiet(), settings.embedding.threads)
+        ingest(demo_paths(), Options(), records, embedder, _Quiet(), settings.embedding.threads)
 
 
 def _tell(token: str, url: str) -> None:

@@ -31,7 +31,7 @@ from cognition_engines.models import SENSITIVITIES, Problem
 from cognition_engines.records.store import Records
 from cstp_server.cli.opened import has_records, opened_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
-from cstp_server.knowledge import open_model
+from cstp_server.model import open_model
 from cstp_server.settings import Settings
 
 app = command_family()

@@ -24,7 +24,7 @@ from cstp_server.cli.options import (
     settings_for,
 )
 from cstp_server.cli.progress import record_bars
-from cstp_server.knowledge import open_model
+from cstp_server.model import open_model
 
 app = command_family()
 

@@ -14,7 +14,7 @@ from cognition_engines.indexes.lock import FolderLock
 from cognition_engines.records.spaces import SEARCHED
 from cstp_server.cli.opened import existing_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
-from cstp_server.knowledge import open_model
+from cstp_server.model import open_model
 
 app = command_family()
 

@@ -1,19 +1,27 @@
 """`cstp serve`."""
 
+import gc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from importlib import import_module
+from socket import socket
 from typing import Annotated
 
 import typer
 
+from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.listening import bind
 from cstp_server.log import configure_logging
-from cstp_server.serve import bind, serve
+from cstp_server.model import open_model
 from cstp_server.settings import Settings
-from cstp_server.stopping import ended_by_signals
+from cstp_server.stopping import Watchdog, ended_by_signals
 from cstp_server.tokens import read_tokens
 
 app = command_family()
+_Serve = Callable[[Settings, socket, Callable[[], None], Watchdog, Callable[[], Embedder | None]], None]
 
 HostOption = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 unless named.")
@@ -54,7 +62,14 @@ def serve_command(
             if not live:
                 typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
 
-        serve(settings, listener, announce, watchdog)
+        # the model takes the other core while all that serves is imported
+        loader = ThreadPoolExecutor(1, "model")
+        loading = loader.submit(open_model, settings)
+        loader.shutdown(wait=False)
+        gc.disable()  # as in main.py
+        serve: _Serve = import_module("cstp_server.serve").serve
+        gc.enable()
+        serve(settings, listener, announce, watchdog, loading.result)
 
 
 def _live_tokens(settings: Settings) -> int:

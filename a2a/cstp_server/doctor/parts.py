@@ -17,8 +17,8 @@ from cognition_engines.records.schema import HEAD
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.finding import Checked, Finding, Level
 from cstp_server.doctor.places import MB, mode_findings
-from cstp_server.knowledge import open_model
 from cstp_server.limits import make_plan, parse_windows, try_redis
+from cstp_server.model import open_model
 from cstp_server.settings import Settings
 
 _LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took

@@ -2,30 +2,27 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 from typing import Final
-from uuid import uuid4
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.records.schema import HEAD, counter, meta, metadata
+from cognition_engines.records.schema import HEAD, meta
 
 SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
 WAIT: Final = 30  # seconds that a writer waits for another one
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see shared_lock.py
 
-_MIGRATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
+_UPGRADING: Final = "cognition_engines.records.upgrading"  # loads alembic
+_REVISION: Final = sa.table("alembic_version", sa.column("version_num", sa.Text))
 # A server that vanished without a word is noticed: by keepalives on an idle connection, else by what stays unanswered.
 _CONNECTION: Final[Mapping[str, int | str]] = {
     "client_encoding": "UTF8",  # else a database without one answers with bytes, which SQLAlchemy cannot read
@@ -190,44 +187,21 @@ def _check_version(connection: sa.Connection, named: str) -> None:
 
 def upgrade(connection: sa.Connection, named: str = SETTING) -> None:
     """Bring the tables up to date. Raises ConfigurationError for those of a newer version of the program."""
-    without_deadline(connection)
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
-        if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
-            raise ConfigurationError(f"{named}: the PostgreSQL database must have the encoding UTF8")
-    config = _migrations()
-    revision = revision_of(connection)
-    if revision is not None and not is_known(revision):
-        raise ConfigurationError(
-            f"{named}: a newer version of this program wrote the database (its schema is {revision}, "
-            f"the newest known here is {HEAD}): upgrade the program"
-        )
-    if revision is None:
-        _create(connection, config)
-        return
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-
-
-def _create(connection: sa.Connection, config: Config) -> None:
-    """Makes the newest tables at once in a database without any, which takes a fifth of the way through all schemas."""
-    metadata.create_all(connection, checkfirst=False)
-    connection.execute(meta.insert().values(name="store_id", value=uuid4().hex))
-    connection.execute(counter.insert().values(seq=0))
-    MigrationContext.configure(connection).stamp(ScriptDirectory.from_config(config), HEAD)
+    run: Callable[[sa.Connection, str], None] = import_module(_UPGRADING).upgrade
+    run(connection, named)
 
 
 def revision_of(connection: sa.Connection) -> str | None:
     """The schema that the database has; None without one."""
-    return MigrationContext.configure(connection).get_current_revision()
+    if not sa.inspect(connection).has_table(_REVISION.name):
+        return None
+    found: str | None = connection.execute(sa.select(_REVISION.c.version_num)).scalar()
+    return found
 
 
 def is_known(revision: str) -> bool:
     """Whether this version of the program has that schema, or had it once."""
-    return revision in {script.revision for script in ScriptDirectory.from_config(_migrations()).walk_revisions()}
-
-
-def _migrations() -> Config:
-    config = Config()
-    config.set_main_option("script_location", "cognition_engines.records:migrations")
-    return config
+    if revision == HEAD:
+        return True
+    known: Callable[[str], bool] = import_module(_UPGRADING).is_known
+    return known(revision)

@@ -1,0 +1,45 @@
+"""The socket that a server listens on."""
+
+import errno
+import socket
+from typing import Final
+
+from cognition_engines.errors import ConfigurationError
+from cstp_server.settings import Settings
+
+_HOSTS: Final = "127.0.0.1 is for this machine alone, 0.0.0.0 stands for all its addresses"
+
+
+def bind(settings: Settings) -> socket.socket:
+    """A listening socket on the configured address. Raises ConfigurationError with what to do."""
+    host, port = settings.server.host, settings.server.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # each connection inherits it: the kernel gives up, too, on what it holds for a closed one; later than we do,
+        # for it does so without a word to the client
+        milliseconds = round(settings.server.send_seconds * 2000)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+    try:
+        listener.bind((host, port))
+    except (OSError, TypeError) as error:  # the latter for a text that can be no name
+        listener.close()
+        raise ConfigurationError(_not_bound(host, port, error)) from error
+    listener.listen(2048)
+    listener.set_inheritable(True)
+    return listener
+
+
+def _not_bound(host: str, port: int, error: OSError | TypeError) -> str:
+    """Which setting is wrong, and what to do."""
+    if isinstance(error, socket.gaierror | TypeError):
+        return f"server.host: {host} is no address, and no name that can be resolved; {_HOSTS}"
+    match error.errno:
+        case errno.EADDRNOTAVAIL:
+            return f"server.host: this machine does not have the address {host}; {_HOSTS}"
+        case errno.EACCES:
+            return f"server.port: this user may not listen on {port}; choose a --port from 1024 up"
+        case errno.EADDRINUSE:
+            return f"cannot listen on {host}:{port} ({error.strerror}); stop what does, or choose another --port"
+    return f"server.host, server.port: cannot listen on {host}:{port} ({error.strerror}); choose others"
