@@ -8,6 +8,8 @@ import logging
 import re
 import sys
 import traceback
+import weakref
+from collections import deque
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -20,6 +22,8 @@ import structlog
 
 from cstp_server.settings import LogSettings
 
+GAP: Final = 0.02  # seconds between two writes of a busy event loop
+_LOST: Final = 1.0  # seconds after which a write that was due belongs to a loop that has ended
 MAX_LINE: Final = 4000  # bytes; what is longer is cut down to the members that find it again
 MAX_VALUE: Final = 256
 MAX_ITEMS: Final = 20
@@ -34,15 +38,45 @@ Event = MutableMapping[str, Any]
 
 
 class _StandardError:
-    """Standard error as it is now. A log that cannot be written must not take a call down with it."""
+    """Standard error as it is now. A log that cannot be written must not take a call down with it.
+
+    A write lets other threads run, and a busy event loop then waits until they let it go on. So what the loop's thread
+    logs is written at the end of its turn, and GAP seconds after it wrote last at the earliest; the rest at the exit.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque()
+        self._due: asyncio.TimerHandle | None = None
+        self._written = 0.0
+        weakref.finalize(self, _write, self._lines)  # which the exit calls, too
 
     def write(self, text: str) -> None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
+        self._lines.append(text)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            _write(self._lines)
+            return
+        if self._due is None or self._due.when() < loop.time() - _LOST:
+            self._due = loop.call_at(max(loop.time(), self._written + GAP), self._write_lines, loop)
 
     def flush(self) -> None:
-        """Nothing is left to flush."""
+        """For whoever writes, a line is written."""
+
+    def _write_lines(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._due, self._written = None, loop.time()
+        _write(self._lines)
+
+
+def _write(lines: "deque[str]") -> None:
+    """Takes one line after the other, as other threads may be adding some."""
+    taken = []
+    with suppress(IndexError):
+        while True:
+            taken.append(lines.popleft())
+    with suppress(OSError, ValueError):
+        sys.stderr.write("".join(taken))
+        sys.stderr.flush()
 
 
 def configure_logging(settings: LogSettings) -> None:
@@ -58,13 +92,14 @@ def configure_logging(settings: LogSettings) -> None:
         structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer(serializer=_to_json)
     )
     level = getattr(logging, settings.level.upper())
+    file = cast(TextIO, _StandardError())
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _StandardError())),
+        logger_factory=structlog.WriteLoggerFactory(file),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(_StandardError())
+    handler = logging.StreamHandler(file)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     root = logging.getLogger()
     root.handlers = [handler]
@@ -87,14 +122,12 @@ def call_line() -> CallLine:
         return partial(logger.info, "call")
     if not logger.is_enabled_for(logging.INFO):
         return lambda **_fields: None
-    return _JsonCallLine()
+    return _JsonCallLine(structlog.get_config()["logger_factory"]())
 
 
 class _JsonCallLine:
-    """Writes the lines of one turn of the event loop at its end, in one piece: a write costs more than its line."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
+    def __init__(self, file: structlog.WriteLogger) -> None:
+        self._file = file
 
     def __call__(self, *, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
         line: Event = {
@@ -107,14 +140,7 @@ class _JsonCallLine:
             "level": "info",
             "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z",
         }
-        if not self._lines:
-            asyncio.get_running_loop().call_soon(self._write)
-        self._lines.append(_to_json(line) + "\n")
-
-    def _write(self) -> None:
-        text = "".join(self._lines)
-        self._lines.clear()
-        _StandardError().write(text)
+        self._file.msg(_to_json(line))
 
 
 def _trace(_logger: object, _name: str, event: Event) -> Event:

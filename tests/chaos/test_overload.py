@@ -39,7 +39,7 @@ async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passe
     for _ in range(chaos_scale.pick(1, 8)):
         peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 6.0)))
         rate = 3 * peaks[-1].rate(200)
-        overloads.append(await open_loop(server.port, asked, rate, CONNECTIONS, chaos_scale.pick(1.5, 8.0)))
+        overloads.append(await open_loop(server.port, asked, rate, CONNECTIONS, chaos_scale.pick(1.5, 24.0)))
         within = max(2 * alone.quantile(200, 0.99), 100.0) / 1000
         recoveries.append(overloads[-1].drained + await recovery(server.port, asked, within, 20.0))
     peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 6.0)))

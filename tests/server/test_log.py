@@ -2,8 +2,11 @@
 
 import json
 import logging
+import subprocess
+import sys
 from collections import Counter
 from io import StringIO
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -57,6 +60,7 @@ def test_neither_tokens_nor_what_is_asked_ever_get_into_the_log(
     provoke(server, token)
     server.call("cstp.whoami", token, headers={"X-Request-ID": "the-last"})
     wait_until(lambda: level not in ("debug", "info") or "the-last" in log.getvalue())
+    structlog.get_logger("test").error("all that was logged before is written with this")
     text = log.getvalue()
     assert QUERY_CANARY not in text
     for secret in (TOKEN_CANARY, token, token.rpartition("_")[2], TOKEN_CANARY.rpartition("_")[2]):
@@ -96,6 +100,40 @@ def test_each_call_is_one_line_that_says_who_what_and_how(live_server: Any, log_
             assert 0 <= line["ms"] < 10_000
             assert line["level"] == "info"
             assert line["timestamp"].endswith("Z")
+
+
+def test_a_busy_server_writes_the_lines_of_some_time_at_once(
+    live_server: Any, log_output: Any, wait_until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_output("info")
+    server = live_server({"limits.default": "100000/second"})
+    token, pieces = server.token("reader"), []
+    monkeypatch.setattr(log, "write", lambda text: pieces.append((monotonic(), text)))
+    refused = {"headers": {"Content-Type": "text/plain"}}
+    for number in range(100):
+        server.post({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}, token, **({} if number % 2 else refused))
+    wait_until(lambda: sum(text.count("\n") for _, text in pieces) == 100)
+    events = Counter(json.loads(line)["event"] for _, text in pieces for line in text.splitlines())
+    assert events == {"call": 50, "refused": 50}
+    assert len(pieces) <= 2 + (pieces[-1][0] - pieces[0][0]) / 0.02
+
+
+def test_what_was_not_written_yet_is_written_at_the_exit() -> None:
+    program = """
+import asyncio, structlog
+from cstp_server.log import configure_logging
+from cstp_server.settings import LogSettings
+
+async def log() -> None:
+    for number in range(3):
+        structlog.get_logger("test").warning(f"line {number}")
+        await asyncio.sleep(0)
+
+configure_logging(LogSettings(format="json"))
+asyncio.run(log())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert [json.loads(line)["event"] for line in ended.stderr.splitlines()] == ["line 0", "line 1", "line 2"]
 
 
 def test_a_request_id_cannot_start_a_line_of_its_own(live_server: Any, log_output: Any, wait_until: Any) -> None:
