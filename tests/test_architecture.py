@@ -1,6 +1,7 @@
 """The house rules that can be checked: directions of imports, sizes, docstrings, catch-alls, conversations."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ MODULES = {
     for package in PACKAGES.values()
     for path in sorted(package.rglob("*.py"))
 }
+UNSET = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
@@ -71,6 +73,27 @@ def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
     assert "starlette" in found
     assert {"alembic", "chromadb", "mcp", "redis"} & set(found) == set()
+
+
+def test_a_server_over_a_store_without_vectors_loads_neither_alembic_nor_chroma(tmp_path: Path) -> None:
+    program = f"""
+import sys, time
+from pathlib import Path
+from cstp_server.knowledge import open_knowledge
+from cstp_server.settings import Settings
+
+knowledge = open_knowledge(Settings(data_dir=Path({str(tmp_path)!r})))
+while knowledge.indexes.vectors_state != "ready":
+    time.sleep(0.01)
+knowledge.close()
+print(knowledge.indexes.vectors_state, *sorted({{name.partition('.')[0] for name in sys.modules}}))
+"""
+    for new in (True, False):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=UNSET)
+        found = done.stdout.split()
+        assert found[0] == "ready"
+        assert ("alembic" in found) == new  # which makes the tables
+        assert "chromadb" not in found
 
 
 def test_the_source_folders_are_no_packages() -> None:

@@ -14,10 +14,8 @@ from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.indexes.listing import Listing
 from cognition_engines.records.spaces import EPISODES, EXTRACTIONS, TIMELINE
 from cognition_engines.records.store import Records, open_records
-from cstp_server.model import open_model
+from cstp_server.model import LOCAL_MODELS, open_model
 from cstp_server.settings import Settings
-
-_LOCAL_MODELS: Final = ("minilm", "onnx")
 
 
 class Listings:
@@ -66,7 +64,7 @@ def open_knowledge(settings: Settings, model: Callable[[], Embedder | None] | No
     ComponentFailed, with nothing left open.
     """
     embedder = open_model(settings) if model is None else model()
-    if embedder is not None and settings.embedding.model in _LOCAL_MODELS:
+    if embedder is not None and settings.embedding.model in LOCAL_MODELS:
         embedder.embed_query("warm")  # the first run of a local model allocates, and tells whether it works
     with ExitStack() as undo:
         records = open_records(settings.store_url, settings.store.deadline_seconds, settings.store_named)

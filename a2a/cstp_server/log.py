@@ -23,7 +23,6 @@ import structlog
 from cstp_server.settings import LogSettings
 
 GAP: Final = 0.02  # seconds between two writes of a busy event loop
-_LOST: Final = 1.0  # seconds after which a write that was due belongs to a loop that has ended
 MAX_LINE: Final = 4000  # bytes; what is longer is cut down to the members that find it again
 MAX_VALUE: Final = 256
 MAX_ITEMS: Final = 20
@@ -46,7 +45,7 @@ class _StandardError:
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque()
-        self._due: asyncio.TimerHandle | None = None
+        self._writer: asyncio.AbstractEventLoop | None = None  # the loop that is to write them
         self._written = 0.0
         weakref.finalize(self, _write, self._lines)  # which the exit calls, too
 
@@ -57,14 +56,19 @@ class _StandardError:
         except RuntimeError:
             _write(self._lines)
             return
-        if self._due is None or self._due.when() < loop.time() - _LOST:
-            self._due = loop.call_at(max(loop.time(), self._written + GAP), self._write_lines, loop)
+        if self._writer is not loop:
+            self._writer = loop
+            loop.call_at(max(loop.time(), self._written + GAP), self._write_lines, loop)
 
     def flush(self) -> None:
         """For whoever writes, a line is written."""
 
     def _write_lines(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._due, self._written = None, loop.time()
+        self._writer, self._written = None, loop.time()
+        _write(self._lines)
+
+    def write_rest(self) -> None:
+        """Writes what a loop that has ended did not."""
         _write(self._lines)
 
 
@@ -104,6 +108,13 @@ def configure_logging(settings: LogSettings) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(max(level, logging.WARNING))
+
+
+def write_rest() -> None:
+    """Writes what an event loop that has ended logged last."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, _StandardError):
+            handler.stream.write_rest()
 
 
 class CallLine(Protocol):

@@ -1,8 +1,12 @@
 """The embedding model that the settings name. Imports little, so that a start can load it beside all else."""
 
+from typing import Final
+
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
 from cstp_server.settings import Settings
+
+LOCAL_MODELS: Final = ("minilm", "onnx")
 
 
 def open_model(settings: Settings) -> Embedder | None:

@@ -1,9 +1,6 @@
 """Runs the application on a socket until it is told to stop."""
 
-import ctypes
 import gc
-import os
-import platform
 import resource
 import signal
 import socket
@@ -19,15 +16,14 @@ from cstp_server.app import create_app
 from cstp_server.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http import Gate, refusal_bytes
 from cstp_server.knowledge import Knowledge, open_knowledge
+from cstp_server.log import write_rest
+from cstp_server.memory import share_arenas, spare_the_collector
 from cstp_server.protocol import Caps
 from cstp_server.settings import ServerSettings, Settings
 from cstp_server.stopping import Grace, GracefulServer, Watchdog
 from cstp_server.tls import ServerConfig, tls_context
 
-_COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young collections, middle ones; Python's own first is 700
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
-_ARENA_MAX: Final = -8  # M_ARENA_MAX of glibc's malloc.h
-_ARENAS: Final = 2
 
 
 def reserve_descriptors(max_connections: int) -> None:
@@ -120,21 +116,7 @@ def serve(
             signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()
-    server.run(sockets=[listener])
-
-
-def share_arenas() -> None:
-    """Lets all threads allocate from two arenas, where the C library is glibc and the operator has not chosen.
-
-    By default nearly every thread has one of its own, which keeps what the largest call of that thread needed: ten
-    minutes of searches and ingests then made the process half as large again.
-    """
-    if platform.libc_ver()[0] == "glibc" and "MALLOC_ARENA_MAX" not in os.environ:
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
-
-
-def spare_the_collector() -> None:
-    """Keeps what lives as long as the process out of garbage collections: each would hold the event loop for 50 ms."""
-    gc.freeze()
-    gc.set_threshold(*_COLLECT_AFTER)
-    gc.enable()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        write_rest()

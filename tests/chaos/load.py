@@ -70,6 +70,8 @@ class Line(Protocol):
     def ask(self, request: bytes) -> "asyncio.Future[int]":
         """The status of the answer; 0 when the connection ends first."""
         self._answer = asyncio.get_running_loop().create_future()
+        if not self.open:
+            self._answer.set_result(0)
         self.transport.write(request)
         return self._answer
 

@@ -12,7 +12,9 @@ Start = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
-    ("module", "number"), [("typer.core", signal.SIGINT), ("uvicorn.config", signal.SIGTERM)], ids=str
+    ("module", "number"),
+    [("typer.core", signal.SIGINT), ("uvicorn.config", signal.SIGTERM), ("starlette.routing", signal.SIGTERM)],
+    ids=str,
 )
 def test_a_signal_while_a_server_is_still_being_imported_ends_it_with_0(
     program: Start, module: str, number: signal.Signals

@@ -71,7 +71,6 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _FAMILIES:
             return None
-        # the one place that imports by name: a table from command to module needs it
         gc.disable()  # modules leave no garbage, and looking for it takes a tenth of their import
         module = importlib.import_module(f"cstp_server.cli.{_FAMILIES[cmd_name]}")
         gc.enable()

@@ -15,7 +15,7 @@ from cstp_server.knowledge import open_knowledge
 from cstp_server.log import configure_logging
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.mcp.stdio import Identify, answer_from_folder
-from cstp_server.serve import share_arenas, spare_the_collector
+from cstp_server.memory import share_arenas, spare_the_collector
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
 

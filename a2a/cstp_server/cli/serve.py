@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from socket import socket
 from typing import Annotated
@@ -15,13 +16,15 @@ from cognition_engines.errors import ConfigurationError
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.listening import bind
 from cstp_server.log import configure_logging
-from cstp_server.model import open_model
+from cstp_server.memory import share_arenas
+from cstp_server.model import LOCAL_MODELS, open_model
 from cstp_server.settings import Settings
 from cstp_server.stopping import Watchdog, ended_by_signals
 from cstp_server.tokens import read_tokens
 
 app = command_family()
-_Serve = Callable[[Settings, socket, Callable[[], None], Watchdog, Callable[[], Embedder | None]], None]
+_Model = Callable[[], Embedder | None]
+_Serve = Callable[[Settings, socket, Callable[[], None], Watchdog, _Model], None]
 
 HostOption = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 unless named.")
@@ -50,6 +53,7 @@ def serve_command(
     settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls).settings
     configure_logging(settings.log)
     live = _live_tokens(settings)
+    serve, model = _loaded(settings)
     with ended_by_signals(settings.server.grace_seconds) as watchdog, bind(settings) as listener:
         address, actual = listener.getsockname()[:2]
         scheme = "http" if settings.server.ssl_certfile is None else "https"
@@ -62,14 +66,21 @@ def serve_command(
             if not live:
                 typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
 
-        # the model takes the other core while all that serves is imported
+        serve(settings, listener, announce, watchdog, model)
+
+
+def _loaded(settings: Settings) -> tuple[_Serve, _Model]:
+    """What serves, and the model: one of this machine takes the other core while all else is imported."""
+    share_arenas()  # before there is a thread to allocate
+    model: _Model = partial(open_model, settings)
+    if settings.embedding.model in LOCAL_MODELS:  # others may take minutes, which a signal must end
         loader = ThreadPoolExecutor(1, "model")
-        loading = loader.submit(open_model, settings)
+        model = loader.submit(model).result
         loader.shutdown(wait=False)
-        gc.disable()  # as in main.py
-        serve: _Serve = import_module("cstp_server.serve").serve
-        gc.enable()
-        serve(settings, listener, announce, watchdog, loading.result)
+    gc.disable()  # as in main.py
+    serve: _Serve = import_module("cstp_server.serve").serve
+    gc.enable()
+    return serve, model
 
 
 def _live_tokens(settings: Settings) -> int:

@@ -28,8 +28,6 @@ class _NotTheWriter(EngineError):
 class Keeper(Protocol):
     """Brings one collection up to date, in one thread; any may ask for `index`."""
 
-    longest_pause: float  # seconds between two attempts after failures
-
     @property
     def index(self) -> ChromaIndex | None:
         """The collection as far as it can be used."""
@@ -71,7 +69,6 @@ class FolderKeeper:
     No record had a vector up to the change `covered`.
     """
 
-    longest_pause = 30.0
     role = "writer"
 
     def __init__(self, kept: Kept, covered: int) -> None:
@@ -182,7 +179,6 @@ class ServerKeeper:
     """
 
     unloadable = False
-    longest_pause = 1.0
 
     def __init__(self, kept: Kept, server: ChromaServer, lock: SharedLock | None, covered: int) -> None:
         self.index: ChromaIndex | None = None

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from cognition_engines.indexes.keepers import Keeper
 
 POLL_SECONDS: Final = 0.25
-LONGEST_PAUSE: Final = 30.0  # between two attempts to load Chroma
+LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
+MOST_DOUBLINGS: Final = 10  # of that pause
 HOPELESS: Final = 4  # failures in a row after which nobody should wait for the index
 _KEEPERS: Final = "cognition_engines.indexes.keepers"  # loads Chroma
 _log = logging.getLogger(__name__)
@@ -149,8 +150,8 @@ class VectorSide:
                 behind, pause = self._turn(), POLL_SECONDS
             except (ComponentFailed, OSError) as error:
                 self._note_failure(error)
-                longest = LONGEST_PAUSE if self._keeper is None else self._keeper.longest_pause
-                behind, pause = False, min(longest, POLL_SECONDS * 2.0**self._failures)
+                longest = LONGEST_PAUSES["folder" if self._kept.address is None else "server"]
+                behind, pause = False, min(longest, POLL_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS))
             else:
                 if self._failures:
                     _log.warning("the vector index follows again")
@@ -165,7 +166,7 @@ class VectorSide:
                 return self._need.seq < self._records.last_seq()
             with ForeignCalls(COMPONENT):
                 make: Callable[[Kept, SharedLock | None, int], Keeper] = import_module(_KEEPERS).make_keeper
-            self._keeper = make(self._kept, self._lock, self._need.seq)
+                self._keeper = make(self._kept, self._lock, self._need.seq)
         return self._keeper.turn()
 
     def _note_failure(self, error: ComponentFailed | OSError) -> None:

@@ -1,4 +1,4 @@
-"""Runs the migrations inside the transaction of the connection that `open.migrate` hands over."""
+"""Runs the migrations inside the transaction of the connection that `upgrading.upgrade` hands over."""
 
 from alembic import context
 

@@ -1,0 +1,28 @@
+"""How a server's process uses memory: where threads allocate, and what the garbage collector need not look at."""
+
+import ctypes
+import gc
+import os
+import platform
+from typing import Final
+
+_COLLECT_AFTER: Final = (10_000, 20, 20)  # objects, young collections, middle ones; Python's own first is 700
+_ARENA_MAX: Final = -8  # M_ARENA_MAX of glibc's malloc.h
+_ARENAS: Final = 2
+
+
+def share_arenas() -> None:
+    """Lets all threads allocate from two arenas, where the C library is glibc and the operator has not chosen.
+
+    By default nearly every thread has one of its own, which keeps what the largest call of that thread needed: ten
+    minutes of searches and ingests then made the process half as large again.
+    """
+    if platform.libc_ver()[0] == "glibc" and "MALLOC_ARENA_MAX" not in os.environ:
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
+
+
+def spare_the_collector() -> None:
+    """Keeps what lives as long as the process out of garbage collections: each would hold the event loop for 50 ms."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_AFTER)
+    gc.enable()
