@@ -76,9 +76,9 @@ class Several:
         return next((one for one in self.servers if names and names[0].startswith(f"cstp {one.pid} ")), None)
 
     def covered(self, seq: int, windows: int) -> bool:
-        """Whether the collection holds just so much, and says so."""
-        (told,) = self.shared.chroma.collections(self.store_id)
-        return bool(told["metadata"] == {"seq": seq}) and self.shared.chroma.windows(self.store_id) == windows
+        """Whether there is a collection that holds just so much, and says so."""
+        told = [one["metadata"] for one in self.shared.chroma.collections(self.store_id)]
+        return told == [{"seq": seq}] and self.shared.chroma.windows(self.store_id) == windows
 
     def token(self, agent: str) -> str:
         _, text = create_token(self.tokens, agent, lifetime=timedelta(days=1))
