@@ -409,9 +409,9 @@ def test_a_client_that_asks_gets_the_place_of_the_one_that_has_been_silent_for_l
 
     with ExitStack() as stack:
         active, silent, halting = [stack.enter_context(server.connect()) for _ in range(3)]
+        wait_until(lambda: len(server.state.connections) == 3, SECONDS)  # else an answer may come before the silent one
         active.send(request)
         assert active.read().status == 200
-        wait_until(lambda: len(server.state.connections) == 3, SECONDS)
         halting.send(request[:20])
         wait_until(answered, SECONDS)
         assert rest(silent) in (b"", b"reset")
