@@ -24,7 +24,7 @@ from uvicorn.server import ServerState
 
 from cstp_server.http import Gate
 from cstp_server.listening import bind
-from cstp_server.log import configure_logging
+from cstp_server.log import configure_logging, write_rest
 from cstp_server.serve import make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
@@ -367,6 +367,14 @@ def _stop(running: Sequence[_Running]) -> None:
         assert not one.thread.is_alive(), "the server did not stop"
 
 
+class _Log(StringIO):
+    """A log that is read whole: with the lines that a busy event loop would write a moment later."""
+
+    def getvalue(self) -> str:
+        write_rest()
+        return super().getvalue()
+
+
 @pytest.fixture
 def log_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], StringIO]]:
     """`log_output("debug")`: from here on the whole process logs JSON lines of that level into the buffer."""
@@ -374,7 +382,7 @@ def log_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Stri
     handlers, level = root.handlers, root.level
 
     def configure(name: str) -> StringIO:
-        buffer = StringIO()
+        buffer = _Log()
         monkeypatch.setattr("sys.stderr", buffer)
         configure_logging(LogSettings.model_validate({"level": name, "format": "json"}))
         return buffer

@@ -128,7 +128,7 @@ def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], b
                 """Nothing to tell."""
 
         servers.append(HTTPServer(("127.0.0.1", 0), Handler))
-        Thread(target=servers[-1].serve_forever, daemon=True).start()
+        Thread(target=servers[-1].serve_forever, args=[0.01], daemon=True).start()
         return f"http://127.0.0.1:{servers[-1].server_port}", real.token()
 
     yield start

@@ -107,7 +107,7 @@ class SlowModel:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        Thread(target=self._server.serve_forever, args=[0.01], daemon=True).start()
 
     def hold(self) -> None:
         self._idle.clear()

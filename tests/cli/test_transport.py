@@ -47,7 +47,7 @@ def secure(authority: trustme.CA) -> Iterator[str]:
     authority.issue_cert("127.0.0.1").configure_cert(context)
     server = Quiet(("127.0.0.1", 0), Answers)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     yield f"127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
@@ -75,7 +75,7 @@ def test_the_wrong_scheme_is_told(cstp: Cstp, secure: str) -> None:
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert "https://" in done.err
     plain = HTTPServer(("127.0.0.1", 0), Answers)
-    Thread(target=plain.serve_forever, daemon=True).start()
+    Thread(target=plain.serve_forever, args=[0.01], daemon=True).start()
     done = cstp("call", "cstp.whoami", "--url", f"https://127.0.0.1:{plain.server_port}", "--token", "t")
     plain.shutdown()
     plain.server_close()
@@ -118,7 +118,7 @@ def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: b
 def plain() -> Iterator[str]:
     """`127.0.0.1:port` of a server that speaks HTTP."""
     server = HTTPServer(("127.0.0.1", 0), Answers)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     yield f"127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()

@@ -37,7 +37,7 @@ def answering() -> Iterator[HTTPServer]:
             """Nothing to tell."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     yield server
     server.shutdown()
     server.server_close()
