@@ -4,8 +4,10 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType
+from typing import NoReturn
 
 SERVER_PACKAGES = ("typer", "rich", "yaml", "pydantic_settings", "sqlalchemy", "starlette", "structlog", "orjson")
 UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
@@ -14,6 +16,8 @@ VALUED = ("--data-dir", "--config")  # options before a command's name that take
 
 def main() -> None:
     """Runs the command line; exits with 2 when the server's packages are not installed."""
+    if sys.stderr is None:  # it was closed, which is no reason not to serve
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
     if _command(sys.argv[1:]) in UNTIL_STOPPED:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
@@ -33,7 +37,11 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("cstp: stopped\n")
         sys.exit(130)
-    sys.exit(command_line.run(sys.argv[1:]))
+    try:
+        code: object = command_line.run(sys.argv[1:])
+    except SystemExit as stop:
+        code = stop.code
+    _leave(code)
 
 
 def _command(words: Sequence[str]) -> str | None:
@@ -45,6 +53,14 @@ def _command(words: Sequence[str]) -> str | None:
         elif not word.startswith("-"):
             return word
     return None
+
+
+def _leave(code: object) -> NoReturn:
+    """Ends the process at once: the interpreter's own end takes a model from threads that work with it, and aborts."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # a stream may be closed, or its reader gone
+            stream.flush()
+    os._exit(code if isinstance(code, int) else code is not None)
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

@@ -159,6 +159,15 @@ class Limiter:
         """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory stands in."""
         return "degraded" if self.degraded else "memory" if self._shared is None else "shared"
 
+    async def look(self) -> str:
+        """`state`, once Redis was asked: it may have gone without a call that noticed."""
+        if self._shared is not None and not self.degraded:
+            try:
+                await self._shared.take(_PROBE, "", 1)
+            except (StorageError, TimeoutError) as error:
+                self._fall_back(error)
+        return self.state
+
     async def charge(self, agent: str, method: str) -> None:
         """Takes what a call of `method` costs from each window of the agent. Raises RateLimited."""
         cost = self._plan.costs.get(method, 1)
@@ -239,8 +248,8 @@ class Limiter:
 
     def _fall_back(self, error: StorageError | TimeoutError) -> None:
         if self._probe is None:
-            cause = type(error.__cause__ or error).__name__
-            _log.warning("limits_local", reason=cause, remedy="limits.redis_url does not answer; counting in memory")
+            reason = _reason(error)
+            _log.warning("limits_local", reason=reason, remedy="limits.redis_url does not answer; counting in memory")
             self._seen.clear()
             self._probe = asyncio.create_task(self._await_redis())
 
@@ -255,6 +264,11 @@ class Limiter:
         self._seen.clear()
         self._probe = None
         _log.info("limits_shared", reason="Redis answers again")
+
+
+def _reason(error: StorageError | TimeoutError) -> str:
+    """What the client raised; a TimeoutError is caused by a cancellation, which would tell nobody anything."""
+    return type((isinstance(error, StorageError) and error.__cause__) or error).__name__
 
 
 def try_redis(settings: LimitSettings) -> float:
@@ -274,8 +288,7 @@ async def _timed_hit(storage: RedisStorage, seconds: float) -> float:
             await limiter.hit(_PROBE)
         return monotonic() - start
     except (StorageError, TimeoutError) as error:
-        cause = type(error.__cause__ or error).__name__
-        raise ComponentFailed("limits", f"limits.redis_url does not count ({cause})") from error
+        raise ComponentFailed("limits", f"limits.redis_url does not count ({_reason(error)})") from error
     finally:
         await _close(storage)
 

@@ -67,13 +67,13 @@ class ReadinessCheck:
         return Readiness("draining", seen.parts, seen.last_seq) if self._gate.draining else seen
 
     async def _look(self) -> Readiness:
-        last_seq, embedder = await asyncio.gather(self._last_seq(), self._embedder())
+        last_seq, embedder, limits = await asyncio.gather(self._last_seq(), self._embedder(), self._limiter.look())
         parts = {
             "records": "down" if last_seq is None else "ready",
             "keywords": "down" if self._pools.keywords.stuck else self._indexes.keywords_state,
             "vectors": "down" if self._pools.vectors.stuck else self._indexes.vectors_state,
             "embedder": embedder,
-            "limits": self._limiter.state,
+            "limits": limits,
         }
         needed = [state for name, state in parts.items() if name != "limits"]
         if "down" in needed:

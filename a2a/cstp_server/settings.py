@@ -104,6 +104,13 @@ class AgentSettings(Section):
 
     id: str = Field("cstp", min_length=1, max_length=128, description="The name that answers carry as `agent`.")
 
+    @field_validator("id")
+    @classmethod
+    def _is_one_line(cls, value: str) -> str:
+        if not value.isprintable():
+            raise ValueError("must be printable characters")
+        return value
+
 
 class StoreSettings(Section):
     """The records."""

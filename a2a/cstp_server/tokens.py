@@ -76,6 +76,8 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
         content = path.read_bytes()
     except FileNotFoundError:
         return ()
+    except NotADirectoryError as error:
+        raise ConfigurationError(f"{path.parent} is no folder; name one with --data-dir (or data_dir)") from error
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); {MEND}") from error
     try:
@@ -126,6 +128,13 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _write(path: Path, tokens: Sequence[Token]) -> None:
     draft = path.with_suffix(".new")
+    try:
+        _replace(path, draft, tokens)
+    except OSError as error:  # a full disk is told without a name
+        raise OSError(error.errno, error.strerror, error.filename or str(draft)) from error
+
+
+def _replace(path: Path, draft: Path, tokens: Sequence[Token]) -> None:
     descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)  # a draft left behind by a crash keeps the mode it had

@@ -1,15 +1,14 @@
 """How a server process ends: what was accepted is answered, everything is closed, and it is gone in time."""
 
-import fcntl
 import json
 import os
 import re
 import select
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
-import termios
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +20,9 @@ from typing import Any
 
 import psycopg
 import pytest
+
+from cstp_server.log import HELD
+from tests.stores import free_port, wait_for
 
 BODY = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
 GRACE = 4.0
@@ -161,6 +163,13 @@ def healthy(url: str) -> bool:
     with Client(url) as client:
         client.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         return client.read()[0] == 200
+
+
+def is_up(url: str) -> bool:
+    try:
+        return healthy(url)
+    except ConnectionRefusedError:
+        return False
 
 
 def send_accepted(clients: list[Client], url: str, request_of: Callable[..., bytes]) -> None:
@@ -343,29 +352,89 @@ def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: An
     assert "Traceback" not in done.err
 
 
-def full(pipe: Any) -> bool:
-    """Whether no line fits in any more. Lines are not split between pages, so some room is left in each."""
-    unread = int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
-    return unread > 0.9 * fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+@pytest.mark.embedded_only("is about connections and processes")
+def test_closing_that_hangs_is_ended_by_the_watchdog_with_1() -> None:
+    program = """
+import signal
+from cstp_server.log import configure_logging
+from cstp_server.settings import LogSettings
+from cstp_server.stopping import ended_by_signals
+
+configure_logging(LogSettings(format="json"))
+with ended_by_signals(0.2):
+    try:
+        print("serves", flush=True)
+        signal.pause()
+    finally:
+        signal.pause()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "serves\n"
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert json.loads(said)["event"] == "stopped_hard"
+
+
+def test_a_command_is_gone_before_the_interpreter_tears_down_what_still_works() -> None:
+    # a thread that computes with a model would abort the process then
+    program = """
+import atexit, sys
+from cstp_server.entry import main
+
+atexit.register(print, "torn down")
+sys.argv[1:] = ["--version"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240)
+    assert "torn down" not in done.stdout
+    assert done.stdout.count("\n") == 1
 
 
 @pytest.mark.embedded_only("is about connections and processes")
-def test_a_log_that_nobody_reads_ends_it_by_the_watchdog_with_1(serving: Serving, request_of: Any) -> None:
+def test_a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_SERVER__GRACE_SECONDS="2", CSTP_LIMITS__DEFAULT="100000/second")
-    request = request_of()
     with Client(url) as client:
-        answered = True
-        while answered:  # until standard error, which is not read, is full and the server blocked
-            client.send(request)
-            answered = bool(select.select([client.socket], [], [], 1)[0])
-            while not answered and not full(server.process.stderr):  # a busy machine may be silent for long, too
-                answered = bool(select.select([client.socket], [], [], 1)[0])
-            if answered:
-                client.read()
-        began = monotonic()
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(10) == 1
+        for _ in range(2000):  # a line each; a pipe holds a few hundred
+            client.send(request_of())
+            assert client.read()[0] == 200
+        assert healthy(url)
+    began = monotonic()
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(10) == 0
     assert monotonic() - began < 4
+
+
+@pytest.mark.embedded_only("is about connections and processes")
+@pytest.mark.parametrize("shell", ["exec 2>&-", "exec 2>/dev/full"])
+def test_a_server_without_a_place_for_its_log_answers(program: Callable[..., Any], shell: str, tmp_path: Path) -> None:
+    port = free_port()
+    server = program(
+        "serve", "--port", port, "--data-dir", tmp_path / "data", shell=shell, CSTP_EMBEDDING__MODEL="none"
+    )
+    wait_for(lambda: is_up(f"http://127.0.0.1:{port}"))
+    assert server.end().code == 0
+
+
+@pytest.mark.embedded_only("is about connections and processes")
+def test_a_log_that_is_read_again_tells_how_many_lines_are_missing(serving: Serving, request_of: Any) -> None:
+    server, url = serving(CSTP_LIMITS__DEFAULT="100000/second")
+    batch = b"[" + b",".join([BODY] * 100) + b"]"
+    calls = 0
+    with Client(url) as client:
+        while calls < HELD + 2000:
+            client.send(request_of(body=batch))
+            assert client.read()[0] == 200
+            calls += 100
+    events = [json.loads(server.process.stderr.readline())]
+    while events[-1]["event"] != "log_lines_lost":
+        events.append(json.loads(server.process.stderr.readline()))
+    assert len(events) - 1 + events[-1]["count"] == calls
+    assert len(events) > HELD
+    assert server.end().code == 0
 
 
 @pytest.mark.embedded_only("is about connections and processes")

@@ -37,6 +37,11 @@ def test_a_second_taker_is_told_what_to_do(tmp_path: Path) -> None:
     FolderLock(tmp_path / "deep/indexes").close()
 
 
+def test_a_data_folder_that_it_makes_is_its_owners_alone(tmp_path: Path) -> None:
+    FolderLock(tmp_path / "data/indexes").close()
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "data", tmp_path / "data/indexes")] == [0o700, 0o700]
+
+
 def test_looking_at_a_lock_neither_takes_nor_makes_it(tmp_path: Path) -> None:
     folder = tmp_path / "indexes"
     assert not is_held(folder)

@@ -150,8 +150,7 @@ def test_a_redis_that_is_gone_degrades_and_does_not_stop(
     redis = redis_server()
     server = live_server({"limits.redis_url": redis.url})
     assert get(server, request_bytes, "/readyz").json["parts"]["limits"] == "shared"
-    redis.kill()
-    server.call("cstp.whoami", server.token())
+    redis.kill()  # and no call notices it
     wait_until(lambda: get(server, request_bytes, "/readyz").json["status"] == "degraded")
     reply = get(server, request_bytes, "/readyz")
     assert (reply.status, reply.json["parts"]["limits"]) == (200, "degraded")

@@ -3,8 +3,9 @@
 import asyncio
 import os
 import sys
+from collections.abc import Coroutine
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +13,7 @@ from cognition_engines.errors import ConfigurationError, EngineError, FolderInUs
 from cstp.async_client import AsyncClient
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.knowledge import open_knowledge
-from cstp_server.log import configure_logging
+from cstp_server.log import configure_logging, write_rest
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.mcp.stdio import Identify, answer_from_folder
 from cstp_server.memory import share_arenas, spare_the_collector
@@ -52,7 +53,7 @@ def mcp_command(
             client = AsyncClient(url, timeout=settings.server.handler_seconds)
         except (ValueError, ImportError) as error:  # of httpx, which lacks a package for SOCKS
             raise typer.BadParameter(str(error), param_hint="--url") from error
-        asyncio.run(answer_from_server(client, settings))
+        _run(answer_from_server(client, settings))
         return
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
     share_arenas()
@@ -61,7 +62,14 @@ def mcp_command(
     except FolderInUse as error:
         raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
     spare_the_collector()  # also at exit, for which a client waits two seconds
-    asyncio.run(answer_from_folder(settings, knowledge, identify))
+    _run(answer_from_folder(settings, knowledge, identify))
+
+
+def _run(answering: Coroutine[Any, Any, None]) -> None:
+    try:
+        asyncio.run(answering)
+    finally:
+        write_rest()
 
 
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -60,11 +61,12 @@ def serve_command(
         url = f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
 
         def announce() -> None:
-            typer.echo(
-                f"cstp serves {settings.agent.id} on {url} ({live} live token{'' if live == 1 else 's'})", err=True
-            )
-            if not live:
-                typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
+            with suppress(OSError):  # whoever was to read it has gone; calls are answered all the same
+                typer.echo(
+                    f"cstp serves {settings.agent.id} on {url} ({live} live token{'' if live == 1 else 's'})", err=True
+                )
+                if not live:
+                    typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
 
         serve(settings, listener, announce, watchdog, model)
 

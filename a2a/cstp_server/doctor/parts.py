@@ -10,6 +10,7 @@ import httpx
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.lock import is_held
+from cognition_engines.ingest.refusals import kinds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.inspection import Held, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.records.open import is_known
@@ -85,9 +86,9 @@ def _store_findings(state: StoreState) -> list[Finding]:
     return findings
 
 
-def counted(kinds: Mapping[Kind, int]) -> str:
+def counted(counts: Mapping[Kind, int]) -> str:
     """`3 decisions, 12 chunks`."""
-    return ", ".join(f"{count:,} {kind.label.replace('_', ' ')}s" for kind, count in sorted(kinds.items())) or "empty"
+    return ", ".join(f"{count:,} {kinds(kind, count)}" for kind, count in sorted(counts.items())) or "empty"
 
 
 def check_records(held: Held, model: Model | None) -> Checked[None]:

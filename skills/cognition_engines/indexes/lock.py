@@ -22,7 +22,8 @@ class FolderLock:
 
         Raises FolderInUse when another process has it, ConfigurationError where there are no locks.
         """
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for missing in (folder.parent, folder):  # a mode is the last folder's alone
+            missing.mkdir(parents=True, exist_ok=True, mode=0o700)
         with ExitStack() as undo:
             self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
             undo.callback(os.close, self._file)
