@@ -27,12 +27,12 @@ _WORDS: Final = 150  # about one window
 _CONTROL: Final = ("-m", "benchmarks.ingesting")
 # Linux counts the memory of the process that starts another one to the new one's peak, but not in VmHWM.
 _PROGRAM: Final = """
+import sys
 from pathlib import Path
-from cstp_server.entry import main
-try:
-    main()
-finally:
-    print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+from cstp_server.cli.main import run
+code = run(sys.argv[1:])
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+sys.exit(code)
 """
 _COMMAND: Final = ("-c", _PROGRAM, "ingest", "--json")
 

@@ -290,7 +290,7 @@ def stores(servers: Servers | None) -> Iterator[Stores]:
 
 def make_settings(data_dir: Path, overrides: Mapping[str, object]) -> Settings:
     """Settings for a test server: a free port, tokens that count at once, no model, and `overrides` by dotted name."""
-    names = {"server.port": 0, "auth.reload_seconds": 0.001, "embedding.model": "none"} | dict(overrides)
+    names = {"server.port": 0, "auth.reload_seconds": 1e-6, "embedding.model": "none"} | dict(overrides)
     tree: dict[str, Any] = {"data_dir": data_dir}
     for name, value in names.items():
         section, _, key = name.partition(".")

@@ -179,7 +179,7 @@ def start(
     """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings.model_validate(
-        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}}
+        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 1e-6}}
         | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
     )
     records = open_records(settings.store_url)

@@ -262,7 +262,7 @@ class Running:
 
 def start_asking(folder: Path, stores: Stores, embedder: Embedder | None, known: Sequence[Known]) -> Running:
     settings = Settings.model_validate(
-        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}, "agent": {"id": "tester"}}
+        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 1e-6}, "agent": {"id": "tester"}}
         | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
     )
     records = open_records(settings.store_url)

@@ -130,7 +130,7 @@ def _start(
     folder: Path, stores: Stores, embedder: Embedder | None, entries: Sequence[Entry], wait_until: Callable[..., None]
 ) -> tuple[Remembering, Callable[[], None]]:
     settings = Settings.model_validate(
-        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 0.001}}
+        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 1e-6}}
         | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
     )
     records = open_records(settings.store_url)
