@@ -27,7 +27,7 @@ import structlog
 
 from cstp_server.settings import LogSettings
 
-GAP: Final = 0.02  # seconds between two writes of a busy event loop
+GAP: Final = 0.05  # seconds between two writes of a busy event loop
 ROOM: Final = 4096  # bytes; a pipe or socket that can be written to takes as many at once
 HELD: Final = 10_000  # lines that wait for whoever reads
 PATIENCE: Final = 0.2  # seconds to wait for room, where nobody else is held up
@@ -52,6 +52,8 @@ class _Lines:
         self._lines: deque[str] = deque()
         self._lost = 0
         self._lock = RLock()  # held by the thread that writes
+        self._stream: TextIO | None = None  # standard error when it was looked at, which gives the interpreter away
+        self._poll: select.poll | None = None
 
     def add(self, line: str) -> None:
         if len(self._lines) < HELD:
@@ -63,7 +65,7 @@ class _Lines:
         """Writes all there is, unless standard error takes nothing for `patience` seconds; whether it did."""
         with self._lock:
             while self._lines:
-                room = _room(patience)
+                room = self._room(patience)
                 if not room:
                     return False
                 _put(self._some(room))
@@ -81,6 +83,12 @@ class _Lines:
         finally:
             self._lock.release()
 
+    def _room(self, patience: float) -> float:
+        """How many bytes standard error takes without waiting; 0 when it takes none for `patience` seconds."""
+        if self._stream is not sys.stderr:
+            self._stream, self._poll = sys.stderr, _poll_of(sys.stderr)
+        return math.inf if self._poll is None else ROOM if self._poll.poll(patience * 1000) else 0
+
     def _some(self, room: float) -> str:
         """As many whole lines as surely fit in; at least one."""
         taken = [self._lines.popleft()]
@@ -94,18 +102,18 @@ def _size(line: str) -> int:
     return len(line) if line.isascii() else len(line.encode())
 
 
-def _room(patience: float) -> float:
-    """How many bytes standard error takes without waiting; 0 when it takes none for `patience` seconds."""
+def _poll_of(stream: TextIO | None) -> "select.poll | None":
+    """What tells whether a write would wait; None where nobody has to read, as with a file."""
     poll = select.poll()
     try:
-        file = sys.stderr.fileno()
+        file = cast(TextIO, stream).fileno()
         mode = os.fstat(file).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(file)):
-            return math.inf  # nobody has to read a file
+            return None
         poll.register(file, select.POLLOUT)
     except (AttributeError, OSError, ValueError):  # it is no file
-        return math.inf
-    return ROOM if poll.poll(patience * 1000) else 0
+        return None
+    return poll
 
 
 def _put(text: str) -> None:

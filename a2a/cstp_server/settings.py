@@ -179,7 +179,7 @@ class McpSettings(Section):
 
 
 class LogSettings(Section):
-    """One line per call, on standard error, 20 ms late where the server is busy."""
+    """One line per call, on standard error, 50 ms late where the server is busy."""
 
     level: Literal["debug", "info", "warning", "error"] = Field("info", description="info has one line per call.")
     format: Literal["auto", "json", "pretty"] = Field("auto", description="auto is pretty on a terminal, else JSON.")
