@@ -6,18 +6,18 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import NoReturn
 
 SERVER_PACKAGES = ("typer", "rich", "yaml", "pydantic_settings", "sqlalchemy", "starlette", "structlog", "orjson")
 UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
+OVER_PIPES = "mcp"  # the command that says itself which standard files must be open
 VALUED = ("--data-dir", "--config")  # options before a command's name that take a value
 
 
 def main() -> None:
     """Runs the command line; exits with 2 when the server's packages are not installed."""
-    if sys.stderr is None:  # it was closed, which is no reason not to serve
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
+    _replace_closed(sys.argv[1:])
     if _command(sys.argv[1:]) in UNTIL_STOPPED:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
@@ -37,10 +37,11 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("cstp: stopped\n")
         sys.exit(130)
+    sys.excepthook = _fail
     try:
-        code: object = command_line.run(sys.argv[1:])
+        code = command_line.run(sys.argv[1:])
     except SystemExit as stop:
-        code = stop.code
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     _leave(code)
 
 
@@ -55,12 +56,32 @@ def _command(words: Sequence[str]) -> str | None:
     return None
 
 
-def _leave(code: object) -> NoReturn:
+def _replace_closed(words: Sequence[str]) -> None:
+    """Files in place of standard ones that were closed, lest a socket gets their number and what is printed.
+
+    To read or print is refused, as it would be by closed ones; what goes to standard error goes nowhere.
+    """
+    while (file := os.open(os.devnull, os.O_RDONLY)) <= 2:
+        pass
+    os.close(file)
+    if _command(words) != OVER_PIPES:
+        sys.stdin = sys.stdin or open(os.open(os.devnull, os.O_WRONLY), encoding="utf-8")  # noqa: SIM115
+        sys.stdout = sys.stdout or open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """The end by an exception that nobody foresaw."""
+    sys.__excepthook__(kind, error, trace)
+    _leave(130 if issubclass(kind, KeyboardInterrupt) else 1)
+
+
+def _leave(code: int) -> NoReturn:
     """Ends the process at once: the interpreter's own end takes a model from threads that work with it, and aborts."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # a stream may be closed, or its reader gone
             stream.flush()
-    os._exit(code if isinstance(code, int) else code is not None)
+    os._exit(code)
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

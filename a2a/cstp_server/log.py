@@ -3,34 +3,22 @@
 What a caller sends is never passed to a logger; the redaction here is the second lock on that door.
 """
 
-import asyncio
 import logging
-import math
-import os
 import re
-import select
-import stat
 import sys
 import traceback
-import weakref
-from collections import deque
 from collections.abc import Mapping, MutableMapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from threading import RLock
 from typing import Any, Final, Protocol, TextIO, cast
 
 import orjson
 import structlog
 
+from cstp_server.log_output import LogOutput
 from cstp_server.settings import LogSettings
 
-GAP: Final = 0.05  # seconds between two writes of a busy event loop
-ROOM: Final = 4096  # bytes; a pipe or socket that can be written to takes as many at once
-HELD: Final = 10_000  # lines that wait for whoever reads
-PATIENCE: Final = 0.2  # seconds to wait for room, where nobody else is held up
 MAX_LINE: Final = 4000  # bytes; what is longer is cut down to the members that find it again
 MAX_VALUE: Final = 256
 MAX_ITEMS: Final = 20
@@ -43,123 +31,6 @@ _SECRET_KEYS: Final = frozenset(
 _KEPT: Final = ("event", "level", "timestamp", "method", "code", "request_id", "error")
 _log = structlog.get_logger("cstp.log")
 Event = MutableMapping[str, Any]
-
-
-class _Lines:
-    """Lines on their way to standard error. A reader that stands still holds nobody up: too many are left out."""
-
-    def __init__(self) -> None:
-        self._lines: deque[str] = deque()
-        self._lost = 0
-        self._lock = RLock()  # held by the thread that writes
-        self._stream: TextIO | None = None  # standard error when it was looked at, which gives the interpreter away
-        self._poll: select.poll | None = None
-
-    def add(self, line: str) -> None:
-        if len(self._lines) < HELD:
-            self._lines.append(line)
-        else:
-            self._lost += 1
-
-    def write(self, patience: float) -> bool:
-        """Writes all there is, unless standard error takes nothing for `patience` seconds; whether it did."""
-        with self._lock:
-            while self._lines:
-                room = self._room(patience)
-                if not room:
-                    return False
-                _put(self._some(room))
-            lost, self._lost = self._lost, 0
-            if lost:
-                _log.warning("log_lines_lost", count=lost)
-            return True
-
-    def write_now(self) -> bool:
-        """Writes all that can be written at once, unless another thread is about it; whether nothing is left."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            return self.write(0)
-        finally:
-            self._lock.release()
-
-    def _room(self, patience: float) -> float:
-        """How many bytes standard error takes without waiting; 0 when it takes none for `patience` seconds."""
-        if self._stream is not sys.stderr:
-            self._stream, self._poll = sys.stderr, _poll_of(sys.stderr)
-        return math.inf if self._poll is None else ROOM if self._poll.poll(patience * 1000) else 0
-
-    def _some(self, room: float) -> str:
-        """As many whole lines as surely fit in; at least one."""
-        taken = [self._lines.popleft()]
-        size = _size(taken[0])
-        while self._lines and (size := size + _size(self._lines[0])) <= room:
-            taken.append(self._lines.popleft())
-        return "".join(taken)
-
-
-def _size(line: str) -> int:
-    return len(line) if line.isascii() else len(line.encode())
-
-
-def _poll_of(stream: TextIO | None) -> "select.poll | None":
-    """What tells whether a write would wait; None where nobody has to read, as with a file."""
-    poll = select.poll()
-    try:
-        file = cast(TextIO, stream).fileno()
-        mode = os.fstat(file).st_mode
-        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(file)):
-            return None
-        poll.register(file, select.POLLOUT)
-    except (AttributeError, OSError, ValueError):  # it is no file
-        return None
-    return poll
-
-
-def _put(text: str) -> None:
-    with suppress(AttributeError, OSError, ValueError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-class _StandardError:
-    """Standard error as it is now. A log that cannot be written must not take a call down with it, nor hold it up.
-
-    A write lets other threads run, and a busy event loop then waits until they let it go on. So what the loop's thread
-    logs is written at the end of its turn, and GAP seconds after it wrote last at the earliest; the rest at the exit.
-    """
-
-    def __init__(self) -> None:
-        self._lines = _Lines()
-        self._writer: asyncio.AbstractEventLoop | None = None  # the loop that is to write them
-        self._written = 0.0
-        weakref.finalize(self, self._lines.write, PATIENCE)  # which the exit calls, too
-
-    def write(self, text: str) -> None:
-        self._lines.add(text)
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self._lines.write(PATIENCE)
-            return
-        self._write_soon(loop)
-
-    def flush(self) -> None:
-        """For whoever writes, a line is written."""
-
-    def _write_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._writer is not loop:
-            self._writer = loop
-            loop.call_at(max(loop.time(), self._written + GAP), self._write_lines, loop)
-
-    def _write_lines(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._writer, self._written = None, loop.time()
-        if not self._lines.write_now():
-            self._write_soon(loop)
-
-    def write_rest(self) -> None:
-        """Writes what a loop that has ended did not."""
-        self._lines.write(PATIENCE)
 
 
 def configure_logging(settings: LogSettings) -> None:
@@ -175,7 +46,7 @@ def configure_logging(settings: LogSettings) -> None:
         structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer(serializer=_to_json)
     )
     level = getattr(logging, settings.level.upper())
-    file = cast(TextIO, _StandardError())
+    file = cast(TextIO, LogOutput(sys.stderr, _tell_lost))
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -190,10 +61,14 @@ def configure_logging(settings: LogSettings) -> None:
 
 
 def write_rest() -> None:
-    """Writes what an event loop that has ended logged last."""
+    """Returns when all that was logged is written, or as much as is read within `log_output.PATIENCE`."""
     for handler in logging.getLogger().handlers:
-        if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, _StandardError):
+        if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, LogOutput):
             handler.stream.write_rest()
+
+
+def _tell_lost(count: int) -> None:
+    _log.error("log_lines_lost", count=count)
 
 
 class CallLine(Protocol):

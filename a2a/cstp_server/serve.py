@@ -16,7 +16,6 @@ from cstp_server.app import create_app
 from cstp_server.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http import Gate, refusal_bytes
 from cstp_server.knowledge import Knowledge, open_knowledge
-from cstp_server.log import write_rest
 from cstp_server.memory import share_arenas, spare_the_collector
 from cstp_server.protocol import Caps
 from cstp_server.settings import ServerSettings, Settings
@@ -116,7 +115,4 @@ def serve(
             signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()
-    try:
-        server.run(sockets=[listener])
-    finally:
-        write_rest()
+    server.run(sockets=[listener])

@@ -22,13 +22,13 @@ import structlog
 import uvicorn
 
 from cstp_server.http import Gate
+from cstp_server.log import write_rest
 
 CLOSING_SHARE: Final = 0.3  # of the grace time
 LEAVING_SHARE: Final = 0.1
 LEAVING_SECONDS: Final = 0.5  # the interpreter needs no more
 FORCED_SECONDS: Final = 2.0  # after a second signal
 _POLL_SECONDS: Final = 0.02
-_LAST_LINE_SECONDS: Final = 0.2  # a log that nobody reads must not hold the end
 _log = structlog.get_logger("cstp.stop")
 
 
@@ -76,9 +76,8 @@ class Watchdog:
         while (left := moment - monotonic()) > 0:
             with suppress(Empty):
                 moment = min(moment, self._moments.get(timeout=left))
-        told = Thread(target=_log.error, args=("stopped_hard",), kwargs={"reason": "grace time over"}, daemon=True)
-        told.start()
-        told.join(_LAST_LINE_SECONDS)
+        _log.error("stopped_hard", reason="grace time over")
+        write_rest()
         os._exit(1)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 STEPS: Final = 1000
 _FIRST_SWEEP: Final = 1024
+_SHORTEST_WAIT: Final = 1e-6  # seconds; what floats make of the end of a step may be nothing
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ class MovingWindows:
 
     def _until_gone(self, step: int, seconds: int) -> float:
         """The seconds until what was taken in `step` leaves the window."""
-        return (step + 1) * seconds / STEPS + seconds - self._clock()
+        return max(_SHORTEST_WAIT, (step + 1) * seconds / STEPS + seconds - self._clock())
 
     def _step(self, seconds: int) -> int:
         return int(self._clock() / seconds * STEPS)

@@ -2,15 +2,21 @@
 
 import json
 import logging
+import os
+import select
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from time import monotonic
 from typing import Any
 
 import pytest
 import structlog
+
+from cstp_server.log_output import GAP, HELD
 
 TOKEN_CANARY = "cstp_0badcafe0bad_" + "c0ffee" * 10
 QUERY_CANARY = "canary-of-the-query"
@@ -115,25 +121,100 @@ def test_a_busy_server_writes_the_lines_of_some_time_at_once(
     wait_until(lambda: sum(text.count("\n") for _, text in pieces) == 100)
     events = Counter(json.loads(line)["event"] for _, text in pieces for line in text.splitlines())
     assert events == {"call": 50, "refused": 50}
-    assert len(pieces) <= 2 + (pieces[-1][0] - pieces[0][0]) / 0.05
+    assert len(pieces) <= 2 + (pieces[-1][0] - pieces[0][0]) / GAP
 
 
-def test_what_was_not_written_yet_is_written_at_the_exit() -> None:
-    program = """
-import asyncio, structlog
-from cstp_server.log import configure_logging
+SETUP = """
+import asyncio, sys, threading, structlog
+from cstp_server.log import configure_logging, write_rest
 from cstp_server.settings import LogSettings
 
-async def log() -> None:
-    for number in range(3):
-        structlog.get_logger("test").warning(f"line {number}")
-        await asyncio.sleep(0)
-
-configure_logging(LogSettings(format="json"))
-asyncio.run(log())
+configure_logging(LogSettings(format="json", level="error"))
+log = structlog.get_logger("test").error
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert [json.loads(line)["event"] for line in ended.stderr.splitlines()] == ["line 0", "line 1", "line 2"]
+
+
+@contextmanager
+def start(program: str, **files: Any) -> "Iterator[subprocess.Popen[str]]":
+    files = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | files
+    process = subprocess.Popen([sys.executable, "-c", SETUP + program], text=True, **files)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def events(text: str) -> list[str]:
+    return [json.loads(line)["event"] for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("called", ["asyncio.run(several())", "threading.Thread(target=lambda: several()).start()"])
+def test_what_was_not_written_yet_is_written_at_the_exit(called: str) -> None:
+    several = """
+    for number in range(3):
+        log(f"line {number}")
+"""
+    kind = "async def" if "asyncio" in called else "def"
+    with start(f"{kind} several() -> None:{several}\n{called}") as process:
+        _, written = process.communicate(timeout=20)
+    assert events(written) == ["line 0", "line 1", "line 2"]
+
+
+LOG_IN_THREADS = f"""
+def several(number: int) -> None:
+    for _ in range({HELD}):
+        log("line")
+
+threads = [threading.Thread(target=several, args=[number]) for number in range(3)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print("logged", flush=True)
+"""
+
+
+def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted() -> None:
+    with start(LOG_IN_THREADS + "sys.stdin.readline()", stdin=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "logged\n"
+        _, written = process.communicate("end\n", timeout=20)
+    lines = [json.loads(line) for line in written.splitlines()]
+    assert lines[-1]["event"] == "log_lines_lost"
+    assert len(lines) > HELD
+    assert len(lines) - 1 + lines[-1]["count"] == 3 * HELD
+
+
+def test_a_terminal_that_takes_nothing_holds_nothing_up() -> None:
+    reader, terminal = os.openpty()  # which nobody reads from
+    try:
+        with start(LOG_IN_THREADS, stderr=terminal) as process:
+            said, _ = process.communicate(timeout=20)
+        assert (process.returncode, said) == (0, "logged\n")
+    finally:
+        os.close(terminal)
+        os.close(reader)
+
+
+def test_an_end_does_not_wait_for_a_slow_reader() -> None:
+    program = LOG_IN_THREADS + "write_rest(); import os; os._exit(0)"
+    with start(program) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        read = 0
+        while process.poll() is None:
+            select.select([], [], [], 0.05)
+            read += len(os.read(process.stderr.fileno(), 4096))
+        assert 0 < read < HELD * len('{"event": "line"}')
+        assert process.returncode == 0
+
+
+def test_a_line_of_what_no_encoding_knows_is_written_all_the_same() -> None:
+    with start("""
+structlog.configure(processors=[lambda *line: line[2]["event"]])
+structlog.get_logger("test").error("half of a pair: \\ud800")
+""") as process:
+        _, written = process.communicate(timeout=20)
+    assert written == "half of a pair: \\ud800\n"
 
 
 def test_a_request_id_cannot_start_a_line_of_its_own(live_server: Any, log_output: Any, wait_until: Any) -> None:

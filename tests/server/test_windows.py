@@ -1,5 +1,6 @@
 """Moving windows counted in the process: never more than the limit, never much less, and nothing kept for ever."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,12 +79,24 @@ def test_what_is_asked_for_can_be_taken_when_the_wait_is_over_and_not_before(
         windows.take("agent", limit, 1, units)
     wait = windows.wait("agent", limit, 1, cost)
     assert 0 <= wait <= 1 + 1 / STEPS
+    over = clock.now + wait
     if wait > 0.001:
-        clock.now += wait - 0.001
+        clock.now = over - 0.001
         assert not windows.take("agent", limit, 1, cost)
-        clock.now += 0.001
-    clock.now += wait and 1e-9  # what floats make of the sum
+    clock.now = over + (wait and 1e-9)  # what floats make of the sum
     assert windows.take("agent", limit, 1, cost)
+
+
+@pytest.mark.parametrize("seconds", [1, 60, 3600, 86_400])
+def test_a_call_that_is_refused_is_told_to_wait(seconds: int) -> None:
+    for step in range(1_000_000, 1_002_000):
+        clock = Clock()
+        windows = MovingWindows(clock)
+        clock.now = (step + 0.5) * seconds / STEPS
+        windows.take("agent", 1, seconds, 1)
+        clock.now = (step + 1) * seconds / STEPS + seconds  # the end of that step, as floats have it
+        if not windows.take("agent", 1, seconds, 1):
+            assert windows.wait("agent", 1, seconds, 1) > 0
 
 
 def test_a_call_that_costs_more_waits_for_more_than_the_first_unit() -> None:

@@ -17,7 +17,7 @@ from cstp_server.cli.opened import opened_records
 from cstp_server.cli.options import ConfigOption, command_family, settings_for
 from cstp_server.cli.serve import HostOption, PortOption
 from cstp_server.listening import bind
-from cstp_server.log import configure_logging
+from cstp_server.log import configure_logging, write_rest
 from cstp_server.model import open_model
 from cstp_server.serve import serve
 from cstp_server.settings import Settings
@@ -65,6 +65,7 @@ def demo_command(
         # no flag says "none"
         settings = settings.model_copy(update={"vectors": settings.vectors.model_copy(update={"url": None})})
         configure_logging(settings.log)
+        ctx.call_on_close(write_rest)
         with bind(settings) as listener:
             embedder = open_model(settings)
             _load(settings, embedder)

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -144,7 +145,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _tell(message: str, code: int) -> int:
-    sys.stderr.write(f"cstp: {message}\n")
+    with suppress(OSError):  # the exit code says it, too
+        sys.stderr.write(f"cstp: {message}\n")
     return code
 
 

@@ -3,9 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -44,6 +43,7 @@ def mcp_command(
     if sys.stdin is None or sys.stdout is None:
         raise ConfigurationError("standard input and output must be open: an MCP client starts this command")
     configure_logging(settings.log)
+    ctx.call_on_close(write_rest)
     if url is not None:
         if agent is not None or data_dir is not None:
             raise typer.BadParameter(
@@ -53,7 +53,7 @@ def mcp_command(
             client = AsyncClient(url, timeout=settings.server.handler_seconds)
         except (ValueError, ImportError) as error:  # of httpx, which lacks a package for SOCKS
             raise typer.BadParameter(str(error), param_hint="--url") from error
-        _run(answer_from_server(client, settings))
+        asyncio.run(answer_from_server(client, settings))
         return
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
     share_arenas()
@@ -62,14 +62,7 @@ def mcp_command(
     except FolderInUse as error:
         raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
     spare_the_collector()  # also at exit, for which a client waits two seconds
-    _run(answer_from_folder(settings, knowledge, identify))
-
-
-def _run(answering: Coroutine[Any, Any, None]) -> None:
-    try:
-        asyncio.run(answering)
-    finally:
-        write_rest()
+    asyncio.run(answer_from_folder(settings, knowledge, identify))
 
 
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:

@@ -16,7 +16,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.listening import bind
-from cstp_server.log import configure_logging
+from cstp_server.log import configure_logging, write_rest
 from cstp_server.memory import share_arenas
 from cstp_server.model import LOCAL_MODELS, open_model
 from cstp_server.settings import Settings
@@ -53,6 +53,7 @@ def serve_command(
     tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
     settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls).settings
     configure_logging(settings.log)
+    ctx.call_on_close(write_rest)
     live = _live_tokens(settings)
     serve, model = _loaded(settings)
     with ended_by_signals(settings.server.grace_seconds) as watchdog, bind(settings) as listener:

@@ -1,0 +1,128 @@
+"""Where log lines go: standard error, which a thread of its own writes to, so that a reader that stands still holds up
+neither the event loop nor any other thread.
+"""
+
+import atexit
+import os
+import select
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Event, RLock, Thread
+from typing import Final, TextIO
+
+HELD: Final = 10_000  # lines that wait for whoever reads; more are left out
+GAP: Final = 0.05  # seconds between two writes: each interrupts whatever computes
+PATIENCE: Final = 0.5  # seconds that an end waits for whoever reads
+_AT_ONCE: Final = 500  # lines that are taken from those that wait
+_PIECE: Final = 65_536  # bytes of one write
+
+
+class LogOutput:
+    """A text stream of lines. Writing to it never waits; what cannot be written takes nothing else down.
+
+    When HELD lines wait, later ones are left out, and their number is given to `tell_lost` once there is room again. A
+    stream without a file, as a test may have, is written to with its own `write`.
+    """
+
+    def __init__(self, stream: TextIO | None, tell_lost: Callable[[int], object]) -> None:
+        self._stream = stream
+        self._tell_lost = tell_lost
+        self._waiting: SimpleQueue[str | Event] = SimpleQueue()  # an event is set when all before it is written
+        self._hurry = Event()
+        self._lost = 0
+        self._counting = RLock()  # one that a signal's handler can have, too
+        self._piece = _piece_of(stream)
+        Thread(target=self._run, name="log", daemon=True).start()
+        atexit.register(self.write_rest)
+
+    def write(self, text: str) -> None:
+        """Takes one line."""
+        if self._waiting.qsize() < HELD:
+            self._waiting.put(text)
+        else:
+            with self._counting:
+                self._lost += 1
+
+    def flush(self) -> None:
+        """For whoever writes, a line is written."""
+
+    def write_rest(self) -> None:
+        """Returns when all lines are written, after PATIENCE seconds at the latest."""
+        written = Event()
+        self._hurry.set()
+        self._waiting.put(written)
+        written.wait(PATIENCE)
+
+    def _run(self) -> None:
+        while True:
+            lines, written = self._take()
+            for piece in _pieces(lines, self._piece):
+                _put(self._stream, piece)
+            if self._lost and self._waiting.empty():
+                self._own_up()
+                if written is not None:
+                    self._waiting.put(written)  # behind the line that tells it
+            elif written is not None:
+                self._hurry.clear()
+                written.set()
+            elif len(lines) < _AT_ONCE:
+                self._hurry.wait(GAP)
+
+    def _take(self) -> tuple[list[str], Event | None]:
+        """The lines that wait, at least one unless somebody waits for their end; and who that is."""
+        item = self._waiting.get()
+        lines: list[str] = []
+        with suppress(Empty):
+            while isinstance(item, str):
+                lines.append(item)
+                if len(lines) == _AT_ONCE:
+                    break
+                item = self._waiting.get_nowait()
+        return lines, item if isinstance(item, Event) else None
+
+    def _own_up(self) -> None:
+        with self._counting:
+            lost, self._lost = self._lost, 0
+        self._tell_lost(lost)
+
+
+def _piece_of(stream: TextIO | None) -> int:
+    """How many bytes are written at once: into a pipe no more than what other writers' lines cannot get into."""
+    with suppress(AttributeError, OSError, ValueError):
+        if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):  # type: ignore[union-attr]
+            return select.PIPE_BUF
+    return _PIECE
+
+
+def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
+    """The lines in pieces of at most so many bytes, but whole."""
+    piece: list[str] = []
+    size = 0
+    for line in lines:
+        length = len(line) if line.isascii() else len(line.encode(errors="backslashreplace"))
+        if piece and size + length > most:
+            yield "".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += length
+    yield "".join(piece)
+
+
+def _put(stream: TextIO | None, text: str) -> None:
+    """Writes it, however long that takes. Not through the stream's buffer: its lock would hold up all who print."""
+    with suppress(AttributeError, OSError, ValueError):  # closed, or its reader gone
+        try:
+            file = stream.fileno()  # type: ignore[union-attr]
+        except (AttributeError, OSError, ValueError):
+            stream.write(text)  # type: ignore[union-attr]
+            return
+        data = text.encode(errors="backslashreplace")
+        while data:
+            try:
+                data = data[os.write(file, data) :]
+            except BlockingIOError:  # somebody else, of the same terminal, does not want to wait
+                room = select.poll()
+                room.register(file, select.POLLOUT)
+                room.poll()
