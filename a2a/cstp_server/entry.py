@@ -61,6 +61,8 @@ def _replace_closed(words: Sequence[str]) -> None:
 
     To read or print is refused, as it would be by closed ones; what goes to standard error goes nowhere.
     """
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
     while (file := os.open(os.devnull, os.O_RDONLY)) <= 2:
         pass
     os.close(file)

@@ -60,11 +60,11 @@ def configure_logging(settings: LogSettings) -> None:
     root.setLevel(max(level, logging.WARNING))
 
 
-def write_rest() -> None:
-    """Returns when all that was logged is written, or as much as is read within `log_output.PATIENCE`."""
+def write_rest(patience: float | None = None) -> None:
+    """Returns when all that was logged is written, or as much as is read in so many seconds, PATIENCE unless told."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, LogOutput):
-            handler.stream.write_rest()
+            handler.stream.write_rest(patience)
 
 
 def _tell_lost(count: int) -> None:

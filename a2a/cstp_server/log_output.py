@@ -9,12 +9,14 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Event, RLock, Thread
+from threading import Event, RLock, Thread, current_thread
+from time import monotonic
 from typing import Final, TextIO
 
 HELD: Final = 10_000  # lines that wait for whoever reads; more are left out
 GAP: Final = 0.05  # seconds between two writes: each interrupts whatever computes
 PATIENCE: Final = 0.5  # seconds that an end waits for whoever reads
+_TELL_EVERY: Final = 10.0  # seconds between two counts of what was left out
 _AT_ONCE: Final = 500  # lines that are taken from those that wait
 _PIECE: Final = 65_536  # bytes of one write
 
@@ -22,8 +24,9 @@ _PIECE: Final = 65_536  # bytes of one write
 class LogOutput:
     """A text stream of lines. Writing to it never waits; what cannot be written takes nothing else down.
 
-    When HELD lines wait, later ones are left out, and their number is given to `tell_lost` once there is room again. A
-    stream without a file, as a test may have, is written to with its own `write`.
+    When HELD lines wait, later ones are left out, and their number is given to `tell_lost` when some were read, every
+    ten seconds. What cannot be written at all is dropped. A stream without a file, as a test may have, is written to
+    with its own `write`.
     """
 
     def __init__(self, stream: TextIO | None, tell_lost: Callable[[int], object]) -> None:
@@ -32,14 +35,17 @@ class LogOutput:
         self._waiting: SimpleQueue[str | Event] = SimpleQueue()  # an event is set when all before it is written
         self._hurry = Event()
         self._lost = 0
+        self._tell_at = 0.0
+        self._torn = False  # whether a line was written in part
         self._counting = RLock()  # one that a signal's handler can have, too
         self._piece = _piece_of(stream)
-        Thread(target=self._run, name="log", daemon=True).start()
+        self._thread = Thread(target=self._run, name="log", daemon=True)
+        self._thread.start()
         atexit.register(self.write_rest)
 
     def write(self, text: str) -> None:
         """Takes one line."""
-        if self._waiting.qsize() < HELD:
+        if self._waiting.qsize() < HELD or current_thread() is self._thread:
             self._waiting.put(text)
         else:
             with self._counting:
@@ -48,19 +54,19 @@ class LogOutput:
     def flush(self) -> None:
         """For whoever writes, a line is written."""
 
-    def write_rest(self) -> None:
-        """Returns when all lines are written, after PATIENCE seconds at the latest."""
+    def write_rest(self, patience: float | None = None) -> None:
+        """Returns when all lines are written, after so many seconds at the latest, PATIENCE unless told."""
         written = Event()
         self._hurry.set()
         self._waiting.put(written)
-        written.wait(PATIENCE)
+        written.wait(PATIENCE if patience is None else patience)
 
     def _run(self) -> None:
         while True:
             lines, written = self._take()
             for piece in _pieces(lines, self._piece):
-                _put(self._stream, piece)
-            if self._lost and self._waiting.empty():
+                self._torn = not _put(self._stream, f"\n{piece}" if self._torn else piece)
+            if self._lost and (self._waiting.empty() or monotonic() >= self._tell_at):
                 self._own_up()
                 if written is not None:
                     self._waiting.put(written)  # behind the line that tells it
@@ -85,6 +91,7 @@ class LogOutput:
     def _own_up(self) -> None:
         with self._counting:
             lost, self._lost = self._lost, 0
+        self._tell_at = monotonic() + _TELL_EVERY
         self._tell_lost(lost)
 
 
@@ -110,19 +117,26 @@ def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
     yield "".join(piece)
 
 
-def _put(stream: TextIO | None, text: str) -> None:
-    """Writes it, however long that takes. Not through the stream's buffer: its lock would hold up all who print."""
-    with suppress(AttributeError, OSError, ValueError):  # closed, or its reader gone
+def _put(stream: TextIO | None, text: str) -> bool:
+    """Writes it, however long that takes; False when it ends within a line because no more could be written.
+
+    Not through the stream's buffer: its lock would hold up all who print.
+    """
+    data = text.encode(errors="backslashreplace")
+    written = 0
+    try:
         try:
             file = stream.fileno()  # type: ignore[union-attr]
         except (AttributeError, OSError, ValueError):
             stream.write(text)  # type: ignore[union-attr]
-            return
-        data = text.encode(errors="backslashreplace")
-        while data:
+            return True
+        while written < len(data):
             try:
-                data = data[os.write(file, data) :]
+                written += os.write(file, data[written:])
             except BlockingIOError:  # somebody else, of the same terminal, does not want to wait
                 room = select.poll()
                 room.register(file, select.POLLOUT)
                 room.poll()
+    except (AttributeError, OSError, ValueError):  # closed, full, or its reader gone
+        return not written or data[:written].endswith(b"\n")
+    return True

@@ -26,9 +26,10 @@ from cstp_server.log import write_rest
 
 CLOSING_SHARE: Final = 0.3  # of the grace time
 LEAVING_SHARE: Final = 0.1
-LEAVING_SECONDS: Final = 0.5  # the interpreter needs no more
+LEAVING_SECONDS: Final = 0.5  # the rest of the log and the interpreter need no more
 FORCED_SECONDS: Final = 2.0  # after a second signal
 _POLL_SECONDS: Final = 0.02
+_LAST_LINE_SECONDS: Final = 0.2  # a log that nobody reads must not hold the end
 _log = structlog.get_logger("cstp.stop")
 
 
@@ -77,7 +78,7 @@ class Watchdog:
             with suppress(Empty):
                 moment = min(moment, self._moments.get(timeout=left))
         _log.error("stopped_hard", reason="grace time over")
-        write_rest()
+        write_rest(_LAST_LINE_SECONDS)
         os._exit(1)
 
 

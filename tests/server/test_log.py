@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -157,7 +158,7 @@ def test_what_was_not_written_yet_is_written_at_the_exit(called: str) -> None:
 """
     kind = "async def" if "asyncio" in called else "def"
     with start(f"{kind} several() -> None:{several}\n{called}") as process:
-        _, written = process.communicate(timeout=20)
+        _, written = process.communicate(timeout=60)
     assert events(written) == ["line 0", "line 1", "line 2"]
 
 
@@ -174,21 +175,56 @@ print("logged", flush=True)
 
 
 def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted() -> None:
-    with start(LOG_IN_THREADS + "sys.stdin.readline()", stdin=subprocess.PIPE) as process:
+    with start(LOG_IN_THREADS + "sys.stdin.readline(); write_rest(60)", stdin=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "logged\n"
-        _, written = process.communicate("end\n", timeout=20)
+        _, written = process.communicate("end\n", timeout=60)
     lines = [json.loads(line) for line in written.splitlines()]
     assert lines[-1]["event"] == "log_lines_lost"
     assert len(lines) > HELD
     assert len(lines) - 1 + lines[-1]["count"] == 3 * HELD
 
 
+def test_a_reader_that_is_always_behind_is_told_now_and_then_how_much_is_missing() -> None:
+    program = f"""
+from cstp_server import log_output
+log_output._TELL_EVERY = 0.01
+
+while True:
+    for _ in range({HELD}):
+        log("line")
+"""
+    with start(program) as process:
+        assert process.stderr is not None
+        told = 0
+        while told < 2:
+            told += json.loads(process.stderr.readline())["event"] == "log_lines_lost"
+
+
+def test_after_a_full_disk_the_log_goes_on_with_a_line_of_its_own(tmp_path: Path) -> None:
+    program = """
+import resource
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+for _ in range(100):
+    log("lost")
+write_rest(60)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+log("kept")
+"""
+    with (tmp_path / "log").open("w") as file, start(program, stderr=file) as process:
+        process.communicate(timeout=60)
+    *before, torn, last = (tmp_path / "log").read_text().splitlines()
+    assert {event for line in before for event in events(line)} == {"lost"}
+    assert events(last) == ["kept"]
+    assert len("\n".join([*before, torn])) == 1000
+
+
 def test_a_terminal_that_takes_nothing_holds_nothing_up() -> None:
     reader, terminal = os.openpty()  # which nobody reads from
     try:
         with start(LOG_IN_THREADS, stderr=terminal) as process:
-            said, _ = process.communicate(timeout=20)
+            said, _ = process.communicate(timeout=60)
         assert (process.returncode, said) == (0, "logged\n")
     finally:
         os.close(terminal)
@@ -196,15 +232,16 @@ def test_a_terminal_that_takes_nothing_holds_nothing_up() -> None:
 
 
 def test_an_end_does_not_wait_for_a_slow_reader() -> None:
-    program = LOG_IN_THREADS + "write_rest(); import os; os._exit(0)"
-    with start(program) as process:
+    with start(LOG_IN_THREADS + "write_rest(); import os; os._exit(0)") as process:
         assert process.stdout is not None
         assert process.stderr is not None
+        assert process.stdout.readline() == "logged\n"
         read = 0
         while process.poll() is None:
-            select.select([], [], [], 0.05)
-            read += len(os.read(process.stderr.fileno(), 4096))
-        assert 0 < read < HELD * len('{"event": "line"}')
+            select.select([], [], [], 0.1)
+            if select.select([process.stderr], [], [], 0)[0]:
+                read += len(os.read(process.stderr.fileno(), 4096))
+        assert 0 < read < HELD * len('{"event":"line","level":"error","timestamp":"2026-01-01T00:00:00.000000Z"}')
         assert process.returncode == 0
 
 
@@ -213,7 +250,7 @@ def test_a_line_of_what_no_encoding_knows_is_written_all_the_same() -> None:
 structlog.configure(processors=[lambda *line: line[2]["event"]])
 structlog.get_logger("test").error("half of a pair: \\ud800")
 """) as process:
-        _, written = process.communicate(timeout=20)
+        _, written = process.communicate(timeout=60)
     assert written == "half of a pair: \\ud800\n"
 
 

@@ -1,8 +1,8 @@
 """`cstp demo`: the server with its own decisions and pages and a sample in it, and lines to paste."""
 
 import json
+from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -55,6 +55,7 @@ def demo_command(
     config: ConfigOption = None,
 ) -> None:
     """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token."""
+    typer.echo()  # a demo that cannot print what to ask ends here, before it reads anything
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
         # whatever the environment names, a demo writes to its own folder alone
         own = {
@@ -73,7 +74,11 @@ def demo_command(
             host, port = listener.getsockname()[:2]
             place = f"[{host}]" if ":" in host else host
             scheme = "http" if settings.server.ssl_certfile is None else "https"
-            announce = partial(_tell, token, f"{scheme}://{place}:{port}/cstp")
+
+            def announce() -> None:
+                with suppress(OSError):  # as in serve.py
+                    _tell(token, f"{scheme}://{place}:{port}/cstp")
+
             serve(settings, listener, announce, watchdog, lambda: embedder)
 
 
@@ -83,7 +88,7 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
 
 
 def _tell(token: str, url: str) -> None:
-    typer.echo(f"\nCSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
+    typer.echo(f"CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
     for call in CALLS:
         typer.echo(f"\n# {call.about}\n{_curl(call, url, token)}")
     first = CALLS[0]

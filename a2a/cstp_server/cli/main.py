@@ -122,7 +122,8 @@ def run(arguments: Sequence[str]) -> int:
         get_completion_inspect_parameters()  # which makes the shells known, as add_completion would
     try:
         result = command.main(list(arguments) or ["--help"], prog_name="cstp", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except typer.TyperException as error:
         return _tell(_in_words(error), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
