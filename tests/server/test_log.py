@@ -188,17 +188,32 @@ def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted()
 def test_a_reader_that_is_always_behind_is_told_now_and_then_how_much_is_missing() -> None:
     program = f"""
 from cstp_server import log_output
-log_output._TELL_EVERY = 0.01
+log_output._TELL_EVERY = 0
 
-while True:
-    for _ in range({HELD}):
+for _ in range(3):
+    for _ in range({2 * HELD}):
         log("line")
+    print("logged", flush=True)
+    sys.stdin.readline()
+write_rest(60)
 """
-    with start(program) as process:
+    with start(program, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         assert process.stderr is not None
-        told = 0
-        while told < 2:
-            told += json.loads(process.stderr.readline())["event"] == "log_lines_lost"
+        lines = []
+        for _ in range(2):
+            assert process.stdout.readline() == "logged\n"
+            lines += [process.stderr.readline() for _ in range(3000)]  # many are left
+            process.stdin.write("on\n")
+            process.stdin.flush()
+        process.stdin.write("end\n")
+        process.stdin.flush()
+        lines += process.stderr.readlines()
+    written = [json.loads(line) for line in lines]
+    lost = [line["count"] for line in written if line["event"] == "log_lines_lost"]
+    assert len(lost) >= 3
+    assert len(written) - len(lost) + sum(lost) == 6 * HELD
 
 
 def test_after_a_full_disk_the_log_goes_on_with_a_line_of_its_own(tmp_path: Path) -> None:
