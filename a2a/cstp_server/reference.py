@@ -129,6 +129,8 @@ def errors_page() -> str:
         "* 204 without a body: only notifications were sent, whatever came of them.",
         "* 405 without a body, with `Allow: POST`: another HTTP method. A token is not looked at.",
         "* 400 as plain text: a head that is too large or no HTTP (`server.max_header_bytes`, `server.max_headers`).",
+        "* 404 as plain text: another path; calls go to `/cstp`.",
+        "* 408 as plain text: a request that does not arrive whole within `server.receive_seconds`.",
         "",
         "The checks run in this order: 405, 401 or 429, 415, 413, 503, then the body.",
     ]
