@@ -13,7 +13,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 LINGER_SECONDS: Final = 2.0
 _PIECE: Final = 4096  # heads are parsed in pieces, so that the cap also holds inside one header
 _REFUSAL: Final = "Invalid HTTP request received."
-_LARGE: Final = "The line and headers of the request are larger, or more, than this server takes."
 _OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
 
 
@@ -46,12 +45,9 @@ class CappedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         try:
             self._feed(data)
-        except (HttpParserError, _TooLarge) as error:
-            # what a callback raises becomes the parser's error's context
-            large = isinstance(error, _TooLarge) or isinstance(error.__context__, _TooLarge)
-            refusal = _LARGE if large else _REFUSAL
-            self.logger.warning(refusal)
-            self.send_400_response(refusal)
+        except (HttpParserError, _TooLarge):
+            self.logger.warning(_REFUSAL)
+            self.send_400_response(_REFUSAL)
 
     def _feed(self, data: bytes) -> None:
         at = 0

@@ -68,20 +68,6 @@ def test_many_small_pieces_of_a_long_head_are_counted_together(common_server: An
         assert connection.read().status == 400
 
 
-@pytest.mark.parametrize("fields", ["X-Long: " + "a" * 3000, "a: b\r\n" * 64 + "a: b"], ids=["long", "many"])
-def test_a_head_that_is_too_large_is_told_apart_from_one_that_is_no_http(common_server: Any, fields: str) -> None:
-    server = common_server({"server.max_header_bytes": 2048})
-    told = []
-    for request in (f"POST /cstp HTTP/1.1\r\n{fields}\r\n\r\n", "GET\r\n\r\n"):
-        with server.connect() as connection:
-            connection.send(request.encode())
-            told.append(connection.read().body)
-    assert told == [
-        b"The line and headers of the request are larger, or more, than this server takes.",
-        b"Invalid HTTP request received.",
-    ]
-
-
 def test_the_cap_starts_again_with_each_request_of_a_connection(common_server: Any, request_bytes: Any) -> None:
     server = common_server({"server.max_header_bytes": 2048})
     headers = [
