@@ -1,8 +1,8 @@
 """Moving windows counted in this process.
 
 Not the memory storage of the `limits` library: that copies an agent's whole history in a thread of its own after each
-call. Here a call costs a constant, and a history is at most STEPS long: what is taken within one of so many steps of a
-window is counted together, and leaves the window together, at most one step late.
+call. Here a call costs a constant, and a history is about STEPS long at most: what is taken within one of so many steps
+of a window is counted together, and leaves the window with the last of it, so at most one step late.
 """
 
 from collections import deque
@@ -14,21 +14,29 @@ from typing import Final
 
 STEPS: Final = 1000
 _FIRST_SWEEP: Final = 1024
-_SHORTEST_WAIT: Final = 1e-6  # seconds; what floats make of the end of a step may be nothing
+
+
+@dataclass(slots=True)
+class _Step:
+    """The units that were taken in one step of a window, and when the last of them was."""
+
+    number: int
+    units: int
+    last: float
 
 
 @dataclass(slots=True)
 class _History:
-    """Units by the step in which they were taken, oldest first; `total` is their sum."""
+    """The steps in which units were taken, oldest first; `total` is the sum of their units."""
 
     seconds: int
-    steps: deque[list[int]] = field(default_factory=deque)
+    steps: deque[_Step] = field(default_factory=deque)
     total: int = 0
 
-    def forget(self, step: int) -> None:
-        """Drops what is no longer in the window at `step`."""
-        while self.steps and self.steps[0][0] < step - STEPS:
-            self.total -= self.steps.popleft()[1]
+    def forget(self, now: float) -> None:
+        """Drops what is no longer in the window."""
+        while self.steps and self.steps[0].last <= now - self.seconds:
+            self.total -= self.steps.popleft().units
 
 
 class MovingWindows:
@@ -54,14 +62,16 @@ class MovingWindows:
         if history is None:
             self._sweep()
             history = self._histories[key, seconds] = _History(seconds)
-        step = self._step(seconds)
-        history.forget(step)
+        now = self._clock()
+        history.forget(now)
         if history.total + cost > limit:
             return False
-        if history.steps and history.steps[-1][0] == step:
-            history.steps[-1][1] += cost
+        number = int(now / seconds * STEPS)
+        if history.steps and (step := history.steps[-1]).number == number:
+            step.units += cost
+            step.last = now
         else:
-            history.steps.append([step, cost])
+            history.steps.append(_Step(number, cost, now))
         history.total += cost
         return True
 
@@ -69,11 +79,12 @@ class MovingWindows:
         """Undoes a `take` of just now that turned out to be refused elsewhere."""
         history = self._histories.get((key, seconds))
         while history is not None and history.steps and cost:
-            units = min(cost, history.steps[-1][1])
-            history.steps[-1][1] -= units
+            step = history.steps[-1]
+            units = min(cost, step.units)
+            step.units -= units
             history.total -= units
             cost -= units
-            if not history.steps[-1][1]:
+            if not step.units:
                 history.steps.pop()
 
     def state(self, key: str, seconds: int) -> tuple[int, float]:
@@ -81,37 +92,37 @@ class MovingWindows:
         history = self._histories.get((key, seconds))
         if history is None:
             return 0, 0.0
-        history.forget(self._step(seconds))
+        now = self._clock()
+        history.forget(now)
         if not history.steps:
             return 0, 0.0
-        return history.total, self._until_gone(history.steps[0][0], seconds)
+        return history.total, _until_gone(history.steps[0], seconds, now)
 
     def wait(self, key: str, limit: int, seconds: int, cost: int) -> float:
         """The seconds until `cost` units can be taken, 0 if they can be now; `cost` is at most `limit`."""
         history = self._histories.get((key, seconds))
         if history is None:
             return 0.0
-        history.forget(self._step(seconds))
+        now = self._clock()
+        history.forget(now)
         lacking = history.total + cost - limit
         if lacking <= 0:
             return 0.0
-        gone = accumulate(units for _, units in history.steps)
-        step = next(step for (step, _), units in zip(history.steps, gone, strict=True) if units >= lacking)
-        return self._until_gone(step, seconds)
-
-    def _until_gone(self, step: int, seconds: int) -> float:
-        """The seconds until what was taken in `step` leaves the window."""
-        return max(_SHORTEST_WAIT, (step + 1) * seconds / STEPS + seconds - self._clock())
-
-    def _step(self, seconds: int) -> int:
-        return int(self._clock() / seconds * STEPS)
+        gone = accumulate(step.units for step in history.steps)
+        step = next(step for step, units in zip(history.steps, gone, strict=True) if units >= lacking)
+        return _until_gone(step, seconds, now)
 
     def _sweep(self) -> None:
         """Drops histories that count nothing any more, once there are twice as many as the last time."""
         if len(self._histories) < self._sweep_at:
             return
         for name, history in list(self._histories.items()):
-            history.forget(self._step(history.seconds))
+            history.forget(self._clock())
             if not history.steps:
                 del self._histories[name]
         self._sweep_at = max(_FIRST_SWEEP, 2 * len(self._histories))
+
+
+def _until_gone(step: _Step, seconds: int, now: float) -> float:
+    """The seconds until what was taken in `step` leaves the window: more than none, for `forget` compares the same."""
+    return step.last - (now - seconds)

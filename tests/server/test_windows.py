@@ -1,5 +1,7 @@
 """Moving windows counted in the process: never more than the limit, never much less, and nothing kept for ever."""
 
+from math import inf, nextafter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,7 +80,7 @@ def test_what_is_asked_for_can_be_taken_when_the_wait_is_over_and_not_before(
         clock.now += pause
         windows.take("agent", limit, 1, units)
     wait = windows.wait("agent", limit, 1, cost)
-    assert 0 <= wait <= 1 + 1 / STEPS
+    assert 0 <= wait <= 1 + 1e-9
     over = clock.now + wait
     if wait > 0.001:
         clock.now = over - 0.001
@@ -87,16 +89,44 @@ def test_what_is_asked_for_can_be_taken_when_the_wait_is_over_and_not_before(
     assert windows.take("agent", limit, 1, cost)
 
 
-@pytest.mark.parametrize("seconds", [60, 3600, 86_400])
+@pytest.mark.parametrize("seconds", [1, 60, 3600, 86_400])
 def test_a_call_that_is_refused_is_told_to_wait(seconds: int) -> None:
-    for step in range(1_000_000, 1_002_000):
+    for number in range(2000):
         clock = Clock()
         windows = MovingWindows(clock)
-        clock.now = (step + 0.5) * seconds / STEPS
+        clock.now = taken = 1_000_000 + number * 0.7123
         windows.take("agent", 1, seconds, 1)
-        clock.now = (step + 1) * seconds / STEPS + seconds  # the end of that step, as floats have it
-        if not windows.take("agent", 1, seconds, 1):
-            assert windows.wait("agent", 1, seconds, 1) > 0
+        clock.now = nextafter(taken + seconds, 0)  # the last moment of it, as floats have it
+        for _ in range(3):
+            if not windows.take("agent", 1, seconds, 1):
+                assert windows.wait("agent", 1, seconds, 1) > 0
+            clock.now = nextafter(clock.now, inf)
+
+
+@pytest.mark.parametrize("seconds", [1, 60, 3600, 86_400])
+def test_no_wait_is_longer_than_the_window_wherever_in_a_step_units_are_taken(seconds: int) -> None:
+    for tenth in range(20):
+        clock = Clock()
+        windows = MovingWindows(clock)
+        clock.now = now = (1_000_000 + tenth / 10) * seconds / STEPS
+        assert windows.take("agent", 2, seconds, 2)
+        assert windows.wait("agent", 2, seconds, 2) == pytest.approx(seconds, abs=1e-6)
+        clock.now = now + seconds + 1e-6
+        assert windows.take("agent", 2, seconds, 2)
+
+
+def test_what_is_taken_in_one_step_leaves_the_window_with_the_last_of_it() -> None:
+    clock = Clock()
+    windows = MovingWindows(clock)
+    clock.now = 1000.0001
+    assert windows.take("agent", 2, 1, 1)
+    clock.now = 1000.0008
+    assert windows.take("agent", 2, 1, 1)
+    assert windows.length("agent", 1) == 1
+    clock.now = 1001.0007
+    assert not windows.take("agent", 2, 1, 1)
+    clock.now = 1001.0009
+    assert windows.take("agent", 2, 1, 2)
 
 
 def test_a_call_that_costs_more_waits_for_more_than_the_first_unit() -> None:
