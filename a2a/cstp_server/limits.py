@@ -163,20 +163,20 @@ class Limiter:
         """`state`, once Redis was asked: it may have gone without a call that noticed."""
         if self._shared is not None and not self.degraded:
             try:
-                await self._shared.take(_PROBE, "", 1)
+                await self._shared.take([_PROBE], "", 1)
             except (StorageError, TimeoutError) as error:
                 self._fall_back(error)
         return self.state
 
     async def charge(self, agent: str, method: str) -> None:
-        """Takes what a call of `method` costs from each window of the agent. Raises RateLimited."""
-        cost = self._plan.costs.get(method, 1)
-        for window in self._plan.windows(agent):
-            allowed = self._local.take(agent, window.limit, window.seconds, cost)
-            if allowed and self._shared is not None and not self.degraded:
-                allowed = await self._hit(self._shared, window, agent, cost)
-            if not allowed:
-                raise _refusal(await self._until(window, agent, cost), window)
+        """Takes what a call of `method` costs from each window of the agent, or from none. Raises RateLimited."""
+        cost, windows = self._plan.costs.get(method, 1), self._plan.windows(agent)
+        allowed = self._take(windows, agent, cost)
+        if allowed and self._shared is not None and not self.degraded:
+            allowed = await self._hit(self._shared, windows, agent, cost)
+        if not allowed:
+            raise await self._refuse(windows, agent, cost)
+        for window in windows:
             if seen := self._seen.get((agent, window.policy)):
                 seen.remaining = max(0, seen.remaining - cost)
 
@@ -208,16 +208,29 @@ class Limiter:
             self._probe.cancel()
         await _close(self._redis)
 
-    async def _hit(self, shared: "SharedWindows", window: Window, agent: str, cost: int) -> bool:
+    def _take(self, windows: tuple[Window, ...], agent: str, cost: int) -> bool:
+        """Takes in this process, from all windows or from none."""
+        if len(windows) > 1 and any(self._local.wait(agent, w.limit, w.seconds, cost) for w in windows):
+            return False
+        return all(self._local.take(agent, window.limit, window.seconds, cost) for window in windows)
+
+    async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Takes in Redis what was taken here already, and gives it back when Redis refuses."""
         try:
-            allowed = await shared.take(window.item, agent, cost)
+            allowed = await shared.take([window.item for window in windows], agent, cost)
         except (StorageError, TimeoutError) as error:
             self._fall_back(error)
             return True
         if not allowed:
-            self._local.give_back(agent, window.seconds, cost)
+            for window in windows:
+                self._local.give_back(agent, window.seconds, cost)
         return allowed
+
+    async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
+        """Names the window that keeps the call longest: who waits for another one is refused again."""
+        waits = [await self._until(window, agent, cost) for window in windows]
+        longest = max(waits)
+        return _refusal(longest, windows[waits.index(longest)])
 
     async def _until(self, window: Window, agent: str, cost: int) -> float:
         """The seconds until `cost` units are free here and in Redis; what the headers tell is read anew."""
@@ -259,7 +272,7 @@ class Limiter:
             await asyncio.sleep(PROBE_SECONDS)
             # a hit, not a ping: a Redis that is full or read-only answers pings too
             with suppress(StorageError, TimeoutError):
-                await self._shared.take(_PROBE, "", 1)
+                await self._shared.take([_PROBE], "", 1)
                 break
         self._seen.clear()
         self._probe = None

@@ -1,4 +1,6 @@
-"""Moving windows in Redis, as the `limits` library keeps them: its script, its keys, many calls in one round trip.
+"""Moving windows in Redis, as the `limits` library keeps them and reads them, and many calls in one round trip.
+
+The script is not the library's: that takes from one window, so a call that the next window denies has spent units.
 
 redis-py works longer on a command than Redis does. The calls of one turn of the event loop go in one pipeline, which
 costs each of 16 of them about half of what a command of its own costs.
@@ -8,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import time
-from typing import Any
+from typing import Any, Final
 
 from limits import RateLimitItem
 from limits.aio.storage import RedisStorage
@@ -18,6 +20,28 @@ from redis.asyncio import BlockingConnectionPool
 from redis.exceptions import NoScriptError, RedisError
 
 from cognition_engines.errors import ConfigurationError
+
+# A window is a list with the time of each unit, the newest first: there is room for so many units when the one that the
+# oldest of them would push out of the list has left the window. Arguments: time, cost, each window's limit and seconds.
+_TAKE: Final = b"""
+local now, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
+for place, key in ipairs(KEYS) do
+    local limit, seconds = tonumber(ARGV[2 * place + 1]), tonumber(ARGV[2 * place + 2])
+    local unit = redis.call('lindex', key, limit - cost)
+    if unit and tonumber(unit) >= now - seconds then
+        return 0
+    end
+end
+for place, key in ipairs(KEYS) do
+    local limit, seconds = ARGV[2 * place + 1], ARGV[2 * place + 2]
+    for _ = 1, cost do
+        redis.call('lpush', key, ARGV[1])
+    end
+    redis.call('ltrim', key, 0, limit - 1)
+    redis.call('expire', key, seconds)
+end
+return 1
+"""
 
 
 def connection(url: str) -> RedisStorage:
@@ -38,10 +62,10 @@ def connection(url: str) -> RedisStorage:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """What one call takes, as the script's arguments after the time, and where its answer goes."""
+    """What one call takes, as the script's keys and its arguments after the time, and where its answer goes."""
 
-    key: str
-    arguments: tuple[int, int, int]  # limit, seconds, cost
+    keys: Sequence[str]
+    arguments: Sequence[int]
     taken: "asyncio.Future[bool]"
 
 
@@ -52,21 +76,23 @@ class SharedWindows:
         assert isinstance(storage.bridge, RedispyBridge)
         self._bridge = storage.bridge
         self._client: Any = storage.bridge.get_connection()
-        self._script = storage.bridge.lua_acquire_moving_window
+        self._script = self._client.register_script(_TAKE)
         self._timeout = timeout
         self._waiting: list[_Hit] = []
         self._round_trips: set[asyncio.Task[None]] = set()
 
-    async def take(self, item: RateLimitItem, key: str, cost: int) -> bool:
-        """Whether the window had `cost` units left for `key`, and took them.
+    async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> bool:
+        """Whether each window had `cost` units left for `key`, and took them from all; `cost` is at most any limit.
 
         Raises StorageError when Redis refuses, TimeoutError when it does not answer in time.
         """
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._send)
-        arguments = (item.amount, item.get_expiry(), cost)
-        hit = _Hit(self._bridge.prefixed_key(item.key_for(key)), arguments, loop.create_future())
+        arguments = [cost]
+        for item in items:
+            arguments += (item.amount, item.get_expiry())
+        hit = _Hit([self._name(item, key) for item in items], arguments, loop.create_future())
         self._waiting.append(hit)
         return await hit.taken
 
@@ -75,11 +101,13 @@ class SharedWindows:
         try:
             async with asyncio.timeout(self._timeout):
                 # the newest unit comes first, and this is the one that the script looks at
-                name = self._bridge.prefixed_key(item.key_for(key))
-                taken = await self._client.lindex(name, item.amount - cost)
+                taken = await self._client.lindex(self._name(item, key), item.amount - cost)
         except RedisError as error:
             raise StorageError(error) from error
         return 0.0 if taken is None else max(0.0, float(taken) + item.get_expiry() - time())
+
+    def _name(self, item: RateLimitItem, key: str) -> str:
+        return self._bridge.prefixed_key(item.key_for(key))
 
     def _send(self) -> None:
         hits, self._waiting = self._waiting, []
@@ -116,6 +144,6 @@ class SharedWindows:
         """An answer for each hit: 1, 0 or the error."""
         pipeline = self._client.pipeline(transaction=False)
         for hit in hits:
-            pipeline.execute_command("EVALSHA", self._script.sha, 1, hit.key, time(), *hit.arguments)
+            pipeline.execute_command("EVALSHA", self._script.sha, len(hit.keys), *hit.keys, time(), *hit.arguments)
         answers: list[object] = await pipeline.execute(raise_on_error=False)
         return answers

@@ -67,6 +67,67 @@ def test_the_shortest_window_comes_first_and_a_call_it_denies_burns_nothing_else
     assert left(reply) == {"hour": 0, "day": 98}
 
 
+def test_a_call_that_a_longer_window_denies_burns_nothing_in_the_shorter_ones(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "9/minute; 7/hour; 2/day"})
+    token = server.token()
+    assert spend(server, token, 12) == [200, 200, *[429] * 10]
+    assert left(server.post(CALL, token)) == {"minute": 7, "hour": 5, "day": 0}
+
+
+def test_a_call_that_several_windows_deny_is_told_of_the_one_that_keeps_it_longest(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "2/minute; 2/hour; 9/day"})
+    token = server.token()
+    assert spend(server, token, 2) == [200, 200]
+    told = server.post(CALL, token).json["error"]["data"]
+    assert (told["policy"], told["limit"], told["window"]) == ("hour", 2, 3600)
+    assert 3500 < told["retryAfter"] <= 3600
+
+
+def test_a_call_that_waited_as_a_longer_window_told_it_is_not_denied_by_a_shorter_one(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "2/3 second; 3/4 second"})
+    token = server.token()
+    assert spend(server, token, 2) == [200, 200]
+    sleep(3.1)  # the shorter window is empty now, the longer one for most of another second not
+    assert spend(server, token, 1) == [200]
+    denied = server.post(CALL, token)
+    assert (denied.status, denied.json["error"]["data"]["policy"]) == (429, "4second")
+    sleep(int(denied.header("retry-after")))
+    assert server.post(CALL, token).status == 200
+
+
+def test_calls_at_the_same_time_get_what_each_window_has_and_burn_nothing_else(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "30/minute; 20/hour"})
+    token = server.token()
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(lambda _: server.post(CALL, token).status, range(60)))
+    assert (statuses.count(200), statuses.count(429)) == (20, 40)
+    assert left(server.post(CALL, token)) == {"minute": 10, "hour": 0}
+
+
+def test_redis_keeps_no_more_units_than_a_limit_has_and_each_window_no_longer_than_it_lasts(
+    live_server: Any, shared_redis: Any
+) -> None:
+    shared_redis.command("FLUSHALL")
+    names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
+    server = live_server(names | {"limits.default": "2/3 second; 9/minute"})
+    token = server.token()
+    for pause in (0, 1.6, 1.6, 1.6):  # so long that a unit leaves the shorter window, so short that its key lives on
+        sleep(pause)
+        assert spend(server, token, 1) == [200]
+    short, long = "cstp:LIMITER/agent-0/2/3/second", "cstp:LIMITER/agent-0/9/1/minute"
+    assert [shared_redis.command("LLEN", key) for key in (short, long)] == [":2", ":4"]
+    assert 0 < int(shared_redis.command("PTTL", short)[1:]) <= 3000
+    assert 3000 < int(shared_redis.command("PTTL", long)[1:]) <= 60_000
+
+
 def test_a_window_that_has_passed_lets_calls_through_again_when_it_said_so(
     live_server: Any, backend: dict[str, Any], wait_until: Any
 ) -> None:
@@ -95,7 +156,10 @@ def test_a_denied_call_that_costs_several_units_passes_when_its_wait_is_over(
     denied = asking.call("cstp.queryDecisions", token, {"query": "x"})
     assert denied.status == 429
     assert denied.json["error"]["data"]["retryAfter"] == int(denied.header("retry-after"))
-    sleep(int(denied.header("retry-after")))
+    told = int(denied.header("retry-after"))
+    sleep(told - 1)
+    assert asking.call("cstp.queryDecisions", token, {"query": "x"}).status == 429
+    sleep(1)
     assert asking.call("cstp.queryDecisions", token, {"query": "x"}).status == 200
 
 
