@@ -182,7 +182,9 @@ def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted()
     lines = [json.loads(line) for line in written.splitlines()]
     assert lines[-1]["event"] == "log_lines_lost"
     assert len(lines) > HELD
-    assert len(lines) - 1 + lines[-1]["count"] == 3 * HELD
+    # the first of them may come before the pipe is full
+    lost = [line["count"] for line in lines if line["event"] == "log_lines_lost"]
+    assert len(lines) - len(lost) + sum(lost) == 3 * HELD
 
 
 def test_a_reader_that_is_always_behind_is_told_now_and_then_how_much_is_missing() -> None:
