@@ -112,6 +112,18 @@ def test_calls_at_the_same_time_get_what_each_window_has_and_burn_nothing_else(
     assert left(server.post(CALL, token)) == {"minute": 10, "hour": 0}
 
 
+def test_what_another_server_spent_in_a_longer_window_burns_nothing_in_the_shorter_ones(
+    live_server: Any, shared_redis: Any
+) -> None:
+    shared_redis.command("FLUSHALL")
+    names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
+    spending, asking = (live_server(names | {"limits.default": "9/minute; 2/hour"}) for _ in range(2))
+    assert spend(spending, spending.token("agent"), 2) == [200, 200]
+    token = asking.token("agent")
+    assert spend(asking, token, 5) == [429] * 5
+    assert left(asking.post(CALL, token)) == {"minute": 7, "hour": 0}
+
+
 def test_redis_keeps_no_more_units_than_a_limit_has_and_each_window_no_longer_than_it_lasts(
     live_server: Any, shared_redis: Any
 ) -> None:
