@@ -512,7 +512,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
             'not ready on {url}: {"records": "down"}',
         ),
         (503, b"no json", "problem", "not ready on {url}"),
-        (404, b"", "warning", "is an older server"),
+        (404, b"", "problem", "answers with HTTP 404"),
         (500, b"", "problem", "HTTP 500"),
     ],
 )

@@ -287,25 +287,16 @@ def test_status_changes_no_database_and_makes_none(
 
 @pytest.mark.embedded_only("changes an SQLite file")
 @pytest.mark.usefixtures("wordless")
-@pytest.mark.parametrize(
-    ("revision", "said"),
-    [
-        ("0002", f"older than this program's ({HEAD}); the next cstp serve or cstp ingest brings it up to date"),
-        ("9999", f"newer than this program's ({HEAD}); upgrade the program"),
-    ],
-)
-def test_status_says_of_another_schema_what_it_is_and_does_not_migrate_it(
-    cstp: Cstp, adr: Callable[..., Path], revision: str, said: str
-) -> None:
+def test_status_says_of_another_schema_what_it_is_and_does_not_migrate_it(cstp: Cstp, adr: Callable[..., Path]) -> None:
     adr("docs/a.md", "A")
     cstp("ingest", "docs")
     with closing(sqlite3.connect("data/records.sqlite3", isolation_level=None)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
     before = Path("data/records.sqlite3").read_bytes()
     done = cstp("status", "--json")
     assert done.code == 0
     found = json.loads(done.out)
-    assert found["records"] == f"the schema is {revision}, {said}"
+    assert found["records"] == f"the schema is 9999, newer than this program's ({HEAD}); upgrade the program"
     assert (found["decisions"], found["vectors"]) == (None, None)
     lines = dict(line.split(": ", 1) for line in cstp("status").out.splitlines())
     assert (lines["records"], lines["decisions"]) == (found["records"], "unknown")

@@ -17,7 +17,7 @@ from cognition_engines.kinds.kind import Kind, Record
 from cognition_engines.kinds.memory import Artifact
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS, KNOWLEDGE, MEMORY, SEARCHED, Space
+from cognition_engines.records.spaces import KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.records.store import Records
 from cognition_engines.search import keyword_leg, semantic_leg
 from tests.indexes.made import MADE, Maker, entry
@@ -202,21 +202,6 @@ def test_an_artifact_that_is_cut_into_chunks_is_no_longer_found_by_its_own_text(
     run.followed(indexes)
     assert run.answer(indexes, MEMORY, "quokka") == []
     assert indexes[MEMORY].keywords.count == 0
-
-
-@pytest.mark.embedded_only("looks at the folders of the embedded indexes")
-def test_an_older_layout_is_built_again(run: Run) -> None:
-    maker = Maker(6)
-    run.put(*(maker.record(Kind.DECISION) for _ in range(5)))
-    earlier = ["keywords", "keywords.damaged-1", "chroma-3"]
-    for name in earlier:
-        (run.folder / name).mkdir(parents=True)
-        (run.folder / name / "file").write_text("as it was")
-    (run.folder / "chroma.clean.json").write_text("{}")
-    indexes = run.opened(run.embedder)
-    run.followed(indexes)
-    assert sorted(path.name for path in run.folder.iterdir()) == ["decisions", "knowledge", "lock", "memory"]
-    assert len(run.answer(indexes, DECISIONS, "database queue")) == 5
 
 
 def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:

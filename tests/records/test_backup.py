@@ -24,7 +24,6 @@ from cognition_engines.records.values import Entry, FloatArray
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
-OLDER = sorted((Path(__file__).parent / "backups").glob("*.sql"))
 
 # Puts batches of three for ever and deletes each third batch again, each in one transaction.
 ENDLESS_WRITER = """
@@ -319,28 +318,3 @@ def test_a_backup_of_a_newer_program_is_refused_as_such(kept: Records, file: Pat
         connection.execute(edit)
     with pytest.raises(ConfigurationError, match=r"newer version .*: upgrade the program"), opened_backup(file, quiet):
         pytest.fail("opened")
-
-
-@pytest.mark.parametrize("dump", OLDER, ids=[path.stem for path in OLDER])
-def test_backups_of_every_version_can_be_restored(dump: Path, url: str, tmp_path: Path, quiet: Watcher) -> None:
-    file = tmp_path / "old"
-    with edited(file) as connection:
-        connection.executescript(dump.read_text(encoding="utf-8"))
-    before = file.read_bytes()
-    records = open_records(url)
-    with opened_backup(file, quiet) as backup:
-        done = records.restore(backup, replace=False, watcher=quiet)
-        assert done.contents.records == backup.notes.contents.records == done.new >= 3
-        assert done.contents.kinds["decision"] == 3
-    found = records.by_ids(Kind.DECISION, ["d-1", "d-2", "d-3"])
-    assert found["d-1"].record.tags == ("storage", "sql")
-    assert found["d-2"].record.text == "Zweiter — with\ntwo lines"
-    assert found["d-3"].origin.ordinal == 2
-    assert records.models() == {"minilm": 2}
-    assert file.read_bytes() == before
-    records.close()
-
-
-def test_there_is_a_backup_of_every_schema() -> None:
-    migrations = Path(sys.modules[Records.__module__].__file__ or "").parent / "migrations" / "versions"
-    assert {path.stem for path in OLDER} == {path.name[:4] for path in migrations.glob("[0-9]*.py")}

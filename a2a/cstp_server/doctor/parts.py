@@ -13,7 +13,6 @@ from cognition_engines.indexes.lock import is_held
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.inspection import Held, StoreState, inspect_store, other_schema, sqlite_file
-from cognition_engines.records.open import is_known
 from cognition_engines.records.schema import HEAD
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.finding import Checked, Finding, Level
@@ -73,8 +72,7 @@ def _store_findings(state: StoreState) -> list[Finding]:
         seen = "the database has no tables of this program"
         findings.append(Finding("store", Level.WARNING, seen, "cstp ingest or cstp serve makes them"))
     elif state.schema != HEAD:
-        level = Level.WARNING if is_known(state.schema) else Level.PROBLEM
-        findings.append(Finding("store", level, *other_schema(state.schema)))
+        findings.append(Finding("store", Level.PROBLEM, *other_schema(state.schema)))
     if state.encoding not in ("UTF8", "UTF-8"):
         seen = f"the database has the encoding {state.encoding}"
         remedy = "name one in store.url that was created with the encoding UTF8"
@@ -143,11 +141,6 @@ def check_server(settings: Settings) -> Checked[None]:
     if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
         seen = f"not ready on {url}{parts}"
         return Checked([Finding("server", Level.PROBLEM, seen, "see the parts that are down, and its log")])
-    if answer.status_code == httpx.codes.NOT_FOUND:
-        seen = f"what answers on {url} is an older server: it does not tell whether it is ready"
-        return Checked(
-            [Finding("server", Level.WARNING, seen, "start it again with the program that is installed now")]
-        )
     seen = f"{url}/readyz answers with HTTP {answer.status_code}"
     return Checked([Finding("server", Level.PROBLEM, seen, elsewhere)])
 

@@ -166,9 +166,7 @@ def _read_checkpoint(parent: Path) -> Checkpoint | None:
     try:
         if _mark(parent).stat().st_size > _LARGE:
             return None
-        told = json.loads(_mark(parent).read_bytes())
-        told.pop("windows", None)  # earlier versions counted them, which holds up the whole process for seconds
-        return Checkpoint(**told)
+        return Checkpoint(**json.loads(_mark(parent).read_bytes()))
     except (OSError, ValueError, TypeError, AttributeError):
         return None
 

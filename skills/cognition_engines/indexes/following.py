@@ -2,7 +2,7 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
@@ -156,24 +156,14 @@ def remove_indexes(folder: Path) -> None:
 
     Raises ConfigurationError for a folder that cannot be written.
     """
-    _remove(folder, [folder / "keywords"])
-
-
-def _remove_earlier_layout(folder: Path) -> None:
-    """Removes the indexes of a version that had them for decisions alone, in `folder` itself."""
-    _remove(folder, [folder / "keywords", *folder.glob("keywords.damaged-*")])
-
-
-def _remove(folder: Path, keywords: Sequence[Path]) -> None:
+    keywords = folder / "keywords"
     try:
         remove_folders(folder)
-        for path in keywords:
-            if path.exists():
-                shutil.rmtree(path)
+        if keywords.exists():
+            shutil.rmtree(keywords)
     except OSError as error:
-        raise ConfigurationError(
-            f"the earlier indexes in {folder} cannot be removed ({error.strerror}); remove them"
-        ) from error
+        reason = f"the indexes in {folder} cannot be removed ({error.strerror}); remove them"
+        raise ConfigurationError(reason) from error
 
 
 def open_indexes(
@@ -191,7 +181,6 @@ def open_indexes(
     with ExitStack() as undo:
         lock = FolderLock(folder)
         undo.callback(lock.close)
-        _remove_earlier_layout(folder)
         opened: dict[str, SpaceIndex] = {}
         for space in SEARCHED:
             index = open_space(space, folder / space.name, records, embedder, vectors_url, vectors_deadline)

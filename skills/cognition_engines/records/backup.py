@@ -17,14 +17,12 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
-from cognition_engines.records.first_schema import FIRST, first_contents, noted_contents
-from cognition_engines.records.open import Store, is_known, open_store, revision_of, upgrade
+from cognition_engines.records.open import Store, revision_of, upgrade
 from cognition_engines.records.schema import HEAD
 from cognition_engines.records.transactions import scanning, writing
 from cognition_engines.records.transfer import (
@@ -127,9 +125,7 @@ def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
         store = _opened(file, _READ_ONLY)
         undo.callback(store.reader.dispose)
         with _read_failures(file):
-            notes, revision = _checked(file, store, watcher)
-        if revision != HEAD:
-            store = undo.enter_context(_migrated(file))
+            notes = _checked(file, store, watcher)
         yield Backup(notes, store)
 
 
@@ -159,9 +155,8 @@ def _noted_records(file: Path) -> int:
     try:
         with store.reader.begin() as connection:
             noted = json.loads(connection.execute(_NOTED_CONTENTS).scalar_one())
-        # the first schema notes its decisions alone
-        return sum(noted["kinds"].values()) if "kinds" in noted else int(noted["decisions"])
-    except (sa.exc.SQLAlchemyError, LookupError, TypeError, ValueError):
+        return sum(noted["kinds"].values())
+    except (sa.exc.SQLAlchemyError, LookupError, TypeError, ValueError, AttributeError):
         return 0
     finally:
         store.reader.dispose()
@@ -233,11 +228,11 @@ def _opened(file: Path, options: str) -> Store:
     return Store(engine, engine, store_id="")
 
 
-def _checked(file: Path, store: Store, watcher: Watcher) -> tuple[Notes, str]:
-    """The notes and the schema of a backup whose every page and record is as it was written."""
+def _checked(file: Path, store: Store, watcher: Watcher) -> Notes:
+    """The notes of a backup whose every page and record is as it was written."""
     with store.reader.begin() as connection:
         revision = revision_of(connection)
-        if revision is None or not is_known(revision):
+        if revision != HEAD:
             raise ConfigurationError(
                 f"{file} was written by a newer version of this program (its schema is {revision}, the newest known "
                 f"here is {HEAD}): upgrade the program"
@@ -248,33 +243,15 @@ def _checked(file: Path, store: Store, watcher: Watcher) -> tuple[Notes, str]:
         if values.pop(_CHECKSUM) != _checksum(values):
             raise BackupFailed(f"{file} is damaged (its notes differ from their checksum); restore another one")
         named = {name: json.loads(value) for name, value in values.items()}
-        source = Source(connection, "backup")
-        if revision == FIRST:
-            held = first_contents(source, watcher)
-            noted = noted_contents(named["contents"])
-        else:
-            held, noted = contents(source, watcher), Contents(**named["contents"])
+        held, noted = contents(Source(connection, "backup"), watcher), Contents(**named["contents"])
         notes = Notes(**named | {"contents": noted})
     if held != noted:
         raise BackupFailed(f"{file} is damaged (it holds something else than was written); restore another one")
-    return notes, revision
+    return notes
 
 
 def _checksum(notes: Mapping[str, str]) -> str:
     return sha256(json.dumps(notes, sort_keys=True).encode()).hexdigest()
-
-
-@contextmanager
-def _migrated(file: Path) -> Iterator[Store]:
-    """A copy of a backup with an older schema, brought up to date."""
-    with TemporaryDirectory(prefix="cstp-restore-") as folder:
-        copied = Path(folder) / "records.sqlite3"
-        shutil.copyfile(file, copied)
-        store = open_store(f"sqlite:///{copied}")
-        try:
-            yield store
-        finally:
-            store.reader.dispose()
 
 
 @contextmanager

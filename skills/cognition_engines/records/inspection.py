@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.open import Store, is_known, parse_url, revision_of
+from cognition_engines.records.open import Store, parse_url, revision_of
 from cognition_engines.records.read import EMBEDDED, counts_of, models_of, stored_dimension, windows
 from cognition_engines.records.schema import HEAD, counter, meta, records, tombstones, vectors
 from cognition_engines.records.spaces import Space
@@ -83,9 +83,6 @@ def schema_at(url: str) -> str | None:
 
 def other_schema(schema: str) -> tuple[str, str]:
     """What to say of a schema that is not HEAD, and what to do about it."""
-    if is_known(schema):
-        remedy = "the next cstp serve or cstp ingest brings it up to date"
-        return f"the schema is {schema}, older than this program's ({HEAD})", remedy
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
 
 

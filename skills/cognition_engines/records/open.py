@@ -199,9 +199,11 @@ def revision_of(connection: sa.Connection) -> str | None:
     return found
 
 
-def is_known(revision: str) -> bool:
-    """Whether this version of the program has that schema, or had it once."""
-    if revision == HEAD:
-        return True
-    known: Callable[[str], bool] = import_module(_UPGRADING).is_known
-    return known(revision)
+def refuse_unknown(connection: sa.Connection, named: str) -> None:
+    """Raises ConfigurationError where the database has a schema that this version of the program does not know."""
+    revision = revision_of(connection)
+    if revision not in (None, HEAD):
+        raise ConfigurationError(
+            f"{named}: a newer version of this program wrote the database (its schema is {revision}, the newest known "
+            f"here is {HEAD}): upgrade the program"
+        )

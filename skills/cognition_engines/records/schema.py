@@ -1,4 +1,4 @@
-"""The tables. A change here needs a migration in `migrations/versions`; a test compares the two.
+"""The tables. A change here needs the same change in `migrations/versions`; a test compares the two.
 
 Every record has a row in `records` and one, of the same key, in the table of its kind, whose columns are the fields
 of the kind.
@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeEngine
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.codec import COLUMNS, DERIVED, CellType
 
-HEAD: Final = "0003"  # the newest migration
+HEAD: Final = "0001"  # the newest migration
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -114,7 +114,7 @@ def _table(kind: Kind) -> sa.Table:
     derived: list[sa.Column[Any]] = [sa.Column(name, sa.Text, nullable=False) for name in DERIVED.get(kind, ())]
     columns = [sa.Column(one.name, _TYPES[one.type], nullable=one.nullable) for one in COLUMNS[kind]]
     if kind is Kind.TURN:
-        derived = [sa.Column(name, _BIGINT, nullable=False, server_default="0") for name in PLACES]
+        derived = [sa.Column(name, _BIGINT, nullable=False) for name in PLACES]
     indexes = [sa.Index(None, *_INDEXES[kind])] if kind in _INDEXES else []
     return sa.Table(_NAMES[kind], metadata, _owner(), *derived, *columns, *indexes)
 
@@ -155,7 +155,7 @@ tombstones: Final = sa.Table(
     metadata,
     sa.Column("seq", _BIGINT, primary_key=True, autoincrement=False),
     sa.Column("key", _BIGINT, nullable=False),
-    sa.Column("kind", sa.SmallInteger, nullable=False, server_default="1"),
+    sa.Column("kind", sa.SmallInteger, nullable=False),
     sa.Column("id", sa.Text, nullable=False),
     sa.Index(None, "kind", "seq"),
 )

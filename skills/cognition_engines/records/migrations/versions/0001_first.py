@@ -1,5 +1,11 @@
-"""The first tables."""
+"""The first tables: one for what all records have in common, one for the content of each kind.
 
+Nothing was released before it. From the first release on a change of the tables is a migration of its own, and this
+one is not edited again.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -10,7 +16,53 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-_BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_BIGINT: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_TYPES: Final[Mapping[str, Any]] = {"": sa.Text, "text": sa.Text, "whole": _BIGINT, "real": sa.Double}
+
+# Columns of each kind: `!` is not null, the default type is text.
+_KINDS: Final[Mapping[str, str]] = {
+    "decisions": (
+        "title! category confidence:real stakes status status_text outcome date:whole reasons! tags! supersedes! "
+        "superseded_by! text!"
+    ),
+    "sources": "title_key! title! authors! type! path url year:whole category tags! created_at:whole metadata!",
+    "chunks": (
+        "source_id title author source category tags! chunk_index:whole! total_chunks:whole! start_char:whole "
+        "end_char:whole place knowledge_card cluster_ids! readwise_url source_url highlight_url "
+        "first_highlighted_at:whole last_highlighted_at:whole created_at:whole metadata! content!"
+    ),
+    "clusters": "name! description size:whole created_at:whole updated_at:whole metadata!",
+    "extractions": (
+        "type! topics! source_id source_title chunk_id chunk_ids! context_level context_id confidence:real "
+        "schema_version extracted_at:whole metadata! content!"
+    ),
+    "episodes": "reward:real! tags! category created_at:whole metadata! reflection query!",
+    "artifacts": (
+        "context! title author author_title participants! mentions! source_system! source_id source_url "
+        "importance:real! ts:whole ingested_at:whole document_date:whole visibility_scope retention_policy source_type "
+        "document_status distribution_scope chunked:whole! metadata! content!"
+    ),
+    "artifact_chunks": (
+        "artifact_id! title chunk_index:whole! total_chunks:whole! start_char:whole end_char:whole token_count:whole "
+        "metadata! content!"
+    ),
+    "turns": (
+        "by_index:whole! by_time:whole! by_place:whole! conversation_id! turn_index:whole role speaker ts:whole "
+        "session source_system! importance:real! mentions! metadata! content!"
+    ),
+    "events": (
+        "category! artifact_id event_time:whole actors! subject confidence:real evidence! created_at:whole metadata! "
+        "narrative!"
+    ),
+    "entities": "name! type! aliases! role organization email metadata!",
+    "edges": "source_id! target_id! type! name artifact_id confidence:real! evidence metadata!",
+}
+_INDEXES: Final[Mapping[str, tuple[str, ...]]] = {
+    "sources": ("title_key",),
+    "chunks": ("source_id", "chunk_index"),
+    "artifact_chunks": ("artifact_id", "chunk_index"),
+    "turns": ("conversation_id", "by_index", "by_time", "by_place", "key"),
+}
 
 
 def upgrade() -> None:
@@ -23,52 +75,80 @@ def upgrade() -> None:
     op.bulk_insert(meta, [{"name": "store_id", "value": uuid4().hex}])
     counter = op.create_table("counter", sa.Column("seq", _BIGINT, nullable=False))
     op.bulk_insert(counter, [{"seq": 0}])
-    _decisions()
-    op.create_table(
+    _make_records()
+    for name, columns in _KINDS.items():
+        _make_owned(name, *map(_column, columns.split()))
+        if name in _INDEXES:
+            op.create_index(f"ix_{name}_{'_'.join(_INDEXES[name])}", name, _INDEXES[name])
+    _make_owned(
+        "links",
+        sa.Column("role", sa.SmallInteger, autoincrement=False, nullable=False),
+        sa.Column("place", sa.Integer, autoincrement=False, nullable=False),
+        sa.Column("target_kind", sa.SmallInteger, nullable=False),
+        sa.Column("target", sa.Text, nullable=False),
+        also_primary=("role", "place"),
+    )
+    op.create_index("ix_links_target_role_key", "links", ["target", "role", "key"])
+    _make_owned(
         "vectors",
-        sa.Column("key", _BIGINT, autoincrement=False, nullable=False),
         sa.Column("model", sa.Text, nullable=False),
         sa.Column("window", sa.Integer, autoincrement=False, nullable=False),
         sa.Column("vector", sa.LargeBinary, nullable=False),
-        sa.PrimaryKeyConstraint("key", "model", "window", name="pk_vectors"),
-        sa.ForeignKeyConstraint(["key"], ["decisions.key"], name="fk_vectors_key", ondelete="CASCADE"),
+        also_primary=("model", "window"),
     )
     op.create_table(
         "tombstones",
         sa.Column("seq", _BIGINT, autoincrement=False, nullable=False),
         sa.Column("key", _BIGINT, nullable=False),
+        sa.Column("kind", sa.SmallInteger, nullable=False),
         sa.Column("id", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("seq", name="pk_tombstones"),
     )
+    op.create_index("ix_tombstones_kind_seq", "tombstones", ["kind", "seq"])
 
 
-def _decisions() -> None:
+def _make_records() -> None:
     op.create_table(
-        "decisions",
+        "records",
         sa.Column("key", _BIGINT, autoincrement=False, nullable=False),
         sa.Column("seq", _BIGINT, nullable=False),
+        sa.Column("kind", sa.SmallInteger, nullable=False),
         sa.Column("id", sa.Text, nullable=False),
-        sa.Column("title", sa.Text, nullable=False),
-        sa.Column("category", sa.Text),
-        sa.Column("confidence", sa.Double),
-        sa.Column("stakes", sa.Text),
-        sa.Column("status", sa.Text),
-        sa.Column("status_text", sa.Text),
-        sa.Column("outcome", sa.Text),
-        sa.Column("date", _BIGINT),
-        sa.Column("reasons", sa.Text, nullable=False),
-        sa.Column("tags", sa.Text, nullable=False),
-        sa.Column("supersedes", sa.Text, nullable=False),
-        sa.Column("superseded_by", sa.Text, nullable=False),
         sa.Column("project", sa.Text),
         sa.Column("sensitivity", sa.SmallInteger, nullable=False),
+        sa.Column("own_project", sa.Text),
+        sa.Column("own_sensitivity", sa.SmallInteger),
+        sa.Column("at", _BIGINT),
+        sa.Column("context", sa.Text),
+        sa.Column("system", sa.Text),
+        sa.Column("importance", sa.Double),
+        sa.Column("parent", _BIGINT),
         sa.Column("source", sa.Text, nullable=False),
+        sa.Column("source_key", sa.Text, nullable=False),
         sa.Column("ordinal", sa.Integer, nullable=False),
         sa.Column("ingested_as", sa.Text),
         sa.Column("digest", sa.Text, nullable=False),
         sa.Column("updated_at", _BIGINT, nullable=False),
-        sa.Column("text", sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint("key", name="pk_decisions"),
-        sa.UniqueConstraint("seq", name="uq_decisions_seq"),
-        sa.UniqueConstraint("id", name="uq_decisions_id"),
+        sa.PrimaryKeyConstraint("key", name="pk_records"),
+        sa.UniqueConstraint("seq", name="uq_records_seq"),
+        sa.UniqueConstraint("kind", "id", name="uq_records_kind"),
     )
+    op.create_index("ix_records_kind_seq", "records", ["kind", "seq"])
+    op.create_index("ix_records_parent", "records", ["parent"])
+    op.create_index("ix_records_source_key_ordinal", "records", ["source_key", "ordinal"])
+
+
+def _make_owned(name: str, *columns: sa.Column[Any], also_primary: Sequence[str] = ()) -> None:
+    """A table whose rows belong to a record and go with it; `also_primary` are in its key after the record's."""
+    op.create_table(
+        name,
+        sa.Column("key", _BIGINT, autoincrement=False, nullable=False),
+        *columns,
+        sa.PrimaryKeyConstraint("key", *also_primary, name=f"pk_{name}"),
+        sa.ForeignKeyConstraint(["key"], ["records.key"], name=f"fk_{name}_key", ondelete="CASCADE"),
+    )
+
+
+def _column(written: str) -> sa.Column[Any]:
+    name, _, type_ = written.rstrip("!").partition(":")
+    return sa.Column(name, _TYPES[type_], nullable=not written.endswith("!"))
