@@ -8,7 +8,7 @@ id. jsonrpcserver dispatches one checked element at a time.
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import BoundArguments, Signature, signature
 from time import monotonic, perf_counter
@@ -39,6 +39,7 @@ from cstp_server.log import call_line
 from cstp_server.metrics import CallMetrics
 
 UNKNOWN: Final = "unknown"  # stands for every method that is not served
+TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
 
 
@@ -197,7 +198,7 @@ class Dispatcher:
         async def run(context: tuple[Call, Outcome], sent: object, /) -> Result:
             call, outcome = context
             try:
-                await self._limiter.charge(call.token.agent, name)
+                await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
                 result = await _run(bound, sent, call)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
@@ -238,6 +239,12 @@ class _Fitting(Signature):
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
         return BoundArguments(self, OrderedDict())
+
+
+def _units_of_texts(sent: object) -> int:
+    """What the lengths of the texts among the parameters cost: nothing for the first TEXT_UNIT characters of each."""
+    texts = sent.values() if isinstance(sent, Mapping) else ()
+    return sum((len(text) - 1) // TEXT_UNIT for text in texts if isinstance(text, str) and text)
 
 
 async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:

@@ -168,9 +168,13 @@ class Limiter:
                 self._fall_back(error)
         return self.state
 
-    async def charge(self, agent: str, method: str) -> None:
-        """Takes what a call of `method` costs from each window of the agent, or from none. Raises RateLimited."""
-        cost, windows = self._plan.costs.get(method, 1), self._plan.windows(agent)
+    async def charge(self, agent: str, method: str, more: int = 0) -> None:
+        """Takes what a call of `method` costs, and `more`, from each window of the agent, or from none.
+
+        What would be more than a window ever holds is all that it holds. Raises RateLimited.
+        """
+        windows = self._plan.windows(agent)
+        cost = min(self._plan.costs.get(method, 1) + more, *(window.limit for window in windows))
         allowed = self._take(windows, agent, cost)
         if allowed and self._shared is not None and not self.degraded:
             allowed = await self._hit(self._shared, windows, agent, cost)

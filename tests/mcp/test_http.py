@@ -274,3 +274,17 @@ def test_calls_of_tools_are_counted_and_logged_like_those_of_cstp(
         figures = connection.read("GET").body.decode()
     assert 'cstp_calls_total{code="0",method="cstp.queryDecisions"} 1.0' in figures
     assert 'cstp_http_answers_total{status="200"} 1.0' in figures
+
+
+def test_a_long_text_costs_a_tool_what_it_costs_its_method(
+    live_server: Callable[..., Live], ask: Callable[..., Any]
+) -> None:
+    live = live_server({"limits.default": "50/minute"})
+    token = live.token()
+
+    def left(length: int) -> str:
+        call = {**LIST, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "x" * length}}}
+        return str(ask(live, call, token).header("ratelimit"))
+
+    assert left(1024).startswith('"minute";r=48;')
+    assert left(4097).startswith('"minute";r=42;')

@@ -199,6 +199,40 @@ def test_methods_cost_what_the_settings_say_and_unknown_or_mistaken_calls_cost_a
     assert left(server.post(CALL, token)) == {"minute": 1}
 
 
+def test_a_text_costs_a_unit_more_for_each_1024_characters_beyond_its_first(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "100/minute"})
+    token = server.token()
+
+    def cost(body: object) -> int:
+        before = left(server.post(CALL, token))["minute"]
+        return before - left(server.post(body, token))["minute"]
+
+    def search(length: int, **others: Any) -> dict[str, Any]:
+        return CALL | {"method": "cstp.queryDecisions", "params": {"query": "库" * length, **others}}
+
+    assert [cost(search(length)) for length in (1, 1024, 1025, 2048, 2049, 8192)] == [2, 2, 3, 3, 4, 9]
+    assert cost(search(8193)) == 10, "a text that is refused for its length costs as well"
+    assert cost(search(1025, mode="x" * 3000)) == 5, "each text counts by itself"
+    assert cost(search(1, limit=10**30, filters={"category": "x" * 2000})) == 2, "only parameters that are texts count"
+    assert cost([search(1025), search(1)]) == 5
+    assert cost(CALL | {"method": "cstp.unknown", "params": {"query": "x" * 2000}}) == 2
+
+
+def test_a_text_that_costs_more_than_a_window_holds_takes_all_of_it_and_passes_when_it_is_free(
+    live_server: Any, backend: dict[str, Any]
+) -> None:
+    server = live_server(backend | {"limits.default": "50/minute; 5/second"})
+    token = server.token()
+    long = CALL | {"method": "cstp.queryDecisions", "params": {"query": "x" * 8192}}
+    passed = server.post(long, token)
+    assert passed.status == 200
+    assert left(passed) == {"second": 0, "minute": 45}
+    denied = server.post(long, token)
+    assert (denied.status, denied.header("retry-after")) == (429, "1")
+
+
 def test_elements_of_a_batch_are_charged_one_by_one(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "50/minute", "server.batch_concurrency": 8})
     token = server.token()
