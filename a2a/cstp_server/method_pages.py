@@ -31,8 +31,8 @@ EVERY_METHOD: Final[Sequence[type[CstpError]]] = (
 _FOR_ALL: Final = (
     "Parameters are given by name, in camelCase or snake_case; unknown ones are refused. Whole numbers may be written "
     "as 10 or 10.0. Times are ISO 8601; one without a zone is in UTC, and a bare date as an upper bound means the end "
-    "of that day. A parameter that is a text costs a unit of the agent's limit more for each 1,024 characters, also begun "
-    "ones, beyond its first 1,024. All codes are in [errors](../errors.md)."
+    "of that day. A parameter that is a text costs a unit more for each 1,024 characters, begun ones, too, "
+    "beyond its first. All codes are in [errors](../errors.md)."
 )
 Schema = Mapping[str, Any]
 

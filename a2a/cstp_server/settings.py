@@ -151,8 +151,8 @@ class LimitSettings(Section):
     agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
         {},
-        description="Units a call of a method takes; 1, and 2 for searches, unless named here. A text costs one more for "
-        "each 1,024 characters beyond its first; no call more than its agent's smallest window holds.",
+        description="Units a call of a method takes; 1, and 2 for searches, unless named here. A text costs one "
+        "more for each 1,024 characters beyond its first; no call more than its agent's smallest window holds.",
     )
     redis_url: str | None = Field(None, description="redis://host:port/0 shares the limits between servers.")
     redis_timeout_seconds: Seconds = Field(0.1, description="Then the local limiter takes over.")
