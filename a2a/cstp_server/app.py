@@ -22,6 +22,7 @@ from cstp_server.adapters.pools import Pool, Pools
 from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
+from cstp_server.bodies import Bodies
 from cstp_server.discovery import CARD_PATH, OPENRPC_PATH, Discovery, card, make_discovery, openrpc
 from cstp_server.dispatch import Bounds, Dispatcher
 from cstp_server.gauges import StateGauges
@@ -120,7 +121,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
             gate=places,
             failures=FailedAttempts(limiter, failures),
             proxies=proxies,
-            max_body_bytes=server.max_body_bytes,
+            bodies=Bodies(server.max_body_bytes, server.max_body_bytes * (server.max_in_flight + server.max_queue + 1)),
             metrics=calls,
         )
         probes = _probes(opened, pools, limiter, places, registry, need_token=not server.loopback)

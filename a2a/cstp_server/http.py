@@ -1,22 +1,24 @@
-"""HTTP in, HTTP out: the checks that come before a body is parsed, in their order, and the headers of every answer.
+"""HTTP in, HTTP out: the checks that come before a body is read, in their order, and the headers of every answer.
 
-Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body goes to dispatch. `/cstp` and `/mcp` differ in
-their `Face` alone.
+Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body is read and goes to dispatch. `/cstp` and `/mcp`
+differ in their `Face` alone.
 """
 
 import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from random import getrandbits
 from typing import Final
 
 import structlog
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.auth import Header, Network, Refusal, authenticate, client_address
+from cstp_server.bodies import Bodies, BodyTooLarge, ClientGone, NoRoom
 from cstp_server.call import Call
 from cstp_server.dispatch import Dispatcher, error_body
 from cstp_server.limits import Limiter, Window
@@ -56,9 +58,14 @@ class Gate:
         self.draining = True
         self.ends_at = ends_at
 
+    @property
+    def full(self) -> bool:
+        """Whether a request that came now would be refused at once."""
+        return self.draining or (self._places.locked() and self.waiting >= self._queue)
+
     async def enter(self) -> bool:
         """Waits for a place; False when there is none to wait for, or none in time. Each True needs a `leave`."""
-        if self.draining or (self._places.locked() and self.waiting >= self._queue):
+        if self.full:
             return False
         self.waiting += 1
         try:
@@ -100,7 +107,7 @@ class Parts:
     gate: Gate
     failures: FailedAttempts
     proxies: Sequence[Network]
-    max_body_bytes: int
+    bodies: Bodies
     metrics: CallMetrics
 
 
@@ -119,10 +126,6 @@ class Face:
     error_body: Callable[[CstpError], bytes]
 
 
-class _Disconnected(Exception):
-    """The client went away while sending its body."""
-
-
 async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     """`POST /cstp`."""
     await answer_post(scope, receive, send, _JSON_RPC)
@@ -135,7 +138,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
     request_id = _request_id(headers)
     try:
         reply = await _answer(scope, receive, parts, face, request_id)
-    except _Disconnected:
+    except ClientGone:
         return
     except asyncio.CancelledError:
         # only a server whose grace time is over cancels a call; its client is told rather than dropped
@@ -161,18 +164,30 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
     headers: list[Header] = scope["headers"]
     if not _is_json(headers):
         return _refuse_call(415, InvalidRequest(), face, call)
-    body = await _read_body(receive, headers, parts.max_body_bytes)
-    if body is None:
+    if parts.bodies.announced_too_large(headers):
         return _refuse_call(413, InvalidRequest(), face, call)
-    if not await parts.gate.enter():
-        reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), face, call)
-        if parts.gate.draining:
-            reply.headers.append(_CLOSE)
-        return reply
-    try:
-        return await face.answer(scope, body, call)
-    finally:
-        parts.gate.leave()
+    if parts.gate.full:  # before a body is held for a request that cannot be answered
+        return _no_place(parts, face, call)
+    with closing(parts.bodies.open(call.token.agent)) as body:
+        try:
+            data = await body.read(receive)
+        except BodyTooLarge:
+            return _refuse_call(413, InvalidRequest(), face, call)
+        except NoRoom:
+            return _no_place(parts, face, call)
+        if not await parts.gate.enter():  # not before: a slow body has no place in flight
+            return _no_place(parts, face, call)
+        try:
+            return await face.answer(scope, data, call)
+        finally:
+            parts.gate.leave()
+
+
+def _no_place(parts: Parts, face: Face, call: Call) -> Reply:
+    reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), face, call)
+    if parts.gate.draining:
+        reply.headers.append(_CLOSE)
+    return reply
 
 
 async def _answer_json_rpc(scope: Scope, body: bytes, call: Call) -> Reply:
@@ -235,26 +250,6 @@ def _is_json(headers: list[Header]) -> bool:
     media_type, *parameters = (part.strip().lower() for part in types[0].split(b";"))
     charsets = {p.partition(b"=")[2].strip(b'" ') for p in parameters if p.partition(b"=")[0].strip() == b"charset"}
     return media_type in _MEDIA_TYPES and charsets <= {b"utf-8", b"utf8"}
-
-
-async def _read_body(receive: Receive, headers: list[Header], limit: int) -> bytes | None:
-    """The whole body, None when it is longer than `limit` bytes."""
-    announced = next((value for name, value in headers if name == b"content-length"), b"0")
-    if not announced.isdigit() or int(announced) > limit:
-        return None
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message: Message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Disconnected
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > limit:
-            return None
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
 
 
 def _request_id(headers: list[Header]) -> str:

@@ -1,11 +1,12 @@
 """uvicorn's HTTP protocol, made safe where it trusts the peer.
 
 Heads and trailers have a cap, endless ones included; trailers are no headers; an offer to upgrade is ignored and its
-body kept; a refused client can read the 400 before the connection goes.
+body kept; a client can read the answer that ends its connection, also when it has not sent its whole body.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
+from weakref import ref
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -104,6 +105,7 @@ class CappedProtocol(HttpToolsProtocol):
         if not self._offered:
             self._advance(in_head=False)
             super().on_headers_complete()
+            self.cycle.transport = _Ending(self)  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
         self._advance(in_head=False)
@@ -128,17 +130,41 @@ class CappedProtocol(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.waiting_for_100_continue = False  # it would be written after the refusal
             self.cycle.message_event.set()
-        self.pipeline.clear()
         self.end_with(
             b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\n"
             b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (status, len(text), text.encode())
         )
 
     def end_with(self, answer: bytes) -> None:
-        """Sends the last answer, then reads on for a while: closing on unread bytes would take it from the client."""
-        self._refused = True
+        """Sends the last answer, and ends the connection."""
         self.transport.write(answer)
+        self._read_on()
+
+    def end(self) -> None:
+        """Ends the connection after the answer that was sent."""
+        if self._in_head:
+            self.transport.close()
+        else:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Reads for a while before it closes: closing on unread bytes would take the answer from the client."""
+        self._refused = True
+        self.pipeline.clear()
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.flow.resume_reading()
         self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+
+class _Ending:
+    """The transport as a request's cycle uses it, which closes it after an answer that is the last one."""
+
+    def __init__(self, protocol: CappedProtocol) -> None:
+        self._protocol = ref(protocol)  # which keeps the cycle
+        self.write = protocol.transport.write
+        self.is_closing = protocol.transport.is_closing
+
+    def close(self) -> None:
+        if protocol := self._protocol():
+            protocol.end()

@@ -132,7 +132,7 @@ def errors_page() -> str:
         "* 404 as plain text: another path; calls go to `/cstp`.",
         "* 408 as plain text: a request that does not arrive whole within `server.receive_seconds`.",
         "",
-        "The checks run in this order: 405, 401 or 429, 415, 413, 503, then the body.",
+        "The checks run in this order: 405, 401 or 429, 415, 413, 503, then the body is read.",
     ]
     return "\n".join(lines) + "\n"
 
