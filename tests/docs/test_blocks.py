@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import chromadb
@@ -21,7 +21,7 @@ from tests.docs.test_readme import PAGES, ROOT
 from tests.serving import Serving, start
 from tests.stores import ChromaProgram, PostgreSQL, Stores
 
-GTE = ROOT.parent / "shared" / "models" / "gte-small-int8"
+MODEL = "/models/gte-small-int8"
 # Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp.
 NOT_RUN = ("docker", "claude", "pip", "make")
 BLOCKS = {
@@ -149,7 +149,6 @@ def places(
         "http://127.0.0.1:8100": lambda: world[1].url.removesuffix("/cstp"),
         "curl -s ": lambda: "curl -sf ",
         "/etc/ssl/decisions": certificate,
-        "/models/gte-small-int8": lambda: str(GTE),
         "/home/me/cstp-data": lambda: str(home / "data"),
         "/shared/tokens.json": lambda: str(home / "data" / "tokens.json"),
         "/backups": lambda: str(tmp_path / "backups"),
@@ -172,21 +171,31 @@ def places(
 
 
 def commands_of(block: str) -> list[str]:
-    """The lines without those that need a package or a key of somebody else's, or a model that is absent."""
-    left_out = ["chroma:openai"] if GTE.is_dir() else ["chroma:openai", "/models/gte-small-int8"]
-    return [line for line in block.splitlines() if not any(text in line for text in left_out)]
+    """The lines but comments, and without those that need a package, a key or a model of somebody else's."""
+    lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
+    return [line for line in lines if "chroma:openai" not in line and MODEL not in line]
 
 
-@pytest.mark.parametrize("page", BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_commands_runs(
-    page: Path, home: Path, programs: Path, places: Callable[[str], str], world: tuple[Path, Serving]
-) -> None:
-    blocks = [places("\n".join(commands_of(block))) for block in BLOCKS[page]]
+@pytest.fixture
+def ran(
+    home: Path, programs: Path, places: Callable[[str], str], world: tuple[Path, Serving]
+) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """`ran(page, blocks)`: runs blocks of commands of a page, each in a shell of its own."""
+
+    def run_blocks(page: Path, blocks: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+        return _run(page, [places(block) for block in blocks], home, programs, world[1])
+
+    return run_blocks
+
+
+def _run(
+    page: Path, blocks: Sequence[str], home: Path, programs: Path, serving: Serving
+) -> "subprocess.CompletedProcess[str]":
     around = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
     around |= {
         "PATH": f"{programs}:{Path(sys.executable).parent}:{around['PATH']}",
-        "CSTP_URL": world[1].url,
-        "CSTP_TOKEN": world[1].token(),
+        "CSTP_URL": serving.url,
+        "CSTP_TOKEN": serving.token(),
         "HOME": str(home),
     }
     if page.name != "operations.md":
@@ -194,7 +203,23 @@ def test_every_block_of_commands_runs(
     script = "set -eux\n" + "\n".join(f"(\n{block}\n)" for block in blocks)
     # a token that a page makes is one of its own store; calls go to the server that is there
     script = re.sub(r"^export CSTP_TOKEN=\$\((.*)\)$", r'made=$(\1); test -n "$made"', script, flags=re.MULTILINE)
-    done = subprocess.run(
+    return subprocess.run(
         ["bash", "-c", script], cwd=home, env=around, capture_output=True, text=True, timeout=280, check=False
     )
+
+
+@pytest.mark.parametrize("page", BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_commands_runs(page: Path, ran: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
+    done = ran(page, ["\n".join(commands) for block in BLOCKS[page] if (commands := commands_of(block))])
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_the_commands_with_a_model_in_a_folder_run(
+    ran: Callable[..., "subprocess.CompletedProcess[str]"], shared_folder: Callable[[str], Path]
+) -> None:
+    folder = str(shared_folder("models/gte-small-int8"))
+    lines = {page: [line for block in BLOCKS[page] for line in block.splitlines() if MODEL in line] for page in BLOCKS}
+    assert any(lines.values())
+    for page, commands in lines.items():
+        done = ran(page, [command.replace(MODEL, folder) for command in commands])
+        assert done.returncode == 0, done.stderr[-3000:]

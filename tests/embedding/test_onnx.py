@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
@@ -24,7 +25,6 @@ from cognition_engines.embedding.onnx import (
 from cognition_engines.embedding.windows import STEP, WINDOW
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 
-GTE = Path(__file__).resolve().parents[2].parent / "shared" / "models" / "gte-small-int8"
 FILLER = "The quarterly report lists the floor space of each warehouse and the number of pallets. "
 NEAR_THE_END = "We moved session storage from Redis to PostgreSQL because failover lost logins."
 
@@ -35,10 +35,8 @@ def minilm() -> OnnxEmbedder:
 
 
 @pytest.fixture(scope="module")
-def gte() -> Embedder:
-    if not GTE.is_dir():
-        pytest.skip("the gte-small model is absent")
-    opened = open_embedder(EmbeddingChoice(model="onnx", path=str(GTE)))
+def gte(shared_folder: Callable[[str], Path]) -> Embedder:
+    opened = open_embedder(EmbeddingChoice(model="onnx", path=str(shared_folder("models/gte-small-int8"))))
     assert opened is not None
     return opened
 

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +18,6 @@ from cognition_engines.errors import ComponentFailed, FolderInUse
 from cognition_engines.indexes.keyword_files import KEPT_ASIDE
 from cognition_engines.indexes.keywords import MANY_TEXTS, KeywordIndex, Text
 from cognition_engines.models import Sensitivity, Viewer
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 TEXTS = [
     (1, "Use PostgreSQL for events\nThe event store needs transactions and ordering."),
@@ -297,7 +295,7 @@ def test_an_index_of_another_store_is_set_aside(index: KeywordIndex, tmp_path: P
         assert old.count == 4
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="folders are watched on Linux alone")
+@pytest.mark.skipif(sys.platform != "linux", reason="on Linux alone: folders are watched")
 def test_an_index_that_is_set_aside_is_watched_no_longer(index: KeywordIndex, tmp_path: Path) -> None:
     def watches() -> int:
         found = [Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
@@ -339,7 +337,7 @@ def test_a_damaged_file_sets_the_folder_aside(index: KeywordIndex, tmp_path: Pat
         assert found(fresh, "redis") == [2]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the next look at the files finds it")
+@pytest.mark.skipif(sys.platform != "linux", reason="on Linux alone: elsewhere the next look at the files finds it")
 @pytest.mark.parametrize("suffix", ["fast", "fieldnorm", "idx", "term"])
 def test_a_file_that_is_written_into_fails_the_very_next_search_until_it_has_been_looked_at(
     index: KeywordIndex, tmp_path: Path, suffix: str
@@ -411,9 +409,8 @@ def test_a_folder_that_vanished_under_a_running_index_is_a_failure_of_keywords(t
         index.close()
 
 
-@pytest.mark.skipif(not (DATA / "scifact").is_dir(), reason="the SciFact collection is absent")
-def test_scifact_is_ranked_as_well_as_published_bm25(tmp_path: Path) -> None:
-    folder = DATA / "scifact"
+def test_scifact_is_ranked_as_well_as_published_bm25(tmp_path: Path, shared_folder: Callable[[str], Path]) -> None:
+    folder = shared_folder("data/scifact")
     corpus = [json.loads(line) for line in (folder / "corpus.jsonl").read_text().splitlines()]
     queries = [json.loads(line) for line in (folder / "queries_test.jsonl").read_text().splitlines()]
     judged: dict[str, dict[int, int]] = {}

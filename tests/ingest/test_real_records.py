@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,13 +8,11 @@ from cognition_engines.ingest.discover import files_under
 from cognition_engines.models import Reading
 from tests.ingest.decisions import read_file
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "decisions"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
-
 
 @pytest.fixture(scope="module")
-def readings() -> dict[str, Reading]:
-    paths = ((path.relative_to(DATA).as_posix(), path) for path in files_under(DATA))
+def readings(shared_folder: Callable[[str], Path]) -> dict[str, Reading]:
+    data = shared_folder("data/decisions")
+    paths = ((path.relative_to(data).as_posix(), path) for path in files_under(data))
     return {name: read_file(name, path.read_bytes()) for name, path in paths}
 
 

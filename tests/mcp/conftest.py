@@ -1,6 +1,7 @@
 """A server over a small world of records, and the SDK's own client in front of it."""
 
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -68,7 +69,8 @@ def over_stdio(tmp_path: Path) -> Connect:
         parameters = StdioServerParameters(
             command=sys.executable,
             args=["-c", CSTP, "mcp", *map(str, words)],
-            env={"CSTP_EMBEDDING__MODEL": "none", **environment},
+            # the SDK hands on only what it must, which leaves out the code under test
+            env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "CSTP_EMBEDDING__MODEL": "none", **environment},
         )
         with (tmp_path / "stderr.log").open("w") as log:
             async with Client(stdio_client(parameters, errlog=log), mode=mode) as client:

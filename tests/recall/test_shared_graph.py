@@ -13,14 +13,16 @@ from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
 from cognition_engines.kinds.kind import KINDS
 from tests.kinds import entry
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "memory"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
+
+@pytest.fixture(scope="module")
+def data(shared_folder: Callable[[str], Path]) -> Path:
+    return shared_folder("data/memory")
 
 
 @pytest.fixture(scope="module")
-def recall(remembering: Callable[..., Any]) -> Any:
+def recall(data: Path, remembering: Callable[..., Any]) -> Any:
     entries = []
-    for record in read_corpus(DATA):
+    for record in read_corpus(data):
         members = {name: value for name, value in record.items() if name not in ("kind", "id")}
         entries.append(entry(KINDS[record["kind"]], record["id"], **members))
     memory = remembering(entries, open_embedder(EmbeddingChoice(model="minilm")))
@@ -28,13 +30,13 @@ def recall(remembering: Callable[..., Any]) -> Any:
     return lambda params: memory.recall(token, **params)
 
 
-def test_every_link_of_the_shared_graph_is_reachable(recall: Any) -> None:
-    sys.stdout.write(report(DATA, recall))
-    assert len(links(DATA)) == 67
-    assert unreached(DATA, recall) == []
+def test_every_link_of_the_shared_graph_is_reachable(data: Path, recall: Any) -> None:
+    sys.stdout.write(report(data, recall))
+    assert len(links(data)) == 67
+    assert unreached(data, recall) == []
 
 
-def test_expansion_finds_more_of_what_is_expected(recall: Any) -> None:
-    alone, expanded = shares(DATA, recall, 0), shares(DATA, recall, 20)
+def test_expansion_finds_more_of_what_is_expected(data: Path, recall: Any) -> None:
+    alone, expanded = shares(data, recall, 0), shares(data, recall, 20)
     assert expanded.document_recall > alone.document_recall
     assert expanded.entity_recall > alone.entity_recall

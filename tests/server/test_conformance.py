@@ -2,18 +2,15 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 
-RUNNER = Path(__file__).parents[3] / "shared" / "conformance" / "run.py"
-
-
-@pytest.mark.skipif(not RUNNER.is_file(), reason="the conformance cases are not here")
-def test_every_published_conformance_case_passes(common_server: Any) -> None:
+def test_every_published_conformance_case_passes(common_server: Any, shared_folder: Callable[[str], Path]) -> None:
+    runner = shared_folder("conformance/run.py")
     server = common_server()
-    command = [sys.executable, str(RUNNER), f"http://127.0.0.1:{server.port}", server.token()]
+    command = [sys.executable, str(runner), f"http://127.0.0.1:{server.port}", server.token()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     passed, _, total = done.stdout.split()[0].partition("/")

@@ -288,7 +288,7 @@ def test_a_client_that_takes_its_answers_slowly_gets_them_all(
     assert monotonic() - began > 2  # twice the deadline
 
 
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="tells the kernel's sockets")
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="on Linux alone: the kernel lists its sockets")
 def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:

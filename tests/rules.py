@@ -1,0 +1,117 @@
+"""What a run tests, and what it may skip: tests with a reason of this list, where it holds.
+
+Any other skip fails the run. It is refused when the packages are not those of the checkout that the tests are of.
+"""
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+SHARED: Final = ROOT.parent / "shared"
+PACKAGES: Final = {
+    "cstp": ROOT / "a2a",
+    "cstp_server": ROOT / "a2a",
+    "cognition_engines": ROOT / "skills",
+}
+NO_SHARED: Final = "the folder ../shared is absent"
+
+_WHEELS: Final = sys.platform == "linux" and platform.machine() == "x86_64"
+
+# reason, as a regular expression -> whether a test may be skipped for it here
+NAMED: Final[Mapping[str, Callable[[pytest.Config], bool]]] = {
+    NO_SHARED: lambda _: not SHARED.is_dir(),
+    "embedded only: .+": lambda config: config.getoption("--stores") == "servers",
+    "long form only": lambda config: config.getoption("--chaos") == "short",
+    "no redis-server on the PATH, and its wheel is for Python before 3.13": lambda _: sys.version_info >= (3, 13),
+    "nginx comes as a wheel for Linux on x86_64 alone": lambda _: not _WHEELS,
+    "Caddy comes as a wheel for Linux on x86_64 alone": lambda _: not _WHEELS,
+    "on Linux alone: .+": lambda _: sys.platform != "linux",
+    "only root can .+": lambda _: os.geteuid() != 0,
+    # what a machine has or lets a process do
+    "no file system can be mounted here": lambda _: True,
+    "this system has no /dev/shm": lambda _: not Path("/dev/shm").is_dir(),
+    "no curl": lambda _: True,
+    "no bash": lambda _: True,
+    "SIG(INT|HUP) is ignored here": lambda _: True,
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shared",
+        choices=["with", "only"],
+        default="with",
+        help="only: no tests but those that use the folder ../shared",
+    )
+
+
+class Skips:
+    """Collects the skips that are not named, and fails the session for them."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.unnamed: list[str] = []
+
+    def _named(self, reason: str) -> bool:
+        return any(re.fullmatch(pattern, reason) and holds(self._config) for pattern, holds in NAMED.items())
+
+    def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            reason = reason.removeprefix("Skipped: ")
+            if not self._named(reason):
+                self.unnamed.append(f"{report.nodeid}: {reason}")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._note(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._note(report)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.unnamed and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.unnamed:
+            terminalreporter.section("skipped for a reason that tests/rules.py does not name", red=True)
+            for line in self.unnamed:
+                terminalreporter.line(line)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for package, folder in PACKAGES.items():
+        found = find_spec(package)
+        if found is None or found.origin is None or Path(found.origin).resolve().parent != folder / package:
+            raise pytest.UsageError(f"{package} would be tested from {found and found.origin}, not from {folder}")
+    config.pluginmanager.register(Skips(config))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--shared=only`, those alone that ask for `shared_folder`, themselves or through a fixture."""
+    if config.getoption("--shared") == "only":
+        using = [item for item in items if "shared_folder" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(using)])
+        items[:] = using
+
+
+@pytest.fixture(scope="session")
+def shared_folder() -> Callable[[str], Path]:
+    """`shared_folder("data/memory")`: that part of ../shared. Skips where there is no ../shared at all."""
+
+    def part(name: str) -> Path:
+        if not SHARED.is_dir():
+            pytest.skip(NO_SHARED)
+        path = SHARED / name
+        assert path.exists(), f"{path} is absent from the shared folder"
+        return path
+
+    return part
