@@ -232,11 +232,11 @@ class AsyncMethods(ABC):
     ) -> AsyncIterator[ExtractedDecision]:
         """Everything that `get_decisions` lists, page by page; `timeout` holds for each page."""
 
-        async def read(offset: int) -> Page[ExtractedDecision]:
-            result = await self.get_decisions(limit=page_size, offset=offset, topic=topic, timeout=timeout)
+        async def read(offset: int, limit: int) -> Page[ExtractedDecision]:
+            result = await self.get_decisions(limit=limit, offset=offset, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
-        return each_async(read)
+        return each_async(read, page_size)
 
     def iter_patterns(
         self,
@@ -247,11 +247,11 @@ class AsyncMethods(ABC):
     ) -> AsyncIterator[ExtractedPattern]:
         """Everything that `get_patterns` lists, page by page; `timeout` holds for each page."""
 
-        async def read(offset: int) -> Page[ExtractedPattern]:
-            result = await self.get_patterns(limit=page_size, offset=offset, topic=topic, timeout=timeout)
+        async def read(offset: int, limit: int) -> Page[ExtractedPattern]:
+            result = await self.get_patterns(limit=limit, offset=offset, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
-        return each_async(read)
+        return each_async(read, page_size)
 
     def iter_warnings(
         self,
@@ -262,11 +262,11 @@ class AsyncMethods(ABC):
     ) -> AsyncIterator[ExtractedWarning]:
         """Everything that `get_warnings` lists, page by page; `timeout` holds for each page."""
 
-        async def read(offset: int) -> Page[ExtractedWarning]:
-            result = await self.get_warnings(limit=page_size, offset=offset, topic=topic, timeout=timeout)
+        async def read(offset: int, limit: int) -> Page[ExtractedWarning]:
+            result = await self.get_warnings(limit=limit, offset=offset, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
-        return each_async(read)
+        return each_async(read, page_size)
 
     def iter_episodes(
         self,
@@ -281,9 +281,9 @@ class AsyncMethods(ABC):
     ) -> AsyncIterator[EpisodeSummary]:
         """Everything that `list_episodes` lists, page by page; `timeout` holds for each page."""
 
-        async def read(offset: int) -> Page[EpisodeSummary]:
+        async def read(offset: int, limit: int) -> Page[EpisodeSummary]:
             result = await self.list_episodes(
-                limit=page_size,
+                limit=limit,
                 offset=offset,
                 since=since,
                 date_from=date_from,
@@ -294,4 +294,4 @@ class AsyncMethods(ABC):
             )
             return Page(result.episodes, result.total_count)
 
-        return each_async(read)
+        return each_async(read, page_size)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 
 class Identified(Protocol):
@@ -23,36 +23,48 @@ class Page(Generic[T]):
     total: int
 
 
-def each(read: Callable[[int], Page[T]]) -> Iterator[T]:
-    """Every item once, read page by page: `read(offset)`.
+LEAST: Final = 2  # items of a page: its first one is of the page before
 
-    What is written meanwhile moves the items: one that comes a second time is left out.
+
+class _Walk(Generic[T]):
+    """Where the reading of a list is, while the list changes.
+
+    Each page begins with an item of the page before. If it does not, items before it were deleted and others would be
+    skipped, so the walk goes back until a page begins with a known item, or at the beginning.
     """
-    seen: set[object] = set()
-    offset = 0
-    while True:
-        page = read(offset)
-        yield from _unseen(page.items, seen)
-        offset += len(page.items)
-        if not page.items or offset >= page.total:
+
+    def __init__(self) -> None:
+        self.offset = 0  # of the next page
+        self.done = False
+        self._seen: set[object] = set()
+
+    def take(self, page: Page[T], size: int) -> Iterator[T]:
+        """The items of the page at `offset` that were not there before; `size` is how many a page may have."""
+        items = page.items
+        if self.offset > 0 and (not items or items[0].id not in self._seen):
+            self.offset = max(0, self.offset - size)
             return
+        self.done = len(items) < size or self.offset + len(items) >= page.total
+        self.offset += len(items) - 1
+        for item in items:
+            if item.id not in self._seen:
+                self._seen.add(item.id)
+                yield item
 
 
-async def each_async(read: Callable[[int], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+def each(read: Callable[[int, int], Page[T]], page_size: int) -> Iterator[T]:
+    """Every item once, in order, read page by page: `read(offset, limit)`.
+
+    Exact while the list changes: what stays is returned once; what is written or deleted meanwhile may be returned.
+    """
+    walk, size = _Walk[T](), max(LEAST, page_size)
+    while not walk.done:
+        yield from walk.take(read(walk.offset, size), size)
+
+
+async def each_async(read: Callable[[int, int], Awaitable[Page[T]]], page_size: int) -> AsyncIterator[T]:
     """As `each`, for pages that are awaited."""
-    seen: set[object] = set()
-    offset = 0
-    while True:
-        page = await read(offset)
-        for item in _unseen(page.items, seen):
-            yield item
-        offset += len(page.items)
-        if not page.items or offset >= page.total:
-            return
-
-
-def _unseen(items: Sequence[T], seen: set[object]) -> Iterator[T]:
-    for item in items:
-        if item.id not in seen:
-            seen.add(item.id)
+    walk, size = _Walk[T](), max(LEAST, page_size)
+    while not walk.done:
+        for item in walk.take(await read(walk.offset, size), size):
             yield item

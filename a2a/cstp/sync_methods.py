@@ -232,11 +232,11 @@ class Methods(ABC):
     ) -> Iterator[ExtractedDecision]:
         """Everything that `get_decisions` lists, page by page; `timeout` holds for each page."""
 
-        def read(offset: int) -> Page[ExtractedDecision]:
-            result = self.get_decisions(limit=page_size, offset=offset, topic=topic, timeout=timeout)
+        def read(offset: int, limit: int) -> Page[ExtractedDecision]:
+            result = self.get_decisions(limit=limit, offset=offset, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
-        return each(read)
+        return each(read, page_size)
 
     def iter_patterns(
         self,
@@ -247,11 +247,11 @@ class Methods(ABC):
     ) -> Iterator[ExtractedPattern]:
         """Everything that `get_patterns` lists, page by page; `timeout` holds for each page."""
 
-        def read(offset: int) -> Page[ExtractedPattern]:
-            result = self.get_patterns(limit=page_size, offset=offset, topic=topic, timeout=timeout)
+        def read(offset: int, limit: int) -> Page[ExtractedPattern]:
+            result = self.get_patterns(limit=limit, offset=offset, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
-        return each(read)
+        return each(read, page_size)
 
     def iter_warnings(
         self,
@@ -262,11 +262,11 @@ class Methods(ABC):
     ) -> Iterator[ExtractedWarning]:
         """Everything that `get_warnings` lists, page by page; `timeout` holds for each page."""
 
-        def read(offset: int) -> Page[ExtractedWarning]:
-            result = self.get_warnings(limit=page_size, offset=offset, topic=topic, timeout=timeout)
+        def read(offset: int, limit: int) -> Page[ExtractedWarning]:
+            result = self.get_warnings(limit=limit, offset=offset, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
-        return each(read)
+        return each(read, page_size)
 
     def iter_episodes(
         self,
@@ -281,9 +281,9 @@ class Methods(ABC):
     ) -> Iterator[EpisodeSummary]:
         """Everything that `list_episodes` lists, page by page; `timeout` holds for each page."""
 
-        def read(offset: int) -> Page[EpisodeSummary]:
+        def read(offset: int, limit: int) -> Page[EpisodeSummary]:
             result = self.list_episodes(
-                limit=page_size,
+                limit=limit,
                 offset=offset,
                 since=since,
                 date_from=date_from,
@@ -294,4 +294,4 @@ class Methods(ABC):
             )
             return Page(result.episodes, result.total_count)
 
-        return each(read)
+        return each(read, page_size)

@@ -118,15 +118,15 @@ def _method(method: Method[Any, Any], prefix: str) -> Iterator[str]:
 def _iterator(method: Method[Any, Any], listing: Listing, prefix: str, iterator: str, each: str) -> Iterator[str]:
     parameters = [one for one in _parameters(method) if one.name not in ("limit", "offset")]
     size = Parameter("page_size", "int", listing.page_size)
-    given = ["limit=page_size", "offset=offset", *(f"{one.name}={one.name}" for one in parameters), "timeout=timeout"]
+    given = ["limit=limit", "offset=offset", *(f"{one.name}={one.name}" for one in parameters), "timeout=timeout"]
     yield from _signature(f"def {listing.name}", ["self"], [*parameters, size], f"{iterator}[{listing.item}]", _TIMEOUT)
     yield f'    """Everything that `{_name(method)}` lists, page by page; `timeout` holds for each page."""'
     yield ""
-    yield f"    {prefix}def read(offset: int) -> Page[{listing.item}]:"
+    yield f"    {prefix}def read(offset: int, limit: int) -> Page[{listing.item}]:"
     yield from _call(f"        result = {'await ' if prefix else ''}self.{_name(method)}", given)
     yield f"        return Page(result.{listing.items}, result.{listing.total})"
     yield ""
-    yield f"    return {each}(read)"
+    yield f"    return {each}(read, page_size)"
 
 
 def _parameters(method: Method[Any, Any]) -> list[Parameter]:

@@ -143,6 +143,30 @@ def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
     assert found[-1] == 1
 
 
+@pytest.mark.parametrize("page_size", [1, 2, 3, 7])
+@pytest.mark.parametrize("gone", [[0], [3], [9], [4, 5], [0, 1, 2, 3, 4, 5], list(range(12))])
+def test_an_iterator_gives_everything_that_stays_once_though_items_are_deleted(page_size: int, gone: list[int]) -> None:
+    class Shrinking(Client):
+        """After the fourth item was read some are deleted, as `send` sees it."""
+
+        def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
+            limit, offset = call.params["limit"], call.params["offset"]
+            ids = [id for id in range(20) if len(found) < 4 or id not in gone]
+            page = [
+                {"id": id, "query": "q", "reward": 0, "createdAt": None, "tags": [], "category": None}
+                for id in ids[offset : offset + limit]
+            ]
+            answer = {"episodes": page, "totalCount": len(ids), "limit": limit, "offset": offset, "status": "success"}
+            return call.read(answer)
+
+    found: list[int] = []
+    with Shrinking("http://127.0.0.1:9", "t") as shrinking:
+        for episode in shrinking.iter_episodes(page_size=page_size):
+            found.append(episode.id)  # noqa: PERF401 - the pages depend on what was found
+    assert found == sorted(set(found))
+    assert set(range(20)) - set(gone) <= set(found)
+
+
 def test_a_batch_hands_back_each_result_or_error_in_its_place(client: Any) -> None:
     found = client.batch(
         [calls.whoami(), calls.recall(id="art_nowhere"), calls.query_decisions("sqlite"), calls.whoami()]
