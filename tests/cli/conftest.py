@@ -124,7 +124,7 @@ def adr() -> Callable[..., Path]:
     def write(path: Any, title: str, body: str = "We had to choose.") -> Path:
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"# {title}\n\nDate: 2024-02-03\n\n## Status\n\nAccepted\n\n## Context\n\n{body}\n")
+        file.write_text(f"# {title}\n\nDate: 2024-02-03\n\n## Status\n\nAccepted\n\n## Decision\n\n{body}\n")
         return file.absolute()
 
     return write

@@ -40,6 +40,25 @@ def test_a_folder_of_all_kinds_of_texts_is_read(cstp: Cstp, adr: Callable[..., P
     assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, 11)
 
 
+def test_the_kind_of_texts_may_be_stated(cstp: Cstp) -> None:
+    Path("notes.md").write_text("# Sync\n\nStatus: done\n\nDecision: we go on.\n")
+    assert _kept(cstp, "notes.md", "--dry-run")["kinds"] == {"source": 1, "chunk": 1}
+    assert _kept(cstp, "notes.md", "--kind", "decision")["kinds"] == {"decision": 1}
+    Path("talk.txt").write_text(TALK)
+    assert _kept(cstp, "talk.txt", "--kind", "document", "--dry-run")["kinds"] == {"source": 1, "chunk": 1}
+    assert _kept(cstp, "talk.txt", "--kind", "transcript")["kinds"] == {"turn": 4}
+    assert cstp("ingest", "talk.txt", "--kind", "talk").code == 2
+
+
+def test_folders_of_decisions_may_be_named(cstp: Cstp) -> None:
+    Path("Team_rulings").mkdir()
+    Path("Team_rulings/0001-x.md").write_text("# X\n\nWords.\n")
+    assert _kept(cstp, ".", "--dry-run")["kinds"] == {"source": 1, "chunk": 1}
+    assert _kept(cstp, ".", "--decision-folder", "team-rulings")["kinds"] == {"decision": 1}
+    refused = cstp("ingest", ".", "--decision-folder", "docs/adr")
+    assert (refused.code, "name of a folder" in refused.err) == (2, True)
+
+
 def test_a_deleted_document_takes_along_what_it_was_cut_into(cstp: Cstp, opened: Callable[[], Records]) -> None:
     words = "Some words. " * 900
     Path("guide.md").write_text(f"---\nid: src_guide\n---\n# Guide\n\n{words}\n")

@@ -85,7 +85,7 @@ def adr() -> Callable[..., Path]:
 
     def write(path: Path, title: str, body: str = "We had to choose.") -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# {title}\n\nDate: 2024-02-03\n\n## Status\n\nAccepted\n\n## Context\n\n{body}\n")
+        path.write_text(f"# {title}\n\nDate: 2024-02-03\n\n## Status\n\nAccepted\n\n## Decision\n\n{body}\n")
         return path
 
     return write

@@ -5,14 +5,15 @@ import pytest
 from cognition_engines.models import Draft, Reading, Reason, Sensitivity
 from tests.ingest.decisions import read_file
 
+PATH = "docs/adr/0012-use-udp.md"
 BODY = "\n## Context\n\nWe had a need.\n\n## Decision\n\nWe met it.\n"
 
 
-def reading(text: str, path: str = "notes/use-udp.md") -> Reading:
+def reading(text: str, path: str = PATH) -> Reading:
     return read_file(path, text.encode())
 
 
-def draft(text: str, path: str = "notes/use-udp.md") -> Draft:
+def draft(text: str, path: str = PATH) -> Draft:
     result = reading(text, path)
     assert result.recognised
     assert result.rejected == ()
@@ -20,7 +21,7 @@ def draft(text: str, path: str = "notes/use-udp.md") -> Draft:
     return only
 
 
-def warned(text: str, path: str = "notes/use-udp.md") -> str:
+def warned(text: str, path: str = PATH) -> str:
     return " / ".join(problem.reason for problem in reading(text, path).warnings)
 
 
@@ -217,13 +218,13 @@ def test_a_change_whose_date_cannot_be_one_leaves_none() -> None:
     assert "2023-24-05" in warned(text)
 
 
-@pytest.mark.parametrize("path", ["adr/2022-03-28_017-x.md", "adr/2022-03-28-x/README.md", "2022-03-28-x.md"])
+@pytest.mark.parametrize("path", ["adr/2022-03-28_017-x.md", "adr/2022-03-28-x/README.md", "adr/2022-03-28-x.md"])
 def test_the_date_may_lie_in_the_name_alone(path: str) -> None:
     assert draft("# A\n" + BODY, path).date == day("2022-03-28")
 
 
 def test_a_stated_date_is_trusted_before_the_name() -> None:
-    assert draft("# A\n\nDate: 2020-01-01\n" + BODY, "2022-03-28-x.md").date == day("2020-01-01")
+    assert draft("# A\n\nDate: 2020-01-01\n" + BODY, "adr/2022-03-28-x.md").date == day("2020-01-01")
 
 
 @pytest.mark.parametrize("date", ["20201-02-13", "2023-24-05", "{YYYY-MM-DD when last updated}", "May 2025"])
@@ -240,8 +241,8 @@ def test_a_broken_date_stays_in_the_text() -> None:
 
 def test_after_a_broken_date_a_full_one_in_the_name_is_taken_with_a_warning() -> None:
     text = "# A\n\nDate: 2023-24-05\n" + BODY
-    assert draft(text, "2023-05-24-a.md").date == day("2023-05-24")
-    assert "2023-24-05" in warned(text, "2023-05-24-a.md")
+    assert draft(text, "adr/2023-05-24-a.md").date == day("2023-05-24")
+    assert "2023-24-05" in warned(text, "adr/2023-05-24-a.md")
 
 
 def test_a_file_without_a_title_takes_the_words_of_its_name_and_says_so() -> None:
@@ -252,13 +253,14 @@ def test_a_file_without_a_title_takes_the_words_of_its_name_and_says_so() -> Non
 
 def test_a_title_never_filled_in_above_a_real_record_gives_way_to_the_name() -> None:
     text = "---\nstatus: accepted\ndate: 2024-03-15\n---\n# {short title of solved problem}\n" + BODY
-    assert draft(text, "0039-set-plugin-name.md").title == "set plugin name"
+    assert draft(text, "adr/0039-set-plugin-name.md").title == "set plugin name"
 
 
 def test_a_readme_without_a_title_takes_the_words_of_its_folder() -> None:
-    assert draft("## Decision\n\nWe use UDP.\n", "docs/2023-12-19-use-udp/README.md").title == "use udp"
-    assert draft("## Decision\n\nWe use UDP.\n", "docs/use-udp/README.md").title == "use udp"
-    assert not reading("## Decision\n\nWe use UDP.\n", "README.md").recognised
+    text = "## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n"
+    assert draft(text, "docs/2023-12-19-use-udp/README.md").title == "use udp"
+    assert draft(text, "docs/use-udp/README.md").title == "use udp"
+    assert not reading(text, "README.md").recognised
 
 
 @pytest.mark.parametrize(
@@ -288,13 +290,41 @@ def test_a_file_without_the_marks_of_a_decision_is_not_recognised(path: str, tex
         ("x.md", "# A\n\n## Context\n\nx\n\n## Consequences\n\ny\n"),
         ("x.md", "# A\n\n## Decision Outcome\n\nx\n"),
         ("x.md", "# A\n\nStatus: accepted\n"),
+        ("x.md", "# A\n\nStatus: done\n\nDecision: we go on.\n"),
+        ("x.md", "# A\n\nStatus: done\n\n## Attendees\n\nAna\n\n## Decision\n\nWe go on.\n"),
         ("0001-x.md", "# A\n\nwords\n"),
         ("adr-12-x.md", "# A\n\nwords\n"),
-        ("ADR-0001.md", "# A\n\nwords\n"),
-        ("2022-03-28_017-x.md", "# A\n\nwords\n"),
+        ("2022-03-28-x.md", "# A\n\nwords\n"),
         ("2022-03-28-x/README.md", "# A\n\nwords\n"),
         ("some/folder/README.md", "# A\n\n## Decision\n\nx\n"),
-        ("0005-use-adr-template.md", "# A\n\nwords\n"),
+        ("adr/notes.md", "# A\n\nwords\n"),
+        ("adr/one/two/three/0001-x.md", "# A\n\nwords\n"),
+        ("x.md", "---\ntype: guide\n---\n# A\n\nwords\n"),
+    ],
+)
+def test_a_file_with_one_mark_of_a_decision_is_a_document(path: str, text: str) -> None:
+    assert reading(text, path) == Reading(recognised=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("x.md", "# A\n\nStatus: accepted\n\n## Decision\n\nx\n"),
+        ("x.md", "# A\n\n## Status\n\nIn use since May\n\n## Decision Outcome\n\nx\n"),
+        ("x.md", "# A\n\n| Status | Agreed |\n|---|---|\n\n## Context\n\nx\n\n## Consequences\n\ny\n"),
+        ("x.md", "---\nstatus: accepted\n---\n# A\n\n## Decision Drivers\n\nx\n"),
+        ("x.md", "---\ntype: ADR\n---\n# A\n\nwords\n"),
+        ("x.md", "---\nkind: decision\n---\n# A\n\nwords\n"),
+        ("x.md", "---\nlayout: architecture-decision-record\n---\n# A\n\nwords\n"),
+        ("some/folder/README.md", "# A\n\n## Status\n\nAccepted\n\n## Decision\n\nx\n"),
+        ("docs/adr/0001-x.md", "# A\n\nwords\n"),
+        ("docs/ADR/ADR-0001.md", "# A\n\nwords\n"),
+        ("adrs/adr-12-x.md", "# A\n\nwords\n"),
+        ("decisions/7-x.md", "# A\n\nwords\n"),
+        ("architecture_decisions/2022-03-28_017-x.md", "# A\n\nwords\n"),
+        ("docs/decision-records/2022-03-28-x/README.md", "# A\n\nwords\n"),
+        ("docs\\adr\\payments\\adr-pay-001.md", "# A\n\nwords\n"),
+        ("adr/0005-use-adr-template.md", "# A\n\nwords\n"),
     ],
 )
 def test_a_file_with_the_marks_of_a_decision_is_recognised(path: str, text: str) -> None:
@@ -342,7 +372,7 @@ def test_a_bad_front_matter_field_rejects_the_record_and_names_field_and_line(me
     result = reading(f"---\nstatus: accepted\n{member}\n---\n# A\n{BODY}")
     assert result.drafts == ()
     (problem,) = result.rejected
-    assert (problem.file, problem.line, problem.reason.startswith(name)) == ("notes/use-udp.md", 3, True)
+    assert (problem.file, problem.line, problem.reason.startswith(name)) == (PATH, 3, True)
 
 
 def test_a_title_beyond_1000_characters_is_refused() -> None:

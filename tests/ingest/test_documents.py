@@ -139,7 +139,7 @@ def test_readmes_are_documents_and_link_lists_are_not() -> None:
 
 
 def test_a_decision_record_is_none_of_the_documents() -> None:
-    items = _items("x.md", "# Use UDP\n\n## Context\n\nWe had to.\n\n## Decision\n\nWe use UDP.\n")
+    items = _items("x.md", "# Use UDP\n\nStatus: accepted\n\n## Decision\n\nWe use UDP.\n")
     assert items is not None
     assert [type(item) for item in items] == [Draft]
 

@@ -56,7 +56,9 @@ def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()
     for number in range(RECORDS):
-        (folder / f"{number:04}-a.md").write_text(f"# {title(number)}\n\n## Status\n\nAccepted\n\n## Context\n\nYes.\n")
+        (folder / f"{number:04}-a.md").write_text(
+            f"# {title(number)}\n\n## Status\n\nAccepted\n\n## Decision\n\nYes.\n"
+        )
     return folder
 
 
@@ -145,7 +147,7 @@ def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside
 
     file = folder / "a.md"
     for words in ("Quokkas count the votes", "Wombats count the votes"):
-        file.write_text(f"# {words}\n\n## Status\n\nAccepted\n\n## Context\n\nYes.\n")
+        file.write_text(f"# {words}\n\n## Status\n\nAccepted\n\n## Decision\n\nYes.\n")
         finish(start(data, "ingest", str(folder), "--json"))
         committed = monotonic()
         for mode in MODES:

@@ -93,7 +93,7 @@ def test_whole_times_are_read_as_they_are() -> None:
 
 
 def test_a_speaker_that_is_a_role_has_it() -> None:
-    turns = _turns("User: Hi\n\nAssistant: Hello\n\nUser: Help\n\nAssistant: With\n\nwhat?\n")
+    turns = _turns("User: Hi!\n\nAssistant: Hello.\n\nUser: Help!\n\nAssistant: With\n\nwhat?\n")
     assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant"]
     assert turns[3].content == "With\n\nwhat?"
 
@@ -108,7 +108,7 @@ def test_a_note_is_no_speaker() -> None:
 
 
 def test_names_of_several_words_with_a_role_are_read() -> None:
-    text = "Ana Silva (PM): a\n**Dr. van Dyk:** b\nAna Silva (PM): c\nSPEAKER_01: d\n"
+    text = "Ana Silva (PM): One.\n**Dr. van Dyk:** Two.\nAna Silva (PM): Three.\nSPEAKER_01: Four.\n"
     assert [turn.speaker for turn in _turns(text)] == ["Ana Silva (PM)", "Dr. van Dyk", "Ana Silva (PM)", "SPEAKER_01"]
 
 
@@ -126,6 +126,33 @@ def test_a_text_with_a_few_words_before_colons_is_a_document() -> None:
     assert not _is_transcript("Name: x\nPlace: y\nSize: z\nColour: red\n")
     assert not _is_transcript("Ana: a\nBen: b\nAna: c\n")
     assert not _is_transcript("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Host: a\nUser: b\nHost: c\nUser: d\n",
+        "Host: web1\nIdentityFile: one\nHost: web2\nIdentityFile: two\n",
+        "Name: Ana Silva\nCity: Porto, near the sea.\n\nName: Ben Okoro\nCity: Lagos, by the lagoon.\n",
+        "Question: What is a queue?\nAnswer: A list.\nQuestion: How long is it?\nAnswer: It depends.\n",
+        "[10:15] server: started\n[10:16] client: connected\n[10:17] server: stopped\n[10:18] client: gone\n",
+        "Red: 10\nGreen: 20\nRed: 30\nGreen: 40\n",
+    ],
+)
+def test_lines_of_fields_are_no_conversation(text: str) -> None:
+    assert not _is_transcript(text)
+
+
+def test_short_turns_without_marks_are_a_conversation_where_most_have_some_words() -> None:
+    assert _is_transcript("ana: hi\nben: how is the queue\nana: it is empty again\nben: good\n")
+
+
+def test_a_text_that_somebody_calls_a_transcript_needs_one_turn() -> None:
+    items = list(transcripts.read("a.txt", "From: Ana\n\nBen: a\n", is_transcript=True) or ())
+    assert [item.record.speaker for item in items if isinstance(item, RecordDraft) and isinstance(item.record, Turn)]
+    (refused,) = transcripts.read("a.txt", "Once upon a time.\n", is_transcript=True) or ()
+    assert isinstance(refused, Rejected)
+    assert "`Name:`" in refused.problem.reason
 
 
 def test_a_turn_without_words_is_named() -> None:

@@ -25,8 +25,10 @@ from rich.progress import (
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.chroma_names import checked_address, is_address
 from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.reading import TextKind, Texts
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
+from cognition_engines.ingest.titles import DECISION_FOLDERS
 from cognition_engines.models import SENSITIVITIES, Problem
 from cognition_engines.records.store import Records
 from cstp_server.cli.opened import has_records, opened_records
@@ -36,6 +38,14 @@ from cstp_server.settings import Settings
 
 app = command_family()
 _Open = Callable[[str, Embedder | None], AbstractContextManager[Collection]]
+_KindOption = Annotated[
+    TextKind | None, typer.Option(help="What all Markdown and plain text is; else each is recognised by its marks.")
+]
+_FoldersOption = Annotated[
+    list[str],
+    typer.Option(metavar="NAME", help="A folder whose numbered Markdown files are decisions; may be repeated."),
+]
+_FOLDERS = sorted(DECISION_FOLDERS)
 
 
 class _Bar:
@@ -69,6 +79,8 @@ def ingest_command(
     sensitivity: Annotated[
         str, typer.Option(metavar="LEVEL", help="Likewise: normal, sensitive or highly_sensitive.")
     ] = "normal",
+    kind: _KindOption = None,
+    decision_folder: _FoldersOption = _FOLDERS,
     prune: Annotated[bool, typer.Option("--prune", help="Delete what a file or folder no longer holds.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change no record.")] = False,
     strict: Annotated[
@@ -93,13 +105,21 @@ def ingest_command(
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
     addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
     settings = settings_for(ctx, data_dir, config).settings
-    options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict)
+    texts = _texts(kind, decision_folder)
+    options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict, texts)
     summary = _ingested(files, addresses, options, settings, quiet=as_json)
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
         _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
     return 1 if summary.rejected else 0
+
+
+def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:
+    for folder in folders:
+        if not folder.strip() or "/" in folder or "\\" in folder:
+            raise typer.BadParameter("must be the name of a folder, not a path", param_hint="--decision-folder")
+    return Texts(kind, frozenset(folder.lower().replace("_", "-") for folder in folders))
 
 
 def _ingested(

@@ -1,11 +1,11 @@
 """An architecture decision record in Markdown, as the world writes them, to one draft."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from cognition_engines.ingest.dates import find_dates
-from cognition_engines.ingest.front_matter import FrontMatter, read_front_matter
+from cognition_engines.ingest.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.header import Header, Stated, read_header
 from cognition_engines.ingest.inline import LONGEST_LINE
 from cognition_engines.ingest.markdown import Document, Heading, split_markdown
@@ -24,10 +24,12 @@ from cognition_engines.ingest.stated import (
 )
 from cognition_engines.ingest.statuses import chosen, normalise_status
 from cognition_engines.ingest.titles import (
+    DECISION_FOLDERS,
     DECISION_HEADINGS,
     FileName,
     clean_title,
     file_name,
+    is_minutes,
     is_placeholder,
     title_heading,
     typical_name,
@@ -39,6 +41,13 @@ _CHECKED: Final = ("id", "category", "confidence", "stakes", "outcome", "tags", 
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
 _OVER_MEMBERS: Final = ("supersedes", "replaces")
+_NYGARD: Final = frozenset({"context", "consequences"})
+# Front matter such as `type: adr` says what a file is; names without case, blanks, `-` and `_`.
+_KIND_MEMBERS: Final = ("kind", "type", "doctype", "documenttype", "layout", "template")
+_DECISION_NAMES: Final = frozenset(
+    {"adr", "madr", "decision", "decisionrecord", "architecturedecision", "architecturaldecision"}
+    | {"architecturedecisionrecord", "architecturaldecisionrecord"}
+)
 _UNTITLED_FORMS: Final = ("title of the decision record", "decision record title")
 
 
@@ -136,24 +145,30 @@ def _references(file: _File) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(dict.fromkeys(over)), tuple(dict.fromkeys(by))
 
 
-def _is_decision(file: _File, title: _Title | None) -> bool:
-    """Whether the file has the marks of a decision record."""
-    if title is None or file.name.template:
-        return False
-    names = {name for name in map(typical_name, file.document.headings) if name is not None}
-    decision = not names.isdisjoint(DECISION_HEADINGS)
+def _stated_statuses(file: _File) -> list[str]:
     front = file.front.text("status")
     groups = [*file.header.statuses, *_known(file.header.late_statuses)]
-    stated = [front] if front else []
-    stated += [group[0].text for group in groups]
-    known = any(normalise_status(text) != "other" for text in stated)
+    return ([front] if front else []) + [group[0].text for group in groups]
+
+
+def _is_empty_form(file: _File, title: _Title | None) -> bool:
+    """Whether nobody filled the file in: by its name, or by its title where it states no status and date either."""
+    known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
+    return file.name.template or (title is not None and title.from_form and not (known and _states_date(file)))
+
+
+def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
+    """Whether the front matter says so, or the place and name of the file, or a status and a heading together."""
+    if any(plain_name(file.front.text(name)) in _DECISION_NAMES for name in _KIND_MEMBERS):
+        return True
+    names = {name for name in map(typical_name, file.document.headings) if name is not None}
+    if not file.name.listing and file.name.numbered and file.name.lies_in(folders):
+        return not title.from_name or bool(names)
+    statuses = _stated_statuses(file)
     if file.name.listing:
-        return decision or (known and bool(names))
-    dated = bool(file.header.dates or file.header.changes or any(file.front.text(name) for name in _DATE_MEMBERS))
-    if title.from_form and not (known and _states_date(file)):
-        return False
-    named = file.name.numbered and (not title.from_name or bool(names))
-    return decision or known or named or len(names) >= 2 or (bool(stated or dated) and bool(names))
+        statuses = [text for text in statuses if normalise_status(text) != "other"]
+    formed = not names.isdisjoint(DECISION_HEADINGS) or names >= _NYGARD
+    return formed and bool(statuses) and not is_minutes(file.document)
 
 
 def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
@@ -238,11 +253,22 @@ def is_form(path: str, text: str) -> bool:
     return file.name.template or (title is not None and title.from_form)
 
 
-def read_adr(path: str, text: str) -> Reading:
-    """The record in a Markdown file, or `recognised=False` when the file has not the marks of one."""
+def read_adr(
+    path: str, text: str, folders: Collection[str] = DECISION_FOLDERS, *, is_decision: bool = False
+) -> Reading:
+    """The record in a Markdown file; `recognised=False` for an empty form, and where it has not the marks of a record.
+
+    `folders` are those whose numbered files are records, in lower case with `-` for `_`. With `is_decision` the file
+    needs no marks.
+    """
     file = _file(path, text)
     title = _title(file)
-    if title is None or not _is_decision(file, title):
+    if _is_empty_form(file, title) or not (text.strip() and (is_decision or title is not None)):
+        return Reading(recognised=False)
+    if title is None:
+        reason = "a decision must have a title: a heading, `title` in front matter, or words in the name of the file"
+        return Reading(rejected=(Problem(path, 1, reason),))
+    if not is_decision and not _is_decision(file, title, folders):
         return Reading(recognised=False)
     if (flaw := file.front.flaw) is not None:
         return Reading(rejected=(Problem(path, flaw.line, flaw.reason),))

@@ -122,6 +122,11 @@ def _title(path: str, document: Document, markdown: bool) -> str:
     return name.words() or name.stem
 
 
+def is_index(text: str) -> bool:
+    """Whether a Markdown text is mostly a list of links, such as the index of a folder."""
+    return _lists_links(split_markdown(text))
+
+
 def _lists_links(document: Document) -> bool:
     """Whether a page is mostly lines that begin with a link, such as the index of a folder."""
     linked = others = lines = 0

@@ -1,6 +1,8 @@
 """One file to what it holds, item by item."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from io import BytesIO
 from itertools import chain
 from typing import BinaryIO, Final
@@ -9,17 +11,42 @@ from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr import read_adr
 from cognition_engines.ingest.items import Item, Noticed, Rejected
 from cognition_engines.ingest.structured import read_json, read_json_lines, read_lines, read_yaml, starts_lines
+from cognition_engines.ingest.titles import DECISION_FOLDERS
 from cognition_engines.models import Problem
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
 YAML: Final = frozenset({".yaml", ".yml"})
 JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
+STRUCTURED: Final = YAML | JSON_LINES | {".json"}
 PLAIN: Final = frozenset({".txt", ".text"})
-SUFFIXES: Final = MARKDOWN | YAML | JSON_LINES | PLAIN | {".json"}
+SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN
 
 
-def read(path: str, file: BinaryIO, explicit: bool = False) -> Iterator[Item] | None:
-    """Read one file, recognised by its content; None when it is of no form that is known.
+class TextKind(StrEnum):
+    """What a text can be."""
+
+    DECISION = "decision"
+    DOCUMENT = "document"
+    TRANSCRIPT = "transcript"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What texts are: all of one `kind`, or each by its marks.
+
+    Numbered files in `decision_folders` (names in lower case, `-` for `_`) are decisions. Files of records, by their
+    extension JSON or YAML, are read alike whatever stands here.
+    """
+
+    kind: TextKind | None = None
+    decision_folders: frozenset[str] = DECISION_FOLDERS
+
+
+BY_MARKS: Final = Texts()
+
+
+def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MARKS) -> Iterator[Item] | None:
+    """Read one file, recognised by its content unless `texts` gives a kind; None when it is of no form that is known.
 
     `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
     this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
@@ -28,18 +55,18 @@ def read(path: str, file: BinaryIO, explicit: bool = False) -> Iterator[Item] | 
     suffix = _suffix(path)
     if not file.seekable():
         file = BytesIO(file.read())
-    if suffix not in MARKDOWN and starts_lines(file):
+    if suffix not in MARKDOWN and (texts.kind is None or suffix in STRUCTURED) and starts_lines(file):
         return read_lines(path, file, explicit)
     content = file.read()
     try:
-        return _read_text(path, content.decode("utf-8-sig"), explicit)
+        return _read_text(path, content.decode("utf-8-sig"), explicit, texts)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
         if suffix in JSON_LINES and not wide:
             return read_lines(path, BytesIO(content), explicit)
         stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
-        if explicit or _read_text(path, stand_in, explicit=False) is not None:
+        if explicit or _read_text(path, stand_in, explicit=False, texts=texts) is not None:
             found = "UTF-16" if wide else "another encoding, such as Latin-1"
             reason = f"the encoding must be UTF-8; this line is in {found}"
             return iter([Rejected(Problem(path, line, reason))])
@@ -52,10 +79,12 @@ def _suffix(path: str) -> str:
     return (dot + end).lower() if stem else ""
 
 
-def _read_text(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[Item] | None:
     suffix = _suffix(path)
+    if texts.kind is not None and suffix not in STRUCTURED:
+        return _read_as(texts.kind, path, text, explicit)
     if suffix in MARKDOWN:
-        return _read_adr(path, text) or documents.read(path, text, explicit)
+        return _read_adr(path, text, texts) or documents.read(path, text, explicit)
     if suffix in JSON_LINES:
         return read_json_lines(path, text, explicit)
     if suffix == ".json":
@@ -64,12 +93,26 @@ def _read_text(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
         return read_yaml(path, text, explicit)
     items = read_json(path, text, explicit=False) if text.lstrip()[:1] in {"{", "["} else None
     if suffix not in PLAIN:
-        items = items or _read_adr(path, text) or read_yaml(path, text, explicit=False)
+        items = items or _read_adr(path, text, texts) or read_yaml(path, text, explicit=False)
     return items or transcripts.read(path, text) or documents.read(path, text, explicit, markdown=False)
 
 
-def _read_adr(path: str, text: str) -> Iterator[Item] | None:
-    reading = read_adr(path, text)
+def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+    """A text of which somebody said the kind."""
+    markdown = _suffix(path) in MARKDOWN
+    match kind:
+        case TextKind.DECISION:
+            if not explicit and markdown and documents.is_index(text):
+                return None
+            return _read_adr(path, text, Texts(kind))
+        case TextKind.DOCUMENT:
+            return documents.read(path, text, explicit, markdown)
+        case TextKind.TRANSCRIPT:
+            return transcripts.read(path, text, is_transcript=True)
+
+
+def _read_adr(path: str, text: str, texts: Texts) -> Iterator[Item] | None:
+    reading = read_adr(path, text, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)
     if not reading.recognised:
         return None
     return chain(map(Rejected, reading.rejected), map(Noticed, reading.warnings), reading.drafts)

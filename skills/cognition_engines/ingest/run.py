@@ -15,7 +15,7 @@ from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.discover import files_under
 from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
-from cognition_engines.ingest.reading import read
+from cognition_engines.ingest.reading import BY_MARKS, Texts, read
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.settle import Candidate, Settling, Unit
 from cognition_engines.ingest.tally import Batch, Tally, compare
@@ -38,13 +38,14 @@ _TARGETS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`project` and `sensitivity` hold for records that do not give their own."""
+    """`project` and `sensitivity` hold for records that do not give their own; `texts` says what texts are."""
 
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
     prune: bool = False
     dry_run: bool = False
     strict: bool = False
+    texts: Texts = BY_MARKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def _units(
     for file in files:
         source, done = str(file.path), 0
         settling = Settling(source, _path_in_checkout(file.path), options.project, options.sensitivity)
-        for item, position in _read(file, tally):
+        for item, position in _read(file, options.texts, tally):
             for unit in _settled(item, settling, source, tally):
                 yield unit, max(0, min(position, file.size) - done)
                 done = max(done, min(position, file.size))
@@ -187,7 +188,7 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
             yield first
 
 
-def _read(file: _File, tally: Tally) -> Iterator[tuple[Item, int]]:
+def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]:
     """The items of a file, each with the position in it up to which was read."""
     source = str(file.path)
     tally.files[source] = False
@@ -199,7 +200,7 @@ def _read(file: _File, tally: Tally) -> Iterator[tuple[Item, int]]:
         return
     try:
         with file.path.open("rb") as opened:
-            items = read(source, opened, file.explicit)
+            items = read(source, opened, file.explicit, texts)
             if items is None:
                 problem = Problem(source, None, "holds no record in a format that is known")
                 tally.unrecognised(source, problem, explicit=file.explicit)

@@ -1,6 +1,7 @@
 """The title of a Markdown record, and what its file name says."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,10 +10,14 @@ from cognition_engines.ingest.header import heading_kind, name_of
 from cognition_engines.ingest.inline import plain_text
 from cognition_engines.ingest.markdown import Document, Heading
 
-# Headings that by themselves say that a file argues a decision.
+# Headings of the forms for decision records; with a status they say that a file is one.
 DECISION_HEADINGS: Final = frozenset(
-    {"decision", "the decision", "decision outcome", "decision drivers", "decision drivers / forces"}
+    {"decision", "the decision", "our decision", "decision outcome", "decision drivers", "decision drivers / forces"}
+    | {"decision made", "decision taken", "architecture decision", "architectural decision", "chosen option"}
 )
+_MINUTES_HEADINGS: Final = frozenset({"attendees", "participants", "agenda", "minutes", "action items", "apologies"})
+# The folders whose numbered files are decision records.
+DECISION_FOLDERS: Final = frozenset({"adr", "adrs", "decisions", "architecture-decisions", "decision-records"})
 TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
     {
         "context",
@@ -54,7 +59,9 @@ _PREFIXES: Final = tuple(
     )
 )
 _RECORD_NAME: Final = r"(?:m?adr|[a-z]?dr|decision)"
-_NUMBERED: Final = re.compile(rf"(?:{_RECORD_NAME}[-_. ]?\d{{1,6}}|\d{{3,6}})(?=[-_. ]|$)", re.IGNORECASE)
+_NUMBERED: Final = re.compile(
+    rf"(?:{_RECORD_NAME}[-_. ]?|(?:[a-z]{{1,8}}[-_. ]){{0,2}})\d{{1,6}}(?=[-_. ]|$)", re.IGNORECASE
+)
 _NAME_PREFIX: Final = re.compile(
     rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{8}})[-_. ]|{_RECORD_NAME}?[-_. ]?\d{{1,6}}[-_. ]", re.IGNORECASE
 )
@@ -71,15 +78,23 @@ LISTING_FILES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What a path says: the stem that names the record, a folder's for its README, and whether it names a listing."""
+    """What a path says: the stem that names the record, a folder's for its README, and whether it names a listing.
+
+    `above` are the names of the two folders around it.
+    """
 
     stem: str
     listing: bool
+    above: tuple[str, ...] = ()
 
     @property
     def numbered(self) -> bool:
         """Whether the name begins with a record number or a date."""
         return _NUMBERED.match(self.stem) is not None or date_in_name(self.stem) is not None
+
+    def lies_in(self, folders: Collection[str]) -> bool:
+        """Whether the file is in one of these folders or in a folder of it; names are compared without case."""
+        return any(folder.lower().replace("_", "-") in folders for folder in self.above)
 
     @property
     def template(self) -> bool:
@@ -102,15 +117,20 @@ def file_name(path: str) -> FileName:
     stem = parts[-1].rpartition(".")[0] or parts[-1] if parts else ""
     listing = stem.lower() in LISTING_FILES
     if stem.lower() in _FOLDER_FILES and len(parts) > 1:
-        folder = FileName(parts[-2], listing=False)
-        return folder if folder.numbered else FileName(parts[-2], listing)
-    return FileName(stem, listing)
+        folder = FileName(parts[-2], listing=False, above=tuple(parts[-4:-2]))
+        return folder if folder.numbered else FileName(parts[-2], listing, tuple(parts[-3:-1]))
+    return FileName(stem, listing, tuple(parts[-3:-1]))
 
 
 def typical_name(heading: Heading) -> str | None:
     """The heading's name when it is one that decision records use."""
     name = name_of(heading.text).replace("&", "and")
     return name if name in TYPICAL_HEADINGS else None
+
+
+def is_minutes(document: Document) -> bool:
+    """Whether the headings are those of the minutes of a meeting."""
+    return any(name_of(heading.text) in _MINUTES_HEADINGS for heading in document.headings)
 
 
 def _is_section(heading: Heading) -> bool:

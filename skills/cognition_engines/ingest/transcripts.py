@@ -37,6 +37,16 @@ _NO_NAMES: Final = _FORMS | frozenset(
     | {"example", "examples", "usage", "summary", "title", "version", "license", "copyright", "see", "also", "ps"}
     | {"added", "changed", "deprecated", "removed", "fixed", "security", "error", "info", "debug", "http", "https"}
 )
+# Names of fields rather than of people: a text in which nobody else speaks is a list of settings or of records.
+_FIELDS: Final = _NO_NAMES | frozenset(
+    {"host", "hostname", "user", "username", "password", "port", "server", "client", "key", "value", "name", "id"}
+    | {"address", "email", "e-mail", "phone", "city", "country", "url", "path", "file", "size", "type", "kind", "level"}
+    | {"time", "timestamp", "author", "description", "priority", "category", "owner", "state", "question", "answer"}
+    | {"q", "a", "input", "output", "request", "response", "method", "message", "code", "result", "step", "start"}
+    | {"end", "location", "place", "price", "color", "colour", "comment", "action", "expected", "actual", "word"}
+)
+_SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’»)\]*_]{0,4}$")
+_LEAST_WORDS: Final = 3
 _RIGHTS: Final = ("project", "sensitivity")
 _ROLES: Final = frozenset({"user", "assistant", "system"})
 _PARTS: Final = re.compile(
@@ -72,21 +82,32 @@ class _Spoken:
     headers: Sequence[_Header]
 
 
-def read(path: str, text: str) -> Iterator[Item] | None:
+def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item] | None:
     """The turns of a transcript, in order; None for a text that is none.
 
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
-    and it does not begin as a mail or as minutes do. The conversation is called by the file's name until
-    its id is settled.
+    and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without
+    times at least half of the turns have three words or the end of a sentence. With `is_transcript` one turn is enough,
+    and a text without one is refused. The conversation is called by the file's name until its id is settled.
     """
+    if is_transcript and not text.strip():
+        return None
+    items = _transcript(path, text, is_transcript)
+    if items is None and is_transcript:
+        reason = "a transcript must have turns that begin with a line `Name:` or `Name: text`"
+        return iter([Rejected(Problem(path, 1, reason))])
+    return items
+
+
+def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     lines = text.split("\n")
     start = next((at for at, line in enumerate(lines) if line.strip()), 0)
     block = front_block(lines, start)
     front = read_front_matter(block.members, block.flaw)
     if not block.rights and (front.flaw is not None or front.members.keys().isdisjoint(MEMBERS)):
-        spoken = _spoken(lines)  # what stands between two rules may be turns
+        spoken = _spoken(lines, certain)  # what stands between two rules may be turns
         return None if spoken is None else _turns(path, spoken, {})
-    spoken = _spoken([*[""] * block.end, *lines[block.end :]])
+    spoken = _spoken([*[""] * block.end, *lines[block.end :]], certain)
     if spoken is None:
         return None
     if front.flaw is not None:
@@ -113,31 +134,50 @@ def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Ite
     return _turns(path, spoken, rights)
 
 
-def _spoken(lines: Sequence[str]) -> _Spoken | None:
-    begin, day = _preamble(lines)
+def _spoken(lines: Sequence[str], certain: bool) -> _Spoken | None:
+    begin, day = _preamble(lines, certain)
     if begin is None:
         return None
     found = _chosen(list(_headers(lines, begin)))
+    if not found or not (certain or _talk(lines, begin, found)):
+        return None
+    preamble = "\n".join(lines[: found[0].line]).strip()
+    long = len(preamble) > _LONGEST_PREAMBLE and not certain
+    return None if long else _Spoken(lines, preamble, day, found)
+
+
+def _talk(lines: Sequence[str], begin: int, found: Sequence[_Header]) -> bool:
+    """Whether these headers are people who speak in turn."""
     counts = Counter(header.speaker for header in found)
     paragraphs = sum(1 for at in range(begin, len(lines)) if _is_first(lines, at))
     firsts = sum(header.first for header in found)
     if len(found) < _LEAST or len(counts) < 2 or max(counts.values()) < 2 or firsts * 2 < paragraphs:
-        return None
-    preamble = "\n".join(lines[: found[0].line]).strip()
-    return None if len(preamble) > _LONGEST_PREAMBLE else _Spoken(lines, preamble, day, found)
+        return False
+    if _FIELDS.issuperset(counts):
+        return False
+    timed = sum(header.time is not None for header in found)
+    return timed * 2 >= len(found) or sum(_speaks(lines, found)) * 2 >= len(found)
+
+
+def _speaks(lines: Sequence[str], found: Sequence[_Header]) -> Iterator[bool]:
+    """For each turn, whether it reads like speech: three words or more, or the end of a sentence."""
+    bounds = [*(header.line for header in found), len(lines)]
+    for place, header in enumerate(found):
+        content = " ".join([header.rest, *lines[header.line + 1 : bounds[place + 1]]]).strip()
+        yield _SENTENCE_END.search(content) is not None or len(content.split()) >= _LEAST_WORDS
 
 
 def _is_first(lines: Sequence[str], at: int) -> bool:
     return bool(lines[at].strip()) and (at == 0 or not lines[at - 1].strip())
 
 
-def _preamble(lines: Sequence[str]) -> tuple[int | None, datetime | None]:
+def _preamble(lines: Sequence[str], certain: bool) -> tuple[int | None, datetime | None]:
     """The line after the fields that the text begins with, and the day they tell; None for those of another form."""
     start = next((at for at, line in enumerate(lines) if line.strip()), 0)
     end = next((at for at in range(start, len(lines)) if not lines[at].strip()), len(lines))
     fields = [match for line in lines[start:end] if (match := _FIELD.fullmatch(line.rstrip())) is not None]
     names = {match["name"].strip().casefold() for match in fields}
-    if not names.isdisjoint(_FORMS):
+    if not certain and not names.isdisjoint(_FORMS):
         return None, None
     dated = next((match for match in fields if match["name"].strip().casefold() == "date"), None)
     if dated is None:
