@@ -28,6 +28,7 @@ def query_decisions(
     filters: QueryFilters | None = None,
     limit: int = 10,
     include_reasons: bool = False,
+    include: list[Literal["snippet", "links", "provenance"]] | None = None,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
 ) -> Call[QueryDecisionsResult]:
     """Search the agent's decisions by meaning and by words, with filters."""
@@ -38,6 +39,7 @@ def query_decisions(
             "filters": filters,
             "limit": limit,
             "include_reasons": include_reasons,
+            "include": include,
             "mode": mode,
         },
     )

@@ -5,10 +5,12 @@ A violation's message says what is allowed and never repeats what was sent.
 
 import re
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
+
+T = TypeVar("T")
 
 _ISO: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}(?P<time>T\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII | re.IGNORECASE
@@ -67,6 +69,12 @@ def not_blank(value: str) -> str:
     if not value.strip():
         raise PydanticCustomError("blank", "must not be blank")
     return value
+
+
+def each_once(values: list[T]) -> list[T]:
+    if len(set(values)) < len(values):
+        raise PydanticCustomError("once", "must have each item once")
+    return values
 
 
 def _mode(value: object) -> object:

@@ -42,6 +42,7 @@ class Methods(ABC):
         filters: QueryFilters | None = None,
         limit: int = 10,
         include_reasons: bool = False,
+        include: list[Literal["snippet", "links", "provenance"]] | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         timeout: float | None = None,
     ) -> QueryDecisionsResult:
@@ -54,6 +55,7 @@ class Methods(ABC):
             filters=filters,
             limit=limit,
             include_reasons=include_reasons,
+            include=include,
             mode=mode,
         )
         return self.send(call, timeout=timeout)

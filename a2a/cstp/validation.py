@@ -38,7 +38,7 @@ _MESSAGES: Final = {
     "model_attributes_type": "must be an object",
 }
 # raised in cstp itself, with texts that repeat nothing
-_OURS: Final = {"instant", "blank", "order", "mode", "type", "selector", "text"}
+_OURS: Final = {"instant", "blank", "order", "mode", "type", "selector", "text", "once"}
 
 
 @cache

@@ -18,6 +18,7 @@ from cstp.methods.registry import METHODS
 from cstp_server.adapters.decisions import Decisions
 from cstp_server.adapters.knowledge import Chunks, KnowledgeSearch
 from cstp_server.adapters.lists import Lists
+from cstp_server.adapters.passages import Passages
 from cstp_server.adapters.pools import Pool, Pools
 from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
@@ -101,7 +102,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         tokens.refresh(monotonic())
         pools = _pools(settings)
         searching = Searching(opened.indexes, opened.embeddings, pools)
-        decisions = Decisions(opened.records, searching, pools)
+        passages = Passages(opened.embeddings, pools)
+        decisions = Decisions(opened.records, searching, passages, pools)
         lists = Lists(opened.records, opened.listings, pools)
         chunks = Chunks(opened.records, opened.indexes, pools)
         knowledge_search = KnowledgeSearch(opened.records, searching, pools)

@@ -114,14 +114,6 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A decision that a search found, and its cosine distance to the query (None when it has no vector)."""
-
-    decision: Decision
-    distance: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """Something in an input file worth telling: where it is and what to do about it."""
 

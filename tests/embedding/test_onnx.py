@@ -267,3 +267,19 @@ def test_an_answer_is_scaled_to_unit_length() -> None:
 def test_an_identity_that_cannot_name_a_collection_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"embedding\.model"):
         checked_identity(name)
+
+
+@pytest.mark.parametrize("unit", ["A straße with naïve café. ", "決定を記録する。", "word\n", "🙂 ok "])
+def test_the_places_of_windows_are_those_of_their_words(minilm: OnnxEmbedder, unit: str) -> None:
+    text = "".join(f"{number} {unit}" for number in range(300))
+    spans, vectors = minilm.spans(text), minilm.embed_text(text)
+    assert len(spans) == len(vectors) == minilm.windows(text) > 2
+    assert (spans[0][0], spans[-1][1]) == (0, len(text.rstrip()))
+    for (start, end), vector in zip(spans, vectors, strict=True):
+        # a window that begins within a word begins with another token when it stands alone
+        assert minilm.embed_text(text[start:end])[0] @ vector > 0.99
+
+
+def test_a_text_without_words_is_one_place(minilm: OnnxEmbedder) -> None:
+    assert list(minilm.spans("")) == [(0, 0)]
+    assert list(minilm.spans(" \n")) == [(0, 2)]

@@ -74,7 +74,8 @@ def query_decisions(ask: Asker) -> Params:
         minConfidence=lambda: low,
         maxConfidence=lambda: high,
     ) | ask.days("dateAfter", "dateBefore")
-    rest = ask.given(includeReasons=lambda: True, filters=lambda: filters)
+    include = ask.some("snippet", "links", "provenance")
+    rest = ask.given(includeReasons=lambda: True, filters=lambda: filters, include=lambda: include)
     return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
 
 

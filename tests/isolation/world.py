@@ -102,8 +102,10 @@ def make_world(random: Random) -> World:
 
 
 def _decisions(maker: _Maker) -> None:
+    linking = Random(24)  # apart, so that all else is as it would be without links
     for _ in range(24):
         status = maker.one(["proposed", "accepted"])
+        others = maker.ids.get(Kind.DECISION, [])[-6:]
         maker.put(
             Kind.DECISION,
             title=maker.words(2),
@@ -114,6 +116,8 @@ def _decisions(maker: _Maker) -> None:
             status=status,
             status_text=status.title(),
             date=maker.maybe(lambda: datetime.fromisoformat(maker.when())),
+            supersedes=tuple(linking.sample(others, k=min(len(others), 2))),
+            superseded_by=tuple(linking.sample(others, k=min(len(others), 1))),
         )
 
 

@@ -1,9 +1,9 @@
 """Methods over decision records: `cstp.queryDecisions` (F002)."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
@@ -17,11 +17,21 @@ from cstp.fields import (
     Query,
     SearchMode,
     UpperInstant,
+    each_once,
     not_blank,
     not_later,
 )
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
+Part: TypeAlias = Literal["snippet", "links", "provenance"]
+Parts = Annotated[
+    list[Part],
+    Field(max_length=3),
+    AfterValidator(each_once),
+    WithJsonSchema(
+        {"type": "array", "items": {"type": "string", "enum": ["snippet", "links", "provenance"]}, "uniqueItems": True}
+    ),
+]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -66,14 +76,39 @@ class QueryDecisionsParams(Wire):
     filters: QueryFilters | None = None
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     include_reasons: bool = False
+    include: Parts | None = Field(
+        default=None,
+        description="What each decision has beside its fields. `snippet`: the sentences of its text that are nearest "
+        "to the query, at most 600 characters. `links`: the decisions that it supersedes or is superseded by. "
+        "`provenance`: its project, its file and its status as the file spells it.",
+    )
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+
+
+class DecisionLinks(WireResult):
+    """The ids of the decisions that one supersedes and of those that supersede it, as far as the caller may see them.
+
+    Whichever of the two says so. A reference that names no decision is left out; one name finds at most 100.
+    """
+
+    supersedes: list[str]
+    superseded_by: list[str]
+
+
+class Provenance(WireResult):
+    """Where a decision comes from: its project, its file, and its status as that file spells it."""
+
+    project: str | None
+    path: str
+    status_text: str | None
 
 
 class DecisionSummary(WireResult):
     """One decision that was found; members are null where its record does not say.
 
     `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
-    and is present exactly when they were asked for.
+    and is present exactly when they were asked for; so are `snippet` (empty where there is no text), `links` and
+    `provenance`, each when `include` names it. The whole text is what `cstp.recall` gives for the id.
     """
 
     id: str
@@ -86,6 +121,9 @@ class DecisionSummary(WireResult):
     date: InstantOut | None
     distance: float | None
     reasons: list[str] | None = Field(None, exclude_if=lambda reasons: reasons is None)
+    snippet: str | None = Field(None, exclude_if=lambda snippet: snippet is None)
+    links: DecisionLinks | None = Field(None, exclude_if=lambda links: links is None)
+    provenance: Provenance | None = Field(None, exclude_if=lambda provenance: provenance is None)
 
 
 class QueryDecisionsResult(WireResult):

@@ -1,33 +1,70 @@
 """The decision skills for an event loop."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from time import monotonic
+from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.accepting import accepts
-from cognition_engines.models import Decision, Filters, Match, Mode, Viewer
+from cognition_engines.models import Decision, Filters, Mode, Viewer
+from cognition_engines.passages import Room
 from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records
+from cognition_engines.records.supersession import Supersession
+from cognition_engines.records.values import Origin, Stored
+from cstp_server.adapters.passages import Cut, Passages, Window
 from cstp_server.adapters.pools import Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
+
+SNIPPET: Final = Room(600)  # characters
+
+Part: TypeAlias = Literal["snippet", "links", "provenance"]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a caller asks of the decisions."""
+    """What a caller asks of the decisions; `include` is what is wanted beside the decisions themselves."""
 
     text: str
     filters: Filters
     viewer: Viewer
     limit: int
     mode: Mode
+    include: frozenset[Part] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
+
+    `snippet` and `supersession` are None where they were not asked for; without a text, the snippet is empty.
+    """
+
+    decision: Decision
+    origin: Origin
+    distance: float | None
+    snippet: str | None
+    supersession: Supersession | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """A decision as it is now; `window` None where its text is not that of its vectors, or words alone decide."""
+
+    stored: Stored
+    decision: Decision
+    distance: float | None
+    window: Window | None
 
 
 class Decisions:
     """Searches the decisions and reads those that were found."""
 
-    def __init__(self, records: Records, searching: Searching, pools: Pools) -> None:
+    def __init__(self, records: Records, searching: Searching, passages: Passages, pools: Pools) -> None:
         self._records = records
         self._searching = searching
+        self._passages = passages
         self._pools = pools
 
     @property
@@ -41,17 +78,37 @@ class Decisions:
         sought = Sought(DECISIONS, question.filters.conditions())
         query = Query(question.text, question.viewer, question.mode, (sought,))
         found = await self._searching.search(until, query, question.limit)
-        return await self._matches(until, question, found)
+        hits = await self._hits(until, question, found)
+        snippets, links = await asyncio.gather(
+            self._snippets(until, question, hits), self._links(until, question, hits)
+        )
+        return [
+            Match(hit.decision, hit.stored.origin, hit.distance, snippet, links.get(hit.stored.key))
+            for hit, snippet in zip(hits, snippets, strict=True)
+        ]
 
-    async def _matches(self, until: float, question: Question, found: Found) -> list[Match]:
+    async def _hits(self, until: float, question: Question, found: Found) -> list[_Hit]:
         keys = found.keys()
         read = await self._pools.records.run(until, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
-        matches = []
-        for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
+        windows = [None] * len(keys) if question.mode is Mode.KEYWORD else found.windows()
+        hits = []
+        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
             stored = read.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
                 assert isinstance(stored.record, Decision)
-                matches.append(Match(stored.record, hit.distance))
-        return matches
+                hits.append(_Hit(stored, stored.record, hit.distance, window if stored.seq == seq else None))
+        return hits
+
+    async def _snippets(self, until: float, question: Question, hits: Sequence[_Hit]) -> list[str | None]:
+        if "snippet" not in question.include:
+            return [None] * len(hits)
+        cuts = [Cut(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
+        return [*await self._passages.cut(until, question.text, cuts)]
+
+    async def _links(self, until: float, question: Question, hits: Sequence[_Hit]) -> Mapping[int, Supersession]:
+        if "links" not in question.include:
+            return {}
+        stored = [hit.stored for hit in hits]
+        return await self._pools.records.run(until, self._records.supersessions, stored, question.viewer)

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.fusion import CANDIDATES, Hit, Part, best_of, fuse
@@ -16,6 +18,7 @@ from cognition_engines.indexes.snapshot import Bools, Floats, Snapshot
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.records.spaces import Space
 from cognition_engines.search import EMPTY, Ranked, keyword_leg, semantic_leg
+from cstp_server.adapters.passages import Window
 from cstp_server.adapters.pools import Pools
 
 
@@ -48,6 +51,17 @@ class Found:
     def keys(self) -> list[int]:
         """The record's key for each hit."""
         return [int(self.parts[hit.part].snapshot.keys[hit.row]) for hit in self.hits]
+
+    def windows(self) -> list[Window | None]:
+        """The window of each hit that is nearest to the query; None without vectors."""
+        return [self._nearest(hit) for hit in self.hits]
+
+    def _nearest(self, hit: Hit) -> Window | None:
+        snapshot = self.parts[hit.part].snapshot
+        start, count = int(snapshot.starts[hit.row]), int(snapshot.counts[hit.row])
+        if self.vector is None or not count:
+            return None
+        return Window(int(np.argmax(snapshot.vectors[start : start + count] @ self.vector)), count)
 
     def seqs(self) -> list[int]:
         """The `seq` of the record that was found, for each hit: another one in the store means that it changed."""

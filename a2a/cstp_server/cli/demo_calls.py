@@ -18,7 +18,11 @@ CALLS: Final[Sequence[Call]] = (
     Call(
         "Decisions, by meaning and by words",
         "cstp.queryDecisions",
-        {"query": "which database holds the records, and why", "limit": 1},
+        {
+            "query": "which database holds the records, and why",
+            "limit": 1,
+            "include": ["snippet", "links", "provenance"],
+        },
     ),
     Call(
         "Decisions drawn from sources, by topic",

@@ -1,17 +1,22 @@
 """Answers the methods over decision records."""
 
+from pathlib import Path
 from time import perf_counter
 
-from cognition_engines.models import Filters, Match, Mode
+from cognition_engines.models import Decision, Filters, Mode
+from cognition_engines.records.supersession import Supersession
+from cognition_engines.records.values import Origin
 from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import (
     QUERY_DECISIONS,
+    DecisionLinks,
     DecisionSummary,
+    Provenance,
     QueryDecisionsParams,
     QueryDecisionsResult,
     QueryFilters,
 )
-from cstp_server.adapters.decisions import Decisions, Question
+from cstp_server.adapters.decisions import Decisions, Match, Question
 from cstp_server.call import AnyBound, Bound, Call
 
 
@@ -23,8 +28,9 @@ def decision_methods(decisions: Decisions, agent_id: str) -> tuple[AnyBound, ...
         mode = decisions.modes[0] if params.mode is None else Mode(params.mode)
         if mode not in decisions.modes:
             raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
-        question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode)
-        found = [_summary(match, with_reasons=params.include_reasons) for match in await decisions.query(question)]
+        include = frozenset(params.include or ())
+        question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
+        found = [_summary(match, params) for match in await decisions.query(question)]
         return QueryDecisionsResult(
             decisions=found,
             total=len(found),
@@ -50,8 +56,8 @@ def _filters(filters: QueryFilters | None) -> Filters:
     )
 
 
-def _summary(match: Match, *, with_reasons: bool) -> DecisionSummary:
-    decision = match.decision
+def _summary(match: Match, params: QueryDecisionsParams) -> DecisionSummary:
+    decision, include = match.decision, params.include or ()
     return DecisionSummary(
         id=decision.id,
         title=decision.title,
@@ -62,5 +68,16 @@ def _summary(match: Match, *, with_reasons: bool) -> DecisionSummary:
         outcome=decision.outcome,
         date=decision.date,
         distance=match.distance,
-        reasons=[reason.type for reason in decision.reasons] if with_reasons else None,
+        reasons=[reason.type for reason in decision.reasons] if params.include_reasons else None,
+        snippet=match.snippet,
+        links=None if match.supersession is None else _links(match.supersession),
+        provenance=_provenance(decision, match.origin) if "provenance" in include else None,
     )
+
+
+def _links(found: Supersession) -> DecisionLinks:
+    return DecisionLinks(supersedes=list(found.supersedes), superseded_by=list(found.superseded_by))
+
+
+def _provenance(decision: Decision, origin: Origin) -> Provenance:
+    return Provenance(project=decision.project, path=Path(origin.source).name, status_text=decision.status_text)

@@ -1,6 +1,7 @@
 """What every embedding model offers, and the checks that all of their answers pass."""
 
 import re
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -36,6 +37,9 @@ class Embedder(Protocol):
 
     def windows(self, text: str) -> int:
         """How many windows `embed_text` makes of a text. Raises as `embed_query`."""
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        """Where each window of `embed_text` begins and ends, in characters. Raises as `embed_query`."""
 
 
 def checked_identity(model: str) -> str:

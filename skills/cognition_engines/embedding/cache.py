@@ -2,6 +2,7 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Final
 
@@ -61,6 +62,10 @@ class QueryCache:
             self._hits += 1
             self._vectors.move_to_end(text)
             return made.result()
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        """Where the windows of a text are, as the embedder tells; not remembered."""
+        return self._embedder.spans(text)
 
     def probe(self) -> None:
         """Embeds a word without looking here first: raises as the embedder does when that does not work."""

@@ -155,6 +155,13 @@ class OnnxEmbedder:
         with ForeignCalls("embedder"):
             return len(self._parts(text, self._text_prefix))
 
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        size = WINDOW - len(self._text_prefix)
+        with ForeignCalls("embedder"):
+            places = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        parts = windows(places, size, size - _OVERLAP)
+        return [(part[0][0], part[-1][1]) if part else (0, len(text)) for part in parts]
+
     def _parts(self, text: str, prefix: list[int]) -> list[Sequence[int]]:
         size = WINDOW - len(prefix)
         return windows(self._ids(text), size, size - _OVERLAP)

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from chromadb.api.types import EmbeddingFunction
@@ -61,6 +61,9 @@ class RegistryEmbedder:
 
     def windows(self, text: str) -> int:
         return 1
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        return [(0, len(text))]
 
     def _checked(self, answer: Any) -> FloatArray:
         vectors = unit_vectors(answer, 1, self._dim)

@@ -1,17 +1,19 @@
 """How a text longer than the model's window is cut."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 WINDOW: Final = 254  # with the two special tokens of BERT models, the 256 that MiniLM was trained for
 STEP: Final = 200
 MAX_WINDOWS: Final = 64
 
 
-def windows(
-    tokens: Sequence[int], size: int = WINDOW, step: int = STEP, most: int = MAX_WINDOWS
-) -> list[Sequence[int]]:
+def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int = MAX_WINDOWS) -> list[Sequence[T]]:
     """Cut token ids into 1 to `most` windows of at most `size` ids, in order, the last ending with the text.
+
+    Or what stands for them, such as their places.
 
     A text that fits is one window, an empty one is one empty window. All windows of a longer text are full; they
     start `step` apart, the last one nearer. A text that would need more than `most` has that many spread evenly from

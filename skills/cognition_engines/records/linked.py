@@ -15,9 +15,10 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.memory import CONVERSATION, Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.records.codec import Cell, short_key
+from cognition_engines.records.decision_names import links_of_decision
 from cognition_engines.records.schema import links, records
 from cognition_engines.records.transactions import pages
-from cognition_engines.records.values import Dangling, Exposed, Facets, Role
+from cognition_engines.records.values import Dangling, Exposed, Facets, Origin, Role
 
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
 CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
@@ -31,13 +32,15 @@ class Link(NamedTuple):
     target: str
 
 
-def links_of(record: Record) -> list[Link]:
-    """What a record refers to, each reference of a role once; what an entity is found by."""
-    return list(dict.fromkeys(_links(record)))
+def links_of(record: Record, origin: Origin) -> list[Link]:
+    """What a record of this origin refers to, each reference of a role once; what entities and decisions are found by."""
+    return list(dict.fromkeys(_links(record, origin)))
 
 
-def _links(record: Record) -> Iterator[Link]:
+def _links(record: Record, origin: Origin) -> Iterator[Link]:
     match record:
+        case Decision():
+            yield from (Link(role, Kind.DECISION, name) for role, name in links_of_decision(record, origin))
         case Chunk():
             yield from _one(Role.SOURCE, Kind.SOURCE, record.source_id)
             yield from (Link(Role.CLUSTER, Kind.CLUSTER, id) for id in record.cluster_ids)
@@ -81,11 +84,11 @@ def _named(role: Role, refs: Iterable[str]) -> Iterator[Link]:
     return (Link(role, Kind.ENTITY, normal(ref)) for ref in refs)
 
 
-def link_rows(key: int, record: Record) -> list[dict[str, Cell]]:
-    """The rows of table `links` for one record."""
+def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]:
+    """The rows of table `links` for one record of this origin."""
     return [
         {"key": key, "role": int(role), "place": place, "target_kind": int(kind), "target": target}
-        for place, (role, kind, target) in enumerate(links_of(record))
+        for place, (role, kind, target) in enumerate(links_of(record, origin))
     ]
 
 

@@ -73,7 +73,7 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[Placed, int, int]], 
         rows[None].append({name: key, **spine})
         cells = {**(each.cells or columns_of(record)), **place_cells(record, each.entry.origin.ordinal)}
         rows.setdefault(kind_of(record), []).append({name: key, **cells})
-        referring += link_rows(key, record)
+        referring += link_rows(key, record, each.entry.origin)
     for kind, inserted in inserts.items():
         if inserted:
             connection.execute(sa.insert(records if kind is None else TABLES[kind]), inserted)

@@ -7,7 +7,7 @@ from typing import Final
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.records import around, backup, changes, knowledge, memory, read, transfer, write
+from cognition_engines.records import around, backup, changes, knowledge, memory, read, supersession, transfer, write
 from cognition_engines.records.around import Around, Named
 from cognition_engines.records.backup import Backup, Notes
 from cognition_engines.records.knowledge import ChunkFound, SourceName, WithSources
@@ -15,6 +15,7 @@ from cognition_engines.records.memory import Attached, Place, TurnPage
 from cognition_engines.records.open import SETTING, Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.spaces import Space
+from cognition_engines.records.supersession import Supersession
 from cognition_engines.records.transactions import failures
 from cognition_engines.records.transfer import Contents, Transferred, Watcher
 from cognition_engines.records.values import (
@@ -151,6 +152,13 @@ class Records:
     def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, Stored]:
         """Those of the ids that exist, as stored, any number of them; for the operator."""
         return read.by_ids(self._store, kind, ids)
+
+    def supersessions(self, found: Sequence[Stored], viewer: Viewer | None) -> dict[int, Supersession]:
+        """Which decisions each of these supersedes or is superseded by, of those that `viewer` sees, by key.
+
+        A reference is the id of a decision, or the name or number of a file in the same folder.
+        """
+        return supersession.supersessions(self._store, found, viewer)
 
     def texts(self, keys: Sequence[int]) -> list[Text]:
         """The words of those of the keys that exist and have any, a turn's with those of its neighbours.

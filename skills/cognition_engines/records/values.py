@@ -112,6 +112,9 @@ class Role(IntEnum):
     FROM = 7
     TO = 8
     NAME = 9
+    CALLED = 10  # of decisions, as the next two: see supersession.py
+    SUPERSEDES = 11
+    SUPERSEDED_BY = 12
 
 
 class Outcome(StrEnum):

@@ -1,0 +1,84 @@
+"""Passages of texts for an event loop: the sentences of the best window, or those with the words of the query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.indexes.keyword_schema import make_analyzer
+from cognition_engines.kinds.kind import Record
+from cognition_engines.kinds.texts import embedded
+from cognition_engines.passages import Room, Span, passage
+from cstp_server.adapters.pools import Pools
+
+TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length
+_USUAL_WINDOW: Final = 1000  # characters
+
+
+class Window(NamedTuple):
+    """One window of a record's text: which one, from 0, of how many."""
+
+    place: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text that is to be cut to `room`. `window` None: by words alone.
+
+    `own` is the part of the record that `text` begins with or has in it, word by word as in what was embedded.
+    """
+
+    text: str
+    room: Room
+    record: Record | None = None
+    own: str = ""
+    window: Window | None = None
+
+
+class Passages:
+    """Cuts texts to their best passages."""
+
+    def __init__(self, embeddings: QueryCache | None, pools: Pools) -> None:
+        self._embeddings = embeddings
+        self._pools = pools
+        self._analyzer = make_analyzer()
+
+    async def cut(self, until: float, query: str, cuts: Sequence[Cut]) -> list[str]:
+        """A passage of each text, in order; `until` is the moment (monotonic) when the caller gives up.
+
+        Raises ComponentFailed naming the part that did not answer.
+        """
+        return await self._pools.keywords.run(until, self._cut, query, cuts) if cuts else []
+
+    def _cut(self, query: str, cuts: Sequence[Cut]) -> list[str]:
+        words = frozenset(self._analyzer.analyze(query))
+        left, found = TOKENISED, []
+        for each in cuts:
+            span = None
+            if each.window is not None and each.window.total > 1 and each.room.measure(each.text) > each.room.most:
+                text = embedded(each.record) or "" if each.record is not None else ""
+                span = self._span(each, each.window, text, exact=len(text) <= left)
+                left -= len(text)
+            found.append(passage(each.text, span, words, self._analyzer.analyze, each.room))
+        return found
+
+    def _span(self, cut: Cut, window: Window, text: str, *, exact: bool) -> Span | None:
+        """Where the window is in the text that is cut; None where it is not in it."""
+        start, end = self._place(window, text) if exact else _estimated(window, text)
+        shift = text.rfind(cut.own) - cut.text.find(cut.own)
+        start, end = max(0, start - shift), min(len(cut.text), end - shift)
+        return (start, end) if start < end else None
+
+    def _place(self, window: Window, text: str) -> Span:
+        assert self._embeddings is not None  # without a model there are no windows
+        spans = self._embeddings.spans(text)
+        # vectors that were stored with other windows are those of another length only
+        return spans[window.place] if len(spans) == window.total else _estimated(window, text)
+
+
+def _estimated(window: Window, text: str) -> Span:
+    """Windows are spread evenly from the start of a text to its end."""
+    width = min(len(text), _USUAL_WINDOW)
+    start = (len(text) - width) * window.place // max(1, window.total - 1)
+    return start, start + width

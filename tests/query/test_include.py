@@ -1,0 +1,197 @@
+"""What `include` adds to the answers of cstp.queryDecisions: snippets, links and provenance."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.models import Sensitivity
+from tests.serving import Serving, start
+from tests.stores import Stores, wait_for
+
+MEMBERS = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance"}
+EVERYTHING = ["snippet", "links", "provenance"]
+ANSWER = "Two engineers on call already know how to restore it after an outage."
+FILLER = "The office kitchen gets new chairs, a kettle and a plant. The plant needs water on Mondays and Thursdays. "
+DECISIONS = {
+    "0001-use-mysql.md": "# Use MySQL\n\n* Status: superseded by [2](0002-use-postgresql.md)\n* Date: 2024-01-01\n",
+    "0002-use-postgresql.md": "# Use PostgreSQL\n\n* Status: Accepted (for now)\n* Date: 2024-02-01\n\n## Context\n\n"
+    + f"{FILLER * 16}\n\n## Decision\n\n{ANSWER}\n\n## Consequences\n\n{FILLER * 16}\n",
+    "0003-use-a-queue.md": "# Use a queue\n\n* Status: accepted\n* Date: 2024-03-01\n* Supersedes: 0004\n",
+    "0004-poll-a-table.md": "# Poll a table\n\n* Status: superseded\n* Date: 2024-02-15\n",
+}
+ELSEWHERE = {
+    "0002-paint.md": "# Paint the wall\n\n* Status: accepted\n* Date: 2024-01-01\n",
+    "0005-leave.md": "# Leave the wall\n\n* Status: accepted\n* Date: 2024-01-02\n* Supersedes: 2\n",
+}
+RECORDS = (
+    '{"id": "d-old", "title": "Keep sessions in files", "status": "accepted", "date": "2024-01-01"}\n'
+    '{"id": "d-new", "title": "Keep sessions in a cache", "status": "accepted", "date": "2024-05-01",'
+    ' "supersedes": ["d-old", "d-secret", "d-none"]}\n'
+)
+SECRET = (
+    '{"id": "d-secret", "title": "Keep sessions in memory", "status": "accepted", "date": "2024-02-01",'
+    ' "superseded_by": ["d-new"], "supersedes": ["d-old"]}\n'
+)
+
+
+class Quiet:
+    """No progress."""
+
+    def start(self, total: int) -> None:
+        """Nothing to show."""
+
+    def advance(self, done: int) -> None:
+        """Nothing to show."""
+
+
+@pytest.fixture(scope="module", params=["minilm", "none"])
+def asked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
+) -> Iterator[tuple[Serving, Path]]:
+    """A server over the files above, with and without the model, and the folder that they are in."""
+    folder = tmp_path_factory.mktemp("repository") / "docs" / "adr"
+    folder.mkdir(parents=True)
+    (other := folder.parent / "decisions").mkdir()
+    for place, files in ((folder, {**DECISIONS, "sessions.jsonl": RECORDS}), (other, ELSEWHERE)):
+        for name, text in files.items():
+            (place / name).write_text(text, encoding="utf-8")
+    secret = folder.parent / "secret.jsonl"
+    secret.write_text(SECRET, encoding="utf-8")
+    embedder = open_embedder(EmbeddingChoice(request.param))
+    serving, stop = start(tmp_path_factory.mktemp("data"), lasting_stores, embedder, None)
+    read(serving, embedder, folder, Options(project="shop"))
+    read(serving, embedder, other, Options(project="shop"))
+    read(serving, embedder, secret, Options(project="shop", sensitivity=Sensitivity.HIGHLY_SENSITIVE))
+    wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+    yield serving, folder
+    stop()
+
+
+def read(serving: Serving, embedder: Embedder | None, path: Path, options: Options) -> None:
+    ingest([path], options, serving.records, embedder, Quiet(), 1)
+
+
+@pytest.fixture
+def titled(asked: tuple[Serving, Path]) -> Callable[..., Mapping[str, Any]]:
+    """`titled("what is sought", token)`: the decisions found, by title, with everything included."""
+
+    def found(query: str, token: str | None = None, **params: Any) -> Mapping[str, Any]:
+        serving, _ = asked
+        decisions = serving.ask("queryDecisions", token, query=query, limit=50, **{"include": EVERYTHING, **params})
+        return {one["title"]: one for one in decisions["decisions"]}
+
+    return found
+
+
+def ids(found: Mapping[str, Any], *titles: str) -> list[str]:
+    return [found[title]["id"] for title in titles]
+
+
+def has_model(asked: tuple[Serving, Path]) -> bool:
+    serving, _ = asked
+    return bool(serving.records.models())
+
+
+ALL = "use postgresql mysql a queue poll table keep sessions in files cache memory"
+
+
+def test_without_include_a_decision_has_the_members_of_the_seed_alone(asked: tuple[Serving, Path]) -> None:
+    serving, _ = asked
+    for nothing in ({}, {"include": []}, {"include": None}):
+        for one in serving.ask("queryDecisions", query=ALL, **nothing)["decisions"]:
+            assert set(one) == MEMBERS
+
+
+@pytest.mark.parametrize("part", EVERYTHING)
+def test_each_part_comes_exactly_when_it_is_included(asked: tuple[Serving, Path], part: str) -> None:
+    serving, _ = asked
+    found = serving.ask("queryDecisions", query=ALL, include=[part])["decisions"]
+    assert found
+    assert all(set(one) == {*MEMBERS, part} for one in found)
+
+
+@pytest.mark.parametrize(
+    "wrong", [["snippet", "snippet"], ["text"], "snippet", [None], [["links"]], {"links": True}], ids=str
+)
+def test_what_is_not_among_the_parts_or_is_there_twice_is_refused(asked: tuple[Serving, Path], wrong: Any) -> None:
+    serving, _ = asked
+    (field,) = serving.refused("queryDecisions", query=ALL, include=wrong)
+    assert field.startswith("include")
+
+
+def test_a_snippet_is_what_the_text_says_of_the_query_in_whole_sentences(
+    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
+) -> None:
+    serving, _ = asked
+    if has_model(asked):
+        # not one word of it is in the answer
+        found = titled("who has experience with disaster recovery")["Use PostgreSQL"]
+    else:
+        found = titled("postgresql engineers restore outage")["Use PostgreSQL"]
+    snippet = found["snippet"]
+    assert ANSWER in snippet
+    assert len(snippet) <= 600
+    whole = serving.ask("recall", id=found["id"])["results"][0]["content"]
+    assert snippet in whole
+    assert len(whole) > 3000
+
+
+def test_by_keywords_a_snippet_is_of_the_sentences_with_the_words(titled: Callable[..., Mapping[str, Any]]) -> None:
+    snippet = titled("postgresql outage", mode="keyword")["Use PostgreSQL"]["snippet"]
+    assert ANSWER in snippet
+    assert len(snippet) <= 600
+
+
+def test_a_short_text_is_its_own_snippet_and_a_text_that_is_none_an_empty_one(
+    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
+) -> None:
+    found = titled(ALL)
+    assert found["Keep sessions in files"]["snippet"] == ""
+    assert "superseded" in found["Poll a table"]["snippet"]
+
+
+def test_links_name_what_a_decision_supersedes_and_what_supersedes_it_whichever_says_so(
+    titled: Callable[..., Mapping[str, Any]],
+) -> None:
+    found = titled(ALL)
+    links = {title: one["links"] for title, one in found.items()}
+    assert links["Use MySQL"] == {"supersedes": [], "supersededBy": ids(found, "Use PostgreSQL")}
+    assert links["Use PostgreSQL"] == {"supersedes": ids(found, "Use MySQL"), "supersededBy": []}
+    assert links["Use a queue"] == {"supersedes": ids(found, "Poll a table"), "supersededBy": []}
+    assert links["Poll a table"] == {"supersedes": [], "supersededBy": ids(found, "Use a queue")}
+
+
+def test_links_show_no_decision_that_the_caller_may_not_see(
+    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
+) -> None:
+    serving, _ = asked
+    everything, little = titled(ALL), titled(ALL, serving.token())
+    old, new, secret = ids(everything, "Keep sessions in files", "Keep sessions in a cache", "Keep sessions in memory")
+    assert sorted(everything["Keep sessions in files"]["links"]["supersededBy"]) == sorted([new, secret])
+    assert everything["Keep sessions in a cache"]["links"]["supersedes"] == [old, secret]
+    assert "Keep sessions in memory" not in little
+    assert little["Keep sessions in files"]["links"] == {"supersedes": [], "supersededBy": [new]}
+    assert little["Keep sessions in a cache"]["links"] == {"supersedes": [old], "supersededBy": []}
+
+
+def test_a_number_means_a_file_of_the_same_folder(titled: Callable[..., Mapping[str, Any]]) -> None:
+    found = titled("wall postgresql mysql")
+    assert found["Leave the wall"]["links"]["supersedes"] == ids(found, "Paint the wall")
+    assert found["Use PostgreSQL"]["links"]["supersededBy"] == []
+
+
+def test_provenance_is_the_project_the_file_and_the_status_as_it_is_written(
+    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
+) -> None:
+    _, folder = asked
+    found = titled(ALL)
+    provenance = found["Use PostgreSQL"]["provenance"]
+    assert provenance["project"] == "shop"
+    assert provenance["statusText"] == "Accepted (for now)"
+    assert str(folder / "0002-use-postgresql.md").endswith(provenance["path"])
+    assert found["Keep sessions in a cache"]["provenance"]["path"].endswith("sessions.jsonl")

@@ -1,0 +1,67 @@
+"""Passages: slices of a text that fit their room and have the words that were asked for."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cognition_engines.indexes.keyword_schema import make_analyzer
+from cognition_engines.passages import Room, passage
+
+ANALYZE = make_analyzer().analyze
+TEXT = st.text(st.sampled_from("ab .!?\n-#|。你é`"), max_size=200) | st.text(max_size=60)
+PLAIN = "One thing is here. Another thing is there. The lamp is on the table. Nothing else is known. It ends."
+
+
+def of(text: str, query: str, room: Room, window: tuple[int, int] | None = None) -> str:
+    return passage(text, window, frozenset(ANALYZE(query)), ANALYZE, room)
+
+
+@given(TEXT, st.integers(1, 80), st.data(), st.booleans(), st.booleans())
+def test_a_passage_is_a_slice_that_fits_whatever_the_text_and_the_window(
+    text: str, most: int, data: st.DataObject, beyond: bool, in_bytes: bool
+) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    window = data.draw(st.none() | st.just((start, data.draw(st.integers(start, len(text))))))
+    measure = (lambda part: len(part.encode("utf-8", "surrogatepass"))) if in_bytes else len
+    found = of(text, "a b", Room(max(most, 4), measure, beyond), window)
+    assert found in text
+    assert found == found.strip()
+    assert measure(found) <= max(most, 4)
+
+
+def test_it_begins_with_a_sentence_that_has_a_word_of_the_query() -> None:
+    assert of(PLAIN, "which table is the lamp on", Room(50)) == "The lamp is on the table. Nothing else is known."
+
+
+def test_without_any_word_it_begins_where_the_window_begins() -> None:
+    assert of(PLAIN, "xyz", Room(40), (19, 60)) == "Another thing is there."
+    assert of(PLAIN, "xyz", Room(20)) == "One thing is here."
+
+
+def test_words_outside_the_window_do_not_count() -> None:
+    assert "lamp" not in of(PLAIN, "lamp", Room(30), (0, 40))
+
+
+def test_what_the_window_leaves_of_the_room_is_filled_with_what_is_around_it() -> None:
+    assert of(PLAIN, "lamp", Room(80), (43, 60)) == "The lamp is on the table."
+    assert of(PLAIN, "lamp", Room(80, beyond=True), (43, 60)) == PLAIN.partition("there. ")[2]
+
+
+def test_a_word_that_few_sentences_have_weighs_more_than_one_that_most_have() -> None:
+    assert of("The cat sat. The dog ran. The cat ran. A zebra came.", "the zebra", Room(14)) == "A zebra came."
+
+
+@pytest.mark.parametrize("unit", ["word ", "x", "你", "A.\n", "\n", " ", "- a\n", "a | b\n", ". "])
+def test_twice_the_text_takes_about_twice_the_time(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit)) + "end"
+        began = time.process_time()
+        of(text, "end", Room(600))
+        return time.process_time() - began
+
+    seconds(1000)
+    times = [min(seconds(length) for _ in range(3)) for length in (50_000, 100_000, 200_000)]
+    assert all(more < 6 * less + 0.02 for less, more in pairwise(times)), times
