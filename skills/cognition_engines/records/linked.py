@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 
 def links_of(record: Record, origin: Origin) -> list[Link]:
-    """What a record of this origin refers to, each reference of a role once; what entities and decisions are found by."""
+    """What a record refers to, each reference of a role once; what entities and decisions are found by."""
     return list(dict.fromkeys(_links(record, origin)))
 
 
