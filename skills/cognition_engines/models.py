@@ -5,10 +5,12 @@ distance, 0 (same direction) to 2 (opposite).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
+
+from pydantic import JsonValue
 
 from cognition_engines.indexes.conditions import Conditions, between, between_dates, one_of
 
@@ -74,6 +76,7 @@ class Decision:
     superseded_by: tuple[str, ...] = ()
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
+    metadata: dict[str, JsonValue] = field(default_factory=dict)  # what its source keeps under names of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,7 @@ class Draft:
     superseded_by: tuple[str, ...] = ()
     project: str | None = None
     sensitivity: Sensitivity | None = None
+    metadata: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ FULL = {
     "supersededBy": "d-2",
     "project": "alpha",
     "sensitivity": "sensitive",
+    "metadata": {"ticket": 12},
 }
 
 
@@ -73,7 +74,7 @@ def test_ingest_says_what_it_did_and_doing_it_again_changes_nothing(cstp: Cstp, 
 @pytest.mark.usefixtures("wordless")
 def test_ingest_names_file_line_and_reason_of_what_it_rejects_keeps_the_rest_and_exits_with_1(cstp: Cstp) -> None:
     file = write_lines(
-        "d.jsonl", {"id": "a", "title": "fine"}, {"id": "b", "title": 5}, {"id": "c", "title": "c", "x": 1}
+        "d.jsonl", {"id": "a", "title": "fine"}, {"id": "b", "title": 5}, {"kind": "decision", "title": "c", "x": 1}
     )
     done = cstp("ingest", "d.jsonl")
     assert done.code == 1

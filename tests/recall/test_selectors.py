@@ -100,7 +100,7 @@ def test_everything_that_a_record_says_comes_back(memory: Any, token: str) -> No
     assert decision["content"] == "Use queues\n\nThey decouple."
     assert decision["metadata"] == {
         "title": "Use queues", "category": "architecture", "confidence": None, "stakes": None, "status": None,
-        "outcome": None, "date": None, "tags": [],
+        "outcome": None, "date": None, "tags": [], "given": {},
     }  # fmt: skip
     (chunk,) = memory.recall(token, id="chk-1")["results"]
     assert chunk["metadata"] == {

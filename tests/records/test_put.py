@@ -39,6 +39,7 @@ DECISIONS = st.builds(
     superseded_by=TEXTS,
     project=MAYBE,
     sensitivity=st.sampled_from(Sensitivity),
+    metadata=st.dictionaries(TEXT, st.none() | TEXT | st.lists(st.integers(0, 9)), max_size=2),
 )
 ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), ingested_as=MAYBE, digest=TEXT)
 

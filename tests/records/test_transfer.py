@@ -65,6 +65,7 @@ FULL = Decision(
     superseded_by=("x", "y"),
     project="alpha",
     sensitivity=Sensitivity.HIGHLY_SENSITIVE,
+    metadata={"decided_by": ["Zoë"], "nested": {"a": None}},
 )
 
 
@@ -228,6 +229,7 @@ ALTERED = {
     **dict.fromkeys(("title", "text", "category", "stakes", "status", "status_text", "outcome"), "'other'"),
     **dict.fromkeys(("own_project", "source", "ingested_as", "digest", "id"), "'other'"),
     **dict.fromkeys(("reasons", "tags", "supersedes", "superseded_by"), "'[]'"),
+    "metadata": "'{}'",
     **{name: f"{name} + 1" for name in ("date", "ordinal", "updated_at")},
     "confidence": "confidence + 1e-9",
     "own_sensitivity": "0",

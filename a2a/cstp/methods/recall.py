@@ -147,7 +147,7 @@ class EventMetadata(WireResult):
 
 
 class DecisionMetadata(WireResult):
-    """Of a decision."""
+    """Of a decision: `given` is what its source keeps under names of its own."""
 
     title: str
     category: str | None
@@ -157,6 +157,7 @@ class DecisionMetadata(WireResult):
     outcome: str | None
     date: InstantOut | None
     tags: list[str]
+    given: dict[str, JsonValue]
 
 
 class ChunkMetadata(WireResult):

@@ -137,6 +137,7 @@ def _of_decision(stored: Stored, decision: Decision) -> dict[str, object]:
         "supersededBy": list(decision.superseded_by),
         "project": decision.project,
         "sensitivity": decision.sensitivity.name.lower(),
+        "metadata": decision.metadata,
         "source": stored.origin.source,
         "updatedAt": format_instant(stored.updated_at),
         "text": decision.text,

@@ -266,6 +266,7 @@ def _decision_metadata(decision: Decision) -> wire.DecisionMetadata:
         outcome=decision.outcome,
         date=decision.date,
         tags=list(decision.tags),
+        given=decision.metadata,
     )
 
 

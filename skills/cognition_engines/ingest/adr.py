@@ -1,6 +1,7 @@
 """An architecture decision record in Markdown, as the world writes them, to one draft."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,7 @@ from cognition_engines.ingest.markdown import Document, Heading, split_markdown
 from cognition_engines.ingest.records import Fields, Unacceptable, read_fields
 from cognition_engines.ingest.references import listed_references, references_in
 from cognition_engines.ingest.schema import TEXT_LENGTH, TITLE_LENGTH, sound
+from cognition_engines.ingest.sections import HEADINGS
 from cognition_engines.ingest.stated import (
     STATUS_LENGTH,
     Notice,
@@ -34,10 +36,12 @@ from cognition_engines.ingest.titles import (
     title_heading,
     typical_name,
 )
-from cognition_engines.ingest.values import Value
+from cognition_engines.ingest.values import Refused, Value, listed
 from cognition_engines.models import Draft, Problem, Reading
 
-_CHECKED: Final = ("id", "category", "confidence", "stakes", "outcome", "tags", "project", "sensitivity", "reasons")
+_CHECKED: Final = (
+    "id", "category", "confidence", "stakes", "outcome", "tags", "project", "sensitivity", "reasons", "metadata",
+)  # fmt: skip
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
 _OVER_MEMBERS: Final = ("supersedes", "replaces")
@@ -48,6 +52,11 @@ _DECISION_NAMES: Final = frozenset(
     {"adr", "madr", "decision", "decisionrecord", "architecturedecision", "architecturaldecision"}
     | {"architecturedecisionrecord", "architecturaldecisionrecord"}
 )
+_STATUS_MEMBERS: Final = ("status", "stage", "state")
+# What fields and sections of the text are made of; MADR's own members and the file's kind are kept without a warning.
+_READ: Final = frozenset({"title", *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS})
+_OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
+_QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", *_KIND_MEMBERS})
 _UNTITLED_FORMS: Final = ("title of the decision record", "decision record title")
 
 
@@ -182,9 +191,28 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
 
 
 def _checked(front: FrontMatter) -> Fields:
-    """Raises `Unacceptable`."""
-    given: Mapping[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
-    return read_fields(dict(given) | ({"tags": list(front.tags())} if front.tags_in_line() else {}))
+    """The fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
+    given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
+    if front.tags_in_line():
+        given["tags"] = list(front.tags())
+    metadata = given.get("metadata", {})
+    if isinstance(metadata, dict):
+        given["metadata"] = {**_others(front, _READ | _OF_TEXT), **metadata}
+    return read_fields(given)
+
+
+def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
+    """The members with a value that are not among some, as they are written where they are no plain value."""
+    found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
+    return {
+        front.members[name].name: front.text(name) if isinstance(value, Refused) else value
+        for name, value in found.items()
+    }
+
+
+def _noticed_members(front: FrontMatter) -> Iterator[Notice]:
+    if names := _others(front, _READ | _OF_TEXT | _QUIET):
+        yield Notice(1, f"members kept in the metadata of decisions: {listed(names)}")
 
 
 def _problem(file: _File, notice: Notice) -> Problem:
@@ -208,7 +236,7 @@ def _draft(file: _File, title: _Title) -> tuple[Draft, tuple[Problem, ...]]:
     text = _body(file, title, frozenset(consumed))
     if len(text) > TEXT_LENGTH or not sound(text):
         raise Unacceptable("text must be of at most 1,000,000 characters, without NUL")
-    notices += [*_noticed_title(title), *file.front.notices, *date.notices]
+    notices += [*_noticed_title(title), *file.front.notices, *date.notices, *_noticed_members(file.front)]
     draft = Draft(
         title=title.text,
         text=text,
@@ -228,6 +256,7 @@ def _draft(file: _File, title: _Title) -> tuple[Draft, tuple[Problem, ...]]:
         superseded_by=superseded_by,
         project=fields.project,
         sensitivity=fields.sensitivity,
+        metadata=fields.metadata,
     )
     return draft, tuple(_problem(file, notice) for notice in notices)
 

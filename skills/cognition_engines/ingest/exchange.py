@@ -8,15 +8,16 @@ from and when its content changed. Two stores with equal records give equal line
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from cognition_engines.ingest.ids import decision_digest, digest, hashed
-from cognition_engines.ingest.others import unsound
-from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Model, Share, Text
+from cognition_engines.ingest.soundness import joined, unsound
+from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
 from cognition_engines.kinds.kind import KINDS, Kind, Record, adapter, kind_of, prefixed, validated
 from cognition_engines.models import Decision, Reason, Sensitivity
 from cognition_engines.records.values import MAX_ID, PART, Entry, Origin, Stored
@@ -68,6 +69,7 @@ class _Decision(Model):
     superseded_by: tuple[_Label, ...] = ()
     project: _Label | None = None
     sensitivity: Level = Sensitivity.NORMAL
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,7 @@ def _members(record: Record) -> dict[str, Any]:
 
 
 def _by_name(record: Decision) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}
+    return {member.name: getattr(record, member.name) for member in fields(record)}
 
 
 def read_line(line: bytes) -> Entry:
@@ -128,8 +130,8 @@ def read_line(line: bytes) -> Entry:
     if read.kind not in KINDS:
         raise Unreadable(f"kind must be one of {', '.join(KINDS)}")
     kind = KINDS[read.kind]
-    if (reason := unsound(read.record)) is not None:
-        raise Unreadable(f"record.{reason}")
+    if wrong := unsound(read.record):
+        raise Unreadable(joined(f"record.{reason}" for reason in wrong.values()))
     try:
         record = _record(kind, read.record)
     except ValidationError as error:
@@ -155,14 +157,17 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
         # an id that is stored may be longer than one that is given: it has its prefix
         return cast("Record", replace(cast("Any", validated(kind, others)), id=id))
     read = _DECISION.validate_json(orjson.dumps(others))
-    given = {field.name: getattr(read, field.name) for field in fields(read)}
+    given = {member.name: getattr(read, member.name) for member in fields(read)}
     given["reasons"] = tuple(Reason(one.type, one.text) for one in read.reasons)
     return Decision(id=id, **given)
 
 
 def _reason(error: ValidationError, before: str) -> str:
-    """The first thing that is wrong, by its place; names that are no plain words are not repeated."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    steps = [str(step) if isinstance(step, int) or _PLAIN.fullmatch(step) else "a member" for step in first["loc"]]
-    what = "is not a member of it" if first["type"] == "unexpected_keyword_argument" else first["msg"]
+    """All that is wrong, each by its place; names that are no plain words are not repeated."""
+    return joined(_worded(one, before) for one in error.errors(include_url=False, include_input=False))
+
+
+def _worded(error: ErrorDetails, before: str) -> str:
+    steps = [str(step) if isinstance(step, int) or _PLAIN.fullmatch(step) else "a member" for step in error["loc"]]
+    what = "is not a member of it" if error["type"] == "unexpected_keyword_argument" else error["msg"]
     return f"{before}{'.'.join(steps)}: {what}"

@@ -1,6 +1,6 @@
 """Objects, one after the other, to what they are: decisions, records of other kinds, documents, refusals."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,7 +12,7 @@ from cognition_engines.ingest.recognise import KIND, KIND_NAMES, kind_of_members
 from cognition_engines.ingest.records import Unacceptable, read_fields
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.statuses import normalise_status
-from cognition_engines.ingest.values import Refused, Value, named
+from cognition_engines.ingest.values import Refused, Value, listed
 from cognition_engines.kinds.kind import NAMESAKES, Kind
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.memory import Artifact
@@ -66,12 +66,12 @@ class ObjectReader:
         kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or Kind.DECISION
         members = {spelling: member for spelling, member in value.items() if spelling != KIND or name is None}
         if kind is Kind.DECISION:
-            yield from self._decision(members, candidate.line, ordinal)
+            yield from self._decision(members, candidate.line, ordinal, named_kind=name is not None)
         else:
             read = read_other(kind, members, named_kind=name is not None)
             draft = drafted(read, ordinal, candidate.line)
             self._first(kind, None if read.record.id is None else str(read.record.id))
-            self._note(kind, read)
+            self._note(kind, read.kept, read.vectors)
             yield draft
 
     def _first(self, kind: Kind, id: str | None) -> None:
@@ -82,17 +82,17 @@ class ObjectReader:
             raise Unacceptable("id is the id of an earlier record of this file")
         self._seen.add(place)
 
-    def _note(self, kind: Kind, read: Read) -> None:
-        if read.kept:
-            self._kept.setdefault(kind, {}).update(dict.fromkeys(read.kept))
-        if read.vectors:
-            self._vectors.setdefault(kind, {}).update(dict.fromkeys(read.vectors))
+    def _note(self, kind: Kind, kept: Sequence[str], vectors: Sequence[str]) -> None:
+        if kept:
+            self._kept.setdefault(kind, {}).update(dict.fromkeys(kept))
+        if vectors:
+            self._vectors.setdefault(kind, {}).update(dict.fromkeys(vectors))
 
-    def _decision(self, members: dict[str, Value], line: int, ordinal: int) -> Iterator[Item]:
-        fields = read_fields(members)
-        if fields.title is None:
-            raise Unacceptable("title is required")
+    def _decision(self, members: dict[str, Value], line: int, ordinal: int, *, named_kind: bool) -> Iterator[Item]:
+        fields = read_fields(members, named_kind=named_kind, titled=True)
+        assert fields.title is not None
         self._first(Kind.DECISION, fields.id)
+        self._note(Kind.DECISION, fields.kept, fields.vectors)
         date = iso_date(fields.date) if isinstance(fields.date, str) else None
         yield Draft(
             title=fields.title,
@@ -113,6 +113,7 @@ class ObjectReader:
             superseded_by=fields.superseded_by,
             project=fields.project,
             sensitivity=fields.sensitivity,
+            metadata=fields.metadata,
         )
         if date is None and fields.date is not None:
             yield Noticed(Problem(self._path, line, "date is not an ISO 8601 date, so none is recorded"))
@@ -133,8 +134,3 @@ def _pieces(content: str) -> tuple[Piece, ...]:
     if (reason := too_long(content, pieces)) is not None:
         raise Unacceptable(f"content: {reason}")
     return tuple(pieces)
-
-
-def listed(names: Iterable[str]) -> str:
-    """Members in a warning; those that are not fit to repeat once as unknown."""
-    return ", ".join(dict.fromkeys(named(name, "an unknown member").replace("'", "") for name in names))

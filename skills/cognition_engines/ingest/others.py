@@ -1,6 +1,5 @@
 """From the members of an object to a checked record of any kind but a decision."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,16 +8,13 @@ from typing import Final, cast
 from pydantic import JsonValue, ValidationError
 
 from cognition_engines.ingest.items import OtherRecord
-from cognition_engines.ingest.names import VECTORS, Members, Twice, content_lists, read_members
+from cognition_engines.ingest.names import VECTORS, Twice, content_lists, read_members, snake
 from cognition_engines.ingest.records import Unacceptable
-from cognition_engines.ingest.refusals import a, worded
-from cognition_engines.ingest.values import Refused, Value, named, whole
-from cognition_engines.kinds.fields import sound
+from cognition_engines.ingest.refusals import a, reasons
+from cognition_engines.ingest.soundness import joined, misspelled_right, unsound
+from cognition_engines.ingest.values import Value, named, whole
 from cognition_engines.kinds.kind import Kind, validated
 
-RIGHTS: Final = frozenset({"project", "sensitivity"})
-_DEEPEST: Final = 64
-_LARGEST: Final = 2**63
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.
 AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
@@ -42,46 +38,44 @@ class Read:
 
 
 def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> Read:
-    """Check the members of a record. Raises `Unacceptable` for the first thing that is wrong.
+    """Check the members of a record. Raises `Unacceptable` with all that is wrong.
 
     Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
     """
-    if (reason := unsound(given)) is not None:
-        raise Unacceptable(reason)
-    check_rights(given)
+    bad = unsound(given)
+    wrong = [*bad.values(), *filter(None, map(misspelled_right, given))]
     try:
-        members = read_members(kind, given)
+        members = read_members(kind, {name: value for name, value in given.items() if name not in bad})
     except Twice as error:
-        raise Unacceptable(str(error)) from None
+        raise Unacceptable(joined([*wrong, str(error)])) from None
     if named_kind:
-        for name in members.others.keys() - members.storage:
-            raise Unacceptable(f"{named(name, 'an unknown member')} is not a field of {a(kind)}")
+        unknown = [name for name in members.others if name not in members.storage and misspelled_right(name) is None]
+        wrong += [f"{named(name, 'an unknown member')} is not a field of {a(kind)}" for name in unknown]
     known = {name: value if name == "metadata" else whole(value) for name, value in members.known.items()}
     text = known.pop("content", None) if kind is Kind.SOURCE else None
     if text is not None and not isinstance(text, str):
-        raise Unacceptable("content must be text")
-    kept = _into_metadata(known, members)
-    record = _validated(kind, _tolerated(kind, known))
-    return Read(record, text, tuple(kept), tuple(name for name in members.others if name in VECTORS))
+        wrong.append("content must be text")
+    kept = () if wrong else into_metadata(known, members.others)
+    try:
+        record = cast("OtherRecord", validated(kind, cast("Mapping[str, JsonValue]", _tolerated(kind, known))))
+    except ValidationError as error:
+        found = reasons(error, kind, known, absent=frozenset(map(snake, bad)))
+        raise Unacceptable(joined([*wrong, *found])) from None
+    if wrong:
+        raise Unacceptable(joined(wrong))
+    left_out = tuple(name for name in members.others if name in VECTORS)
+    return Read(record, text if isinstance(text, str) else None, tuple(kept), left_out)
 
 
 def check_rights(names: Iterable[str]) -> None:
     """Raises `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
-    for name in names:
-        if name not in RIGHTS and (right := name.casefold()) in RIGHTS:
-            raise Unacceptable(f"{name} must be written {right}")
+    for reason in filter(None, map(misspelled_right, names)):
+        raise Unacceptable(reason)
 
 
-def _validated(kind: Kind, known: Mapping[str, Value]) -> OtherRecord:
-    try:
-        return cast("OtherRecord", validated(kind, cast("Mapping[str, JsonValue]", known)))
-    except ValidationError as error:
-        raise Unacceptable(worded(error, kind, known)) from None
-
-
-def _into_metadata(known: dict[str, Value], members: Members) -> Iterable[str]:
-    """Puts what has no place of its own into the metadata; the names of it."""
-    kept = {name: value for name, value in members.others.items() if name not in VECTORS}
+def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Iterable[str]:
+    """Puts what has no place of its own into the metadata; the names of it. Raises `Unacceptable`."""
+    kept = {name: value for name, value in others.items() if name not in VECTORS}
     metadata = known.get("metadata", {})
     if not kept or not isinstance(metadata, dict):
         return ()
@@ -89,37 +83,6 @@ def _into_metadata(known: dict[str, Value], members: Members) -> Iterable[str]:
         raise Unacceptable(f"{named(both[0], 'an unknown member')} is given in metadata and beside it")
     known["metadata"] = {**metadata, **kept}
     return kept
-
-
-def unsound(given: Mapping[str, Value]) -> str | None:
-    """Why the members cannot be stored as they are, by the name of the first that cannot; None when they can."""
-    for name, value in given.items():
-        if (reason := _unsound_value(value)) is not None:
-            return f"{named(name, 'a member')}: {reason}".replace("'", "")
-    return None
-
-
-def _unsound_value(value: Value) -> str | None:
-    waiting: list[tuple[Value, int]] = [(value, 1)]
-    while waiting:
-        current, depth = waiting.pop()
-        if isinstance(current, Refused):
-            return current.reason
-        if depth > _DEEPEST:
-            return f"nested too deeply: at most {_DEEPEST} levels are read"
-        if isinstance(current, float) and not math.isfinite(current):
-            return "the number is too large"
-        if isinstance(current, int) and not -_LARGEST <= current < _LARGEST:
-            return "a whole number must have at most 64 bits"
-        if isinstance(current, str) and not sound(current):
-            return "there must be no NUL and no lone surrogate"
-        inner: Iterable[Value] = ()
-        if isinstance(current, list):
-            inner = current
-        elif isinstance(current, dict):
-            inner = [*current.keys(), *current.values()]
-        waiting += [(each, depth + 1) for each in inner]
-    return None
 
 
 def _tolerated(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:

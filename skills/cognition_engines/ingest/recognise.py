@@ -23,6 +23,7 @@ KIND_NAMES: Final[Mapping[str, Kind]] = {
 _ENTITY_TYPES: Final = frozenset({"person", "org", "organization", "organisation", "project", "object", "place"})
 _MARKS_OF_A_TURN: Final = frozenset({"turn_index", "role", "speaker"})
 _MARKS_OF_AN_ENTITY: Final = frozenset({"id", "entity_id", "aliases", "email"})
+_OF_DECISIONS: Final = frozenset({"alternatives", "considered_options", "decided_by", "rationale"})
 _ENDS: Final = frozenset({"source_entity_id", "target_entity_id", "relationship_type"})
 
 
@@ -92,8 +93,11 @@ def _of_graph(names: frozenset[str], value: Mapping[str, Value]) -> Kind | None:
 
 
 def _is_decision(value: Mapping[str, Value]) -> bool:
-    """Two known names, or a title or text with at most one unknown: much else in JSON and YAML has a title."""
+    """Two known names, or a title or text with at most one unknown: much else in JSON and YAML has a title.
+
+    Who decided and what was weighed count as known: other tools write these of decisions alone.
+    """
     if "_id" in value and "title" not in value:
         return False  # a question of a test collection
-    names = {NAMES[name] for name in value if name in NAMES}
+    names = {NAMES.get(name, snake(name)) for name in value if name in NAMES or snake(name) in _OF_DECISIONS}
     return len(names) >= 2 or (bool(names & {"title", "text"}) and len(value) - len(names) <= 1)

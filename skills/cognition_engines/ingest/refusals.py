@@ -1,6 +1,7 @@
 """Why a record is refused: pydantic's errors in our words, each naming the member as the file spells it."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from pydantic import ValidationError
@@ -35,9 +36,22 @@ _WHOLE: Final = {"blank", "positions", "position", "ends"}  # our own, whose tex
 _OURS: Final = {"line", "text", "id", "instant", "sensitivity", "metadata"}
 
 
-def worded(error: ValidationError, kind: Kind, members: Mapping[str, Value]) -> str:
-    """The first thing that is wrong with a record, `members` being what was given under our names or others."""
-    details = error.errors(include_url=False, include_input=False)[0]
+def reasons(
+    error: ValidationError, kind: Kind, members: Mapping[str, Value], absent: AbstractSet[str] = frozenset()
+) -> list[str]:
+    """All that is wrong with a record, `members` being what was given under our names or others.
+
+    That those in `absent` are missing is not said: they were given, and are refused for another reason.
+    """
+    found = error.errors(include_url=False, include_input=False)
+    return [
+        _worded(details, kind, members)
+        for details in found
+        if details["type"] != "missing" or to_snake(str(details["loc"][-1])) not in absent
+    ]
+
+
+def _worded(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> str:
     type = details["type"]
     context = {name: f"{of:g}" if isinstance(of, float) else of for name, of in details.get("ctx", {}).items()}
     path = _path(details, members)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from cognition_engines.ingest.values import Refused, Value
+from cognition_engines.kinds.fields import MAX_MEMBERS, MAX_METADATA
 from cognition_engines.models import SENSITIVITIES
 
 _ONE_LINE: Final = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$"
@@ -33,6 +34,7 @@ class Rule:
     most_items: int | None = None
     members: Mapping[str, "Rule"] | None = None
     required: tuple[str, ...] = ()
+    most_members: int | None = None  # of an object whose members may have any names
 
     def allows(self, value: Value) -> bool:
         """Whether the value meets the rule."""
@@ -66,6 +68,8 @@ class Rule:
         return self.items is None or all(self.items.allows(item) for item in value)
 
     def _allows_members(self, value: Mapping[str, Value]) -> bool:
+        if self.most_members is not None:
+            return len(value) <= self.most_members
         members = self.members or {}
         given = {name: member for name, member in value.items() if member is not None}
         if any(name not in given for name in self.required):
@@ -156,6 +160,11 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "sensitivity": Rule("one of " + ", ".join(SENSITIVITIES), ("string",), choices=tuple(SENSITIVITIES)),
         "supersedes": _REFERENCES,
         "superseded_by": _REFERENCES,
+        "metadata": Rule(
+            f"an object of at most {MAX_MEMBERS} members and {MAX_METADATA:,} characters as JSON",
+            ("object",),
+            most_members=MAX_MEMBERS,
+        ),
     }
 )
 # Each name in camelCase and in snake_case: they differ for one only.
@@ -171,6 +180,7 @@ def _as_schema(rule: Rule, optional: bool) -> dict[str, object]:
         "minimum": rule.minimum,
         "maximum": rule.maximum,
         "maxItems": rule.most_items,
+        "maxProperties": rule.most_members,
     }
     schema |= {name: limit for name, limit in limits.items() if limit is not None}
     if rule.patterns:

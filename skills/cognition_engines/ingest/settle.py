@@ -158,6 +158,7 @@ class Settling:
             superseded_by=draft.superseded_by,
             project=project,
             sensitivity=draft.sensitivity if draft.sensitivity is not None else self._sensitivity,
+            metadata=draft.metadata,
         )
         origin = self._origin(draft.ordinal, decision_digest(decision))
         return Candidate(decision, origin, draft.line, Identity.PATH if draft.id is None else Identity.GIVEN)

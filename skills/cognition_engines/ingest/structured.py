@@ -8,10 +8,10 @@ from typing import BinaryIO, Final
 
 from cognition_engines.ingest.items import Item, Noticed, Rejected
 from cognition_engines.ingest.json_values import parse_json
-from cognition_engines.ingest.objects import Candidate, ObjectReader, listed
-from cognition_engines.ingest.others import RIGHTS
+from cognition_engines.ingest.objects import Candidate, ObjectReader
 from cognition_engines.ingest.recognise import KIND_NAMES, is_record
-from cognition_engines.ingest.values import LISTS, Parsed, Refused, Unreadable, Value
+from cognition_engines.ingest.soundness import RIGHTS
+from cognition_engines.ingest.values import LISTS, Parsed, Refused, Unreadable, Value, listed
 from cognition_engines.ingest.yaml_values import parse_yaml
 from cognition_engines.models import Problem
 

@@ -1,6 +1,6 @@
 """The plain values that the YAML and JSON parsers give, with what they refused left in place to be named later."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -69,3 +69,8 @@ def named(name: str, fallback: str) -> str:
     """`name` where it is a plain word of at most 64 characters, fit to repeat in a message; else `fallback`."""
     plain = name.replace("_", "a").replace("-", "a")
     return f"'{name}'" if len(name) <= 64 and plain.isascii() and plain.isalnum() else fallback
+
+
+def listed(names: Iterable[str]) -> str:
+    """Members in a warning; those that are not fit to repeat once as unknown."""
+    return ", ".join(dict.fromkeys(named(name, "an unknown member").replace("'", "") for name in names))

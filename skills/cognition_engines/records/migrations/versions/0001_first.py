@@ -23,7 +23,7 @@ _TYPES: Final[Mapping[str, Any]] = {"": sa.Text, "text": sa.Text, "whole": _BIGI
 _KINDS: Final[Mapping[str, str]] = {
     "decisions": (
         "title! category confidence:real stakes status status_text outcome date:whole reasons! tags! supersedes! "
-        "superseded_by! text!"
+        "superseded_by! metadata! text!"
     ),
     "sources": "title_key! title! authors! type! path url year:whole category tags! created_at:whole metadata!",
     "chunks": (
