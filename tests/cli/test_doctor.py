@@ -268,7 +268,44 @@ def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: D
     assert "restore" in found["remedy"]
     assert [one["part"] for one in doctor.findings] == [one for one in PARTS if one not in ("records", "keywords")]
     file.write_text("a letter")
-    assert doctor().of("store", "problem")["seen"] == "file is not a database"
+    assert doctor().of("store", "problem")["seen"] == "the database is damaged: file is not a database"
+
+
+def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(doctor: Doctor, healthy: Path) -> None:
+    file = healthy / "records.sqlite3"
+    with closing(sqlite3.connect(file)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    content = bytearray(file.read_bytes())
+    content[(page - 1) * size : (page - 1) * size + 64] = b"\xff" * 64
+    file.write_bytes(content)
+    seen = doctor().of("store", "problem")["seen"]
+    assert "damaged tables: vectors; whole ones: " in seen
+    assert "decisions" in seen.partition("whole ones")[2]
+
+
+def test_a_record_that_cannot_be_read_back_is_named_by_doctor_backup_and_export(
+    doctor: Doctor, healthy: Path, cstp: Cstp
+) -> None:
+    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
+        (id,) = connection.execute("SELECT id FROM records WHERE kind = 1 ORDER BY key").fetchone()
+        connection.execute("UPDATE decisions SET reasons = '{' WHERE key = (SELECT min(key) FROM decisions)")
+        connection.commit()
+    said = f"the decision {id} is damaged in the database (reasons)"
+    assert said in doctor().of("store", "problem")["seen"]
+    for command in (["backup", "kept.cstp"], ["export", "all.jsonl"]):
+        done = cstp(*command)
+        assert done.code == 1
+        assert said in done.err
+        assert "Traceback" not in done.err
+    assert not Path("kept.cstp").exists()
+
+
+def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> None:
+    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
+        connection.execute("DROP TABLE links")
+        connection.commit()
+    assert doctor().of("store", "problem")["seen"] == "the database is damaged: tables are missing: links"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 import orjson
 from pydantic import TypeAdapter
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.kind import CLASSES, Kind, Record, kind_of
 from cognition_engines.kinds.memory import Turn
@@ -22,6 +23,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _ON_SPINE: Final = ("id", "project", "sensitivity")
 _NO_INDEX: Final = 2**31  # after every index
 _NO_TIME: Final = -(2**62)  # before every time
+UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # what reading a damaged cell raises
 _LONG: Final = ("metadata", "content", "narrative", "reflection", "query", "text")  # SQLite walks over them, so last
 
 
@@ -84,7 +86,30 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """The record of its own id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order."""
+    """The record of its own id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
+
+    Raises ComponentFailed, naming the record and the column, for cells that this program never writes.
+    """
+    try:
+        return _record_of(kind, id, project, sensitivity, cells)
+    except UNREADABLE as error:
+        damaged = _damaged_column(kind, cells) or type(error).__name__
+        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database ({damaged})") from error
+
+
+def _damaged_column(kind: Kind, cells: Sequence[Any]) -> str | None:
+    """The first column whose cell cannot be read; None where each can be read by itself."""
+    values = dict(zip(_COLUMN_NAMES[kind], cells, strict=True))
+    for name, read in _READ[kind]:
+        try:
+            if values[name] is not None:
+                read(values[name])
+        except UNREADABLE:
+            return name
+    return None
+
+
+def _record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
     values: dict[str, Any] = dict(zip(_COLUMN_NAMES[kind], cells, strict=True))
     for name, read in _READ[kind]:
         if values[name] is not None:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -13,13 +13,16 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.open import Store, parse_url, revision_of
 from cognition_engines.records.read import EMBEDDED, counts_of, models_of, stored_dimension, windows
-from cognition_engines.records.schema import HEAD, counter, meta, records, tombstones, vectors
+from cognition_engines.records.rows import SELECT_STORED, stored
+from cognition_engines.records.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
 from cognition_engines.records.spaces import Space
 from cognition_engines.records.transactions import failures, reading
 
 T = TypeVar("T")
 
 _CONNECT_SECONDS: Final = 5
+_PAGE: Final = 1000  # records that are read at a time
+_NAMED: Final = 5  # damaged records that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class StoreState:
     engine: str  # name and version
     schema: str | None
     encoding: str
-    damage: str | None  # the first thing that SQLite's quick_check found
+    damage: str | None  # what is damaged, by table or record; None where everything can be read
     log_bytes: int  # of SQLite's write-ahead log
     held: Held | None
 
@@ -161,18 +164,66 @@ def _glance(url: str, file: Path | None) -> Glance | None:
 
 
 def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
+    engine = f"SQLite {sqlite3.sqlite_version}"
+    if file is not None and (damage := _damaged_tables(file)) is not None:
+        return StoreState(engine, None, "UTF-8", damage, _size(_log_of(file)), None)
     with _read_only(url, file) as store, reading(store) as connection:
         if file is None:
             version, encoding = (_shown(connection, name) for name in ("server_version", "server_encoding"))
-            engine, damage, log_bytes = f"PostgreSQL {version}", None, 0
+            engine, log_bytes = f"PostgreSQL {version}", 0
         else:
-            found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalars().first()
-            engine, damage = f"SQLite {sqlite3.sqlite_version}", None if found == "ok" else str(found)
             encoding = str(connection.exec_driver_sql("PRAGMA encoding").scalar_one())
             log_bytes = _size(_log_of(file))
         schema = revision_of(connection)
+        damage = _missing_tables(connection) or _damaged_records(connection) if schema == HEAD else None
         held = _held(connection, model) if schema == HEAD and damage is None else None
         return StoreState(engine, schema, encoding, damage, log_bytes, held)
+
+
+def _damaged_tables(file: Path) -> str | None:
+    """What SQLite's quick_check says, and of which tables; None where it finds nothing."""
+    with closing(_connect(file)) as connection:
+        found = _quick_check(connection, "PRAGMA quick_check(1)")
+        if found is None:
+            return None
+        damaged = [name for name in metadata.tables if _quick_check(connection, f'PRAGMA quick_check("{name}")')]
+    if not damaged or len(damaged) == len(metadata.tables):
+        return found
+    whole = [name for name in metadata.tables if name not in damaged]
+    return f"{found}; damaged tables: {', '.join(damaged)}; whole ones: {', '.join(whole)}"
+
+
+def _quick_check(connection: sqlite3.Connection, pragma: str) -> str | None:
+    """What is wrong; None where nothing is. A table that is absent is not damaged."""
+    try:
+        found = str(connection.execute(pragma).fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        return None if isinstance(error, sqlite3.OperationalError) and "no such table" in str(error) else str(error)
+    return None if found == "ok" else found.rpartition("\n")[2]
+
+
+def _missing_tables(connection: sa.Connection) -> str | None:
+    there = set(sa.inspect(connection).get_table_names())
+    missing = [name for name in metadata.tables if name not in there]
+    return f"tables are missing: {', '.join(missing)}" if missing else None
+
+
+def _damaged_records(connection: sa.Connection) -> str | None:
+    """The first records that cannot be read back; None where all can."""
+    damaged: list[str] = []
+    for kind in Kind:
+        after = 0
+        statement = SELECT_STORED[kind].order_by(records.c.key).limit(_PAGE)
+        while rows := connection.execute(statement.where(records.c.key > after)).all():
+            after = rows[-1][0]
+            for row in rows:
+                try:
+                    stored(kind, row)
+                except ComponentFailed as error:
+                    damaged.append(str(error).removeprefix("records: "))
+                    if len(damaged) == _NAMED:
+                        return "; ".join(damaged)
+    return "; ".join(damaged) or None
 
 
 def _held(connection: sa.Connection, model: str | None) -> Held:

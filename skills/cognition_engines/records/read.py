@@ -25,8 +25,6 @@ from cognition_engines.records.values import Dangling, Exposed, SourceRow, Store
 
 T = TypeVar("T")
 
-FLOAT_BYTES: Final = 4
-
 # The records that are embedded. A chunked artifact has no text of its own: its chunks are searched.
 EMBEDDED: Final = (
     (records.c.kind + 0).in_([kind for space in SEARCHED for kind in space.kinds]),
@@ -94,12 +92,7 @@ def dimension(store: Store, model: str) -> int | None:
 def stored_dimension(connection: sa.Connection, model: str) -> int | None:
     """The dimension of the vectors stored of `model`; None before there were any."""
     noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
-    if noted is not None:
-        return int(noted)
-    # a store from before it was noted
-    length = sa.select(sa.func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
-    size: int | None = connection.execute(length).scalar_one_or_none()
-    return None if size is None else size // FLOAT_BYTES
+    return None if noted is None else int(noted)
 
 
 def windows(store: Store, space: Space, model: str, up_to: int) -> int:

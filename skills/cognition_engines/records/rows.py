@@ -6,9 +6,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import sqlalchemy as sa
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind, kind_of
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.codec import COLUMNS, Cell, microseconds, moment, record_of, short_key
+from cognition_engines.records.codec import COLUMNS, UNREADABLE, Cell, microseconds, moment, record_of, short_key
 from cognition_engines.records.linked import own_facets
 from cognition_engines.records.schema import TABLES, records
 from cognition_engines.records.values import Entry, Facets, FloatArray, Origin, Stored
@@ -99,18 +100,14 @@ def stored(kind: Kind, row: Row) -> Stored:
         updated_at,
         *cells,
     ) = row
-    facets = Facets(
-        project,
-        _SENSITIVITIES[sensitivity],
-        None if at is None else moment(at),
-        context,
-        system,
-        importance,
-        parent,
-    )
+    try:
+        level, time, updated = _SENSITIVITIES[sensitivity], None if at is None else moment(at), moment(updated_at)
+    except UNREADABLE as error:
+        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
+    facets = Facets(project, level, time, context, system, importance, parent)
     record = record_of(kind, id, own_project, own_sensitivity, cells)
     origin = Origin(source, ordinal, ingested_as, digest)
-    return Stored(key, seq, kind, record, facets, origin, moment(updated_at))
+    return Stored(key, seq, kind, record, facets, origin, updated)
 
 
 def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:
