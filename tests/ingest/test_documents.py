@@ -171,6 +171,13 @@ def test_an_empty_form_is_no_document() -> None:
     assert _items("adr-template.md", "# Title\n\nText\n") is None
 
 
+@pytest.mark.timeout(60)
+def test_a_row_of_many_empty_cells_is_looked_through_once() -> None:
+    row = "| " * 100_000 + "end"
+    found = _source(f"# Cells\n\nA page with a table.\n\n{row}\n")
+    assert found.title == "Cells"
+
+
 def test_a_text_that_cannot_be_stored_is_refused() -> None:
     assert _refused("# A\n\nwords\0\n") == [(1, "the text must have no NUL")]
     code = "```\n" + "x\n" * 600_000 + "```\n"

@@ -33,7 +33,8 @@ _LEAST_LINKS: Final = 2
 _HEADER_LINES: Final = 8
 _SAYS: Final = {"created_at": "date", "authors": "list of authors", "tags": "list of tags"}
 _LOOKED_AT: Final = 4000  # characters of what may be a licence
-_LINKED: Final = re.compile(r"[\s>|]*(?:[-*+]|\d{1,6}[.)])?[\s*_|\d]*\[[^\[\]\n]{1,1000}\][(\[]")
+# possessive: both runs take blanks and pipes, and to share them out in every way would be quadratic
+_LINKED: Final = re.compile(r"[\s>|]*+(?:[-*+]|\d{1,6}[.)])?[\s*_|\d]*+\[[^\[\]\n]{1,1000}\][(\[]")
 _TITLED: Final = re.compile(r"(?:subject|title|betreff):[ \t]+(\S.*)", re.IGNORECASE)
 # The members of front matter that are fields of a source, by their name without blanks and marks.
 _RIGHTS: Final = {"id": "id", "docid": "id", "project": "project", "sensitivity": "sensitivity"}
