@@ -23,7 +23,7 @@ from cstp_server.adapters.pools import Pool, Pools
 from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
-from cstp_server.bodies import Bodies
+from cstp_server.bodies import Bodies, BodyParser
 from cstp_server.discovery import CARD_PATH, OPENRPC_PATH, Discovery, card, make_discovery, openrpc
 from cstp_server.dispatch import Bounds, Dispatcher
 from cstp_server.gauges import StateGauges
@@ -101,6 +101,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
         tokens.refresh(monotonic())
         pools = _pools(settings)
+        parsing = Pool("bodies", 1, server.handler_seconds)
         searching = Searching(opened.indexes, opened.embeddings, pools)
         passages = Passages(opened.embeddings, pools)
         decisions = Decisions(opened.records, searching, passages, pools)
@@ -117,7 +118,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
             *recall_methods(recall),
         )
         parts = Parts(
-            dispatcher=Dispatcher(methods, limiter, bounds, calls),
+            dispatcher=Dispatcher(methods, limiter, bounds, calls, BodyParser(parsing)),
             limiter=limiter,
             tokens=tokens,
             gate=places,
@@ -126,13 +127,14 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
             bodies=Bodies(server.max_body_bytes, server.max_body_bytes * (server.max_in_flight + server.max_queue + 1)),
             metrics=calls,
         )
-        probes = _probes(opened, pools, limiter, places, registry, need_token=not server.loopback)
+        probes = _probes(opened, pools, parts, registry, need_token=not server.loopback)
         lag = asyncio.create_task(watch_loop(registry))
         try:
             async with open_mount(parts.dispatcher, settings) as mount:
                 yield {"parts": parts, "probes": probes, "mcp": mount, "discovery": discovery}
         finally:
             lag.cancel()
+            parsing.close()
             pools.close()
             await _close(opened, grace.closing_left(places))
             await limiter.close()
@@ -153,14 +155,12 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     return app
 
 
-def _probes(
-    opened: Knowledge, pools: Pools, limiter: Limiter, gate: Gate, registry: CollectorRegistry, *, need_token: bool
-) -> Probes:
-    gauges = StateGauges(gate, limiter, pools, opened.indexes, opened.embeddings)
+def _probes(opened: Knowledge, pools: Pools, parts: Parts, registry: CollectorRegistry, *, need_token: bool) -> Probes:
+    gauges = StateGauges(parts.gate, parts.bodies, parts.limiter, pools, opened.indexes, opened.embeddings)
     registry.register(gauges)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
-    readiness = ReadinessCheck(opened.records, opened.indexes, opened.embeddings, pools, limiter, gate)
+    readiness = ReadinessCheck(opened.records, opened.indexes, opened.embeddings, pools, parts.limiter, parts.gate)
     return Probes(readiness, registry, gauges, need_token)
 
 

@@ -1,15 +1,26 @@
-"""Request bodies: each is read whole and within a bound, and all that are held at a time have a bound, too."""
+"""Request bodies: each is received whole and within a bound, and all that are held at a time have a bound, too.
+
+A large one is parsed in a thread, so that it does not hold up the event loop.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from math import inf
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from starlette.types import Message, Receive
 
+from cognition_engines.errors import ComponentFailed
+from cstp.errors import Overloaded
+from cstp_server.adapters.pools import Pool
 from cstp_server.auth import Header
 
-LARGE: Final = 65_536  # bytes; smaller bodies are bounded by the number of connections
+LARGE: Final = 65_536  # bytes; smaller bodies are bounded by the number of connections, and parsed in 4 ms
+_RETRY_SECONDS: Final = 1
 _SHARE: Final = 2  # an agent has at most half of the memory for large bodies
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class BodyTooLarge(Exception):
@@ -96,3 +107,21 @@ class Body:
         if not self._bodies.take(self._agent, size - self._held):
             raise NoRoom
         self._held = size
+
+
+class BodyParser:
+    """Parses bodies of up to LARGE bytes at once, and larger ones in a thread of `pool`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def run(
+        self, agent: str, parse: Callable[Concatenate[bytes, P], T], body: bytes, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """What `parse` makes of a body of `agent`; raises what it raises, and Overloaded when no thread is free."""
+        if len(body) <= LARGE:
+            return parse(body, *args, **kwargs)
+        try:
+            return await self._pool.run(inf, parse, body, *args, **kwargs)
+        except ComponentFailed as error:
+            raise Overloaded(_RETRY_SECONDS) from error

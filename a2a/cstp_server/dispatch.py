@@ -28,12 +28,15 @@ from cstp.errors import (
     InternalError,
     InvalidRequest,
     MethodNotFound,
+    Overloaded,
     ParseError,
     QueryFailed,
+    RateLimited,
 )
 from cstp.validation import parse_params
+from cstp_server.bodies import BodyParser
 from cstp_server.call import AnyBound, Call
-from cstp_server.envelope import Malformed, Request, parse_body, read_requests
+from cstp_server.envelope import Malformed, Request, read_body
 from cstp_server.limits import Limiter
 from cstp_server.log import call_line
 from cstp_server.metrics import CallMetrics
@@ -106,7 +109,15 @@ def error_body(error: CstpError, identifier: object = None) -> bytes:
 class Dispatcher:
     """Answers request bodies with the methods it was given."""
 
-    def __init__(self, methods: Sequence[AnyBound], limiter: Limiter, bounds: Bounds, metrics: CallMetrics) -> None:
+    def __init__(
+        self,
+        methods: Sequence[AnyBound],
+        limiter: Limiter,
+        bounds: Bounds,
+        metrics: CallMetrics,
+        parser: BodyParser,
+    ) -> None:
+        self.parser = parser
         self._limiter = limiter
         self._bounds = bounds
         self._metrics = metrics
@@ -117,13 +128,20 @@ class Dispatcher:
     async def handle(self, body: bytes, call: Call) -> Answer:
         """Runs what `body` holds. Never raises for anything that a caller sent."""
         try:
-            document = parse_body(body)
-        except (ParseError, InvalidRequest) as error:
-            return self._refuse(error, call)
-        if isinstance(document, list):
-            return await self._handle_batch(document, body, call)
-        request = read_requests([document], body, batch=False)[0]
-        return await self._answer(request, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
+            read = await self.parser.run(call.token.agent, read_body, body, self._bounds.max_batch)
+        except (ParseError, InvalidRequest, Overloaded) as error:
+            return await self._refuse(error, call)
+        if isinstance(read, list):
+            return await self._handle_batch(read, call)
+        return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
+
+    async def charge(self, call: Call) -> RateLimited | None:
+        """Takes a unit for what calls no method; what to answer where none is left."""
+        try:
+            await self._limiter.charge(call.token.agent, "")
+        except RateLimited as error:
+            return error
+        return None
 
     async def run(self, method: str, params: object, call: Call) -> Outcome:
         """One call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
@@ -135,11 +153,9 @@ class Dispatcher:
         self._note_outcome(method, call, outcome, began)
         return outcome
 
-    async def _handle_batch(self, document: Sequence[object], body: bytes, call: Call) -> Answer:
-        if not 1 <= len(document) <= self._bounds.max_batch:
-            return self._refuse(InvalidRequest(), call)
-        replies: list[bytes | None] = [None] * len(document)
-        places = iter(enumerate(read_requests(document, body, batch=True)))
+    async def _handle_batch(self, requests: Sequence[Request | Malformed], call: Call) -> Answer:
+        replies: list[bytes | None] = [None] * len(requests)
+        places = iter(enumerate(requests))
         room = _Room(self._bounds.answer_bytes, self._bounds.batch_answer_bytes)
         begin_by = monotonic() + self._bounds.batch_seconds
 
@@ -147,14 +163,17 @@ class Dispatcher:
             for place, request in places:
                 replies[place] = (await self._answer(request, call, room, begin_by)).body
 
-        workers = min(self._bounds.concurrency, len(document))
+        workers = min(self._bounds.concurrency, len(requests))
         await asyncio.gather(*(work(places) for _ in range(workers)))
         answered = [reply for reply in replies if reply is not None]
         return Answer(b"[" + b",".join(answered) + b"]" if answered else None)
 
-    def _refuse(self, error: CstpError, call: Call) -> Answer:
-        self._note(UNKNOWN, call, error.code, perf_counter())
-        return Answer(error_body(error), error)
+    async def _refuse(self, error: CstpError, call: Call, identifier: object = None) -> Answer:
+        """The response to what is no request, which costs a unit like a call."""
+        began = perf_counter()
+        error = await self.charge(call) or error
+        self._note(UNKNOWN, call, error.code, began)
+        return Answer(error_body(error, identifier), error)
 
     async def _answer(
         self, request: Request | Malformed, call: Call, room: _Room, begin_by: float = math.inf
@@ -165,8 +184,9 @@ class Dispatcher:
         """
         began = perf_counter()
         if isinstance(request, Malformed):
-            self._note(UNKNOWN, call, request.error.code, began)
-            return Answer(room.taken(error_body(request.error, request.id)), request.error)
+            refused = await self._refuse(request.error, call, request.id)
+            room.taken(refused.body or b"")
+            return refused
         no_room = room.left <= 0 and not request.notification
         missed = "batch" if monotonic() > begin_by else "answer" if no_room else None
         outcome = Outcome(error=QueryFailed(missed, call.request_id) if missed else None)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import orjson
 
 from cstp.errors import CstpError, InvalidRequest, ParseError
@@ -34,30 +35,43 @@ class Malformed:
 
 
 def parse_body(body: bytes) -> object:
-    """Strict JSON in UTF-8, at most 64 levels deep. Raises ParseError, and InvalidRequest for over 20,000 values."""
-    try:
-        document: object = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise ParseError from error
-    # counting in the text is cheaper than walking, and nearly always enough
+    """Strict JSON in UTF-8, at most 64 levels deep. Raises ParseError, and InvalidRequest for over 20,000 values.
+
+    Both bounds are checked in the bytes: to make 350,000 lists of 1 MiB takes a tenth of a second.
+    """
+    # counting all marks, those in texts as well, is cheaper and nearly always enough
     containers = body.count(b"[") + body.count(b"{")
     if containers > MAX_DEPTH or containers + body.count(b",") > MAX_VALUES:
-        _check_shape(document)
-    return document
+        values, levels = _shape(body)
+        if levels > MAX_DEPTH:
+            raise ParseError
+        if values > MAX_VALUES:
+            raise InvalidRequest
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise ParseError from error
 
 
-def _check_shape(document: object) -> None:
-    level, values = [document], 0
-    for _ in range(MAX_DEPTH + 1):
-        containers = [value for value in level if type(value) is dict or type(value) is list]
-        if not containers:
-            break
-        values += sum(map(len, containers))
-        level = [inner for value in containers for inner in (value.values() if type(value) is dict else value)]
-    else:
-        raise ParseError
-    if values > MAX_VALUES:
+def _shape(body: bytes) -> tuple[int, int]:
+    """How many members all lists and objects have together, and the levels; exact for a body that is JSON."""
+    text = np.frombuffer(body.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)  # quotes left: those of texts
+    within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
+    marks = text[(within == 0) & (text > ord(" "))]  # a text leaves its last quote, so that ["a"] is not empty
+    left = marks.tobytes()
+    values = left.count(b",") + left.count(b"[") + left.count(b"{") - left.count(b"[]") - left.count(b"{}")
+    steps = _STEPS[marks]
+    return values, int(np.cumsum(steps, dtype=np.int32).max(initial=0))
+
+
+def read_body(body: bytes, max_batch: int) -> "Request | Malformed | list[Request | Malformed]":
+    """The request that a body is, or those of its batch. Raises ParseError, and InvalidRequest for no such batch."""
+    document = parse_body(body)
+    if not isinstance(document, list):
+        return read_requests([document], body, batch=False)[0]
+    if not 1 <= len(document) <= max_batch:
         raise InvalidRequest
+    return read_requests(document, body, batch=True)
 
 
 def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> list[Request | Malformed]:
@@ -87,6 +101,9 @@ def _read(element: object, literal_id: orjson.Fragment | None) -> Request | Malf
     return Request(method, params, identifier, notification="id" not in element)
 
 
+_STEPS: Final = np.zeros(256, np.int8)  # what a byte changes of the level
+_STEPS[list(b"[{")] = 1
+_STEPS[list(b"]}")] = -1
 _NO_PARAMS: Final[dict[str, object]] = {}
 
 

@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.following import Indexes
 from cstp_server.adapters.pools import Pools
+from cstp_server.bodies import Bodies
 from cstp_server.http import Gate
 from cstp_server.limits import Limiter
 from cstp_server.readiness import Readiness
@@ -19,6 +20,7 @@ class StateGauges(Collector):
     """`readiness` is what was last seen; the caller of a scrape looks first."""
 
     gate: Gate
+    bodies: Bodies
     limiter: Limiter
     pools: Pools
     indexes: Indexes
@@ -31,6 +33,7 @@ class StateGauges(Collector):
         yield from self._pools()
         yield _gauge("cstp_requests_running", "Requests that run.", self.gate.running)
         yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)
+        yield _gauge("cstp_bodies_bytes", "Bytes of bodies over 64 KiB that are held.", self.bodies.held)
         yield _gauge("cstp_draining", "1 once the server is stopping.", self.gate.draining)
         if self.embeddings is not None:
             yield from self._embeddings(self.embeddings)

@@ -200,8 +200,8 @@ async def _answer_json_rpc(scope: Scope, body: bytes, call: Call) -> Reply:
 
 
 def _status(error: CstpError | None) -> tuple[int, list[Header]]:
-    if isinstance(error, RateLimited):
-        return 429, [(b"retry-after", str(error.retry_after).encode())]
+    if isinstance(error, RateLimited | Overloaded):
+        return 429 if isinstance(error, RateLimited) else 503, [(b"retry-after", str(error.retry_after).encode())]
     if isinstance(error, Forbidden):
         challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{error.scope}"'
         return 403, [(b"www-authenticate", challenge.encode())]

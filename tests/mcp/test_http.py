@@ -1,6 +1,7 @@
 """`POST /mcp` before the protocol begins: token, Host and Origin, type, size, places; and what every answer carries."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -237,6 +238,31 @@ def test_what_is_no_json_object_or_too_large_a_one_is_400_and_not_repeated(
 ) -> None:
     reply = ask(live, body, live.token())
     assert (reply.status, reply.code) == (400, code)
+
+
+def test_what_calls_no_tool_costs_a_unit_and_a_tool_what_its_method_does(
+    live_server: Callable[..., Live], ask: Callable[..., Any]
+) -> None:
+    live = live_server({"limits.default": "12/minute"})
+    token = live.token()
+
+    def left(body: object) -> str:
+        reply = ask(live, body, token)
+        return re.findall(r"r=(\d+)", reply.header("ratelimit"))[0]
+
+    def tool(**params: object) -> dict[str, object]:
+        return {**LIST, "method": "tools/call", "params": params}
+
+    bodies = [LIST, b"no json", [LIST], {"id": 1}, {**LIST, "method": "ping"}, {**LIST, "method": 1}]
+    assert [left(body) for body in bodies] == ["11", "10", "9", "8", "7", "6"]
+    # no tool is reached, a tool that is not there, and one that is
+    tools = [tool(), tool(name="nothing"), tool(name="query_decisions", arguments={"query": "index"})]
+    assert [left(body) for body in tools] == ["5", "4", "2"]
+    assert [left(LIST), left(LIST)] == ["1", "0"]
+    for body in (LIST, b"no json", tool()):
+        reply = ask(live, body, token)
+        assert (reply.status, reply.json["error"]["code"]) == (429, "RATE_LIMITED")
+        assert int(reply.header("retry-after")) >= 1
 
 
 def test_a_notification_is_202_and_a_second_process_answers_the_next_request(

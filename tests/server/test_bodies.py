@@ -3,11 +3,16 @@
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from threading import current_thread, get_ident
 from typing import Any
 
+import orjson
 import pytest
 
-from cstp_server.bodies import LARGE, Bodies, NoRoom
+from cstp.errors import ParseError
+from cstp_server.adapters.pools import Pool
+from cstp_server.bodies import LARGE, Bodies, BodyParser, NoRoom
+from cstp_server.envelope import read_body
 from cstp_server.http import Gate
 
 CALL = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
@@ -112,20 +117,54 @@ def test_a_server_whose_memory_for_bodies_is_used_up_answers_503_and_has_it_back
     size = 4 * LARGE
     server = live_server({"server.max_body_bytes": size, "server.max_in_flight": 1, "server.max_queue": 0})
     fields = headers(server)
+
+    def held() -> bool:
+        with server.connect() as connection:
+            connection.send(request_bytes(b"", [("Host", "localhost"), ("Connection", "close")], "GET", "/metrics"))
+            return b"\ncstp_bodies_bytes %.1f\n" % (size - 1) in connection.read("GET").body
+
+    def status(fields: list[tuple[str, str]]) -> int:
+        with server.connect() as connection:
+            connection.send(request_bytes(CALL.ljust(LARGE + 1), [*fields, ("Connection", "close")]))
+            found: int = connection.read().status
+            return found
+
     # twice the limit is all there is, and one agent has half of it
     with server.connect() as slow:
         slow.send(request_bytes(b" " * size, fields)[:-1])
-
-        def status() -> int:
-            with server.connect() as connection:
-                connection.send(request_bytes(CALL.ljust(LARGE + 1), [*fields, ("Connection", "close")]))
-                found: int = connection.read().status
-                return found
-
-        wait_until(lambda: status() == 503)
-        with server.connect() as other:
-            other.send(request_bytes(CALL.ljust(LARGE + 1), headers(server)))
-            assert other.read().status == 200
+        wait_until(held)
+        assert [status(fields), status(headers(server))] == [503, 200]
         slow.send(b" ")
         assert slow.read().status == 200
-        assert status() == 200
+    assert status(fields) == 200
+
+
+async def test_a_large_body_is_parsed_in_a_thread_and_a_small_one_at_once() -> None:
+    pool = Pool("bodies", 1, 5)
+    parser, here = BodyParser(pool), get_ident()
+    assert await parser.run("agent", lambda body: get_ident(), b" " * LARGE) == here
+    assert await parser.run("agent", lambda body: get_ident(), b" " * (LARGE + 1)) != here
+    with pytest.raises(ParseError):
+        await parser.run("agent", read_body, b"[" * (LARGE + 1), 100)
+    pool.close()
+
+
+@pytest.mark.parametrize("path", ["/cstp", "/mcp"])
+def test_large_bodies_of_both_ways_in_go_through_that_thread(
+    live_server: Any, request_bytes: Any, headers: Headers, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, real = [], orjson.loads
+
+    def noted(body: bytes) -> Any:
+        threads.append(current_thread().name)
+        return real(body)
+
+    server = live_server()
+    fields = [*headers(server), ("Host", "localhost"), ("Accept", "application/json, text/event-stream")]
+    call = json.dumps({"jsonrpc": "2.0", "method": "tools/list" if path == "/mcp" else "cstp.whoami", "id": 1}).encode()
+    monkeypatch.setattr("cstp_server.envelope.orjson.loads", noted)
+    for size in (LARGE, LARGE + 1):
+        with server.connect() as connection:
+            connection.send(request_bytes(call.ljust(size), fields, path=path))
+            assert connection.read().code == 0
+    assert [name == "bodies-pool" for name in threads] == [False, True]

@@ -1,13 +1,14 @@
 """The envelope: whatever bytes come, the answer is strict JSON-RPC and never a 5xx."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cstp.errors import ERRORS, ParseError
+from cstp.errors import ERRORS, InvalidRequest, ParseError
 from cstp_server.envelope import MAX_DEPTH, MAX_VALUES, parse_body
 
 CODES = {error.code for error in ERRORS} | {0}
@@ -156,6 +157,55 @@ def test_depth_is_counted_for_lists_and_objects_alike(opening: str, closing: str
             parse_body(deep.encode())
     parse_body(json.dumps(["[" * 1000, "{" * 1000]).encode())
     parse_body(b"[" + b"[]," * 5000 + b"[]]")
+
+
+def members(document: Any) -> int:
+    inner = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    return len(inner) + sum(map(members, inner))
+
+
+def levels(document: Any) -> int:
+    inner = document.values() if isinstance(document, dict) else document
+    return 1 + max(map(levels, inner), default=0) if isinstance(document, dict | list) else 0
+
+
+MARKS = st.text('[]{}",: \\\n\u00e9', max_size=6)
+MARKED = st.recursive(
+    MARKS | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(MARKS, inner, max_size=4),
+    max_leaves=30,
+)
+
+
+@given(document=MARKED, most=st.integers(0, 12), deepest=st.integers(1, 4), spaced=st.booleans())
+def test_values_and_levels_are_counted_in_the_bytes_as_in_the_document(
+    document: Any, most: int, deepest: int, spaced: bool
+) -> None:
+    body = json.dumps(document, indent=1 if spaced else None, ensure_ascii=spaced).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cstp_server.envelope.MAX_VALUES", most)
+        patch.setattr("cstp_server.envelope.MAX_DEPTH", deepest)
+        if levels(document) > deepest:
+            with pytest.raises(ParseError):
+                parse_body(body)
+        elif members(document) > most:
+            with pytest.raises(InvalidRequest):
+                parse_body(body)
+        else:
+            assert parse_body(body) == document
+
+
+@pytest.mark.parametrize("unit", [b"[],", b'{"a":[]},', b'["a"],'])
+def test_a_body_of_too_many_values_is_refused_before_they_are_made(unit: bytes) -> None:
+    body = b"[" + unit * (2**20 // len(unit)) + b"0]"
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidRequest):
+            parse_body(body)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 15 * len(body)  # the values take 32 to 40 bytes for each of the body
 
 
 @pytest.mark.parametrize("value", ["[]", "{}", "0", '"x"', '{"a":[]}'])

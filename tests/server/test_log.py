@@ -78,7 +78,7 @@ def test_neither_tokens_nor_what_is_asked_ever_get_into_the_log(
 
 def test_each_call_is_one_line_that_says_who_what_and_how(live_server: Any, log_output: Any, wait_until: Any) -> None:
     log = log_output("info")
-    server = live_server({"limits.default": "8/minute"})
+    server = live_server({"limits.default": "11/minute"})
     token = server.token("reader", scopes=("write",))
     call = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
     cases: list[tuple[object, list[tuple[str | None, int]]]] = [
@@ -91,6 +91,7 @@ def test_each_call_is_one_line_that_says_who_what_and_how(live_server: Any, log_
         ({"jsonrpc": "2.0", "method": "cstp.whoami"}, [("cstp.whoami", 0)]),
         ([call, 1, call], [("cstp.whoami", 0), (None, -32600), ("cstp.whoami", 0)]),
         (call, [("cstp.whoami", -32002)]),
+        ({}, [(None, -32002)]),
     ]
     for number, (body, expected) in enumerate(cases):
         log.seek(0)

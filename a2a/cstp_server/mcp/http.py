@@ -21,26 +21,35 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cstp.errors import CstpError, InvalidRequest, ParseError
+from cstp.errors import CstpError, InvalidRequest, Overloaded, ParseError
 from cstp_server.call import Call
 from cstp_server.dispatch import Dispatcher, Outcome
 from cstp_server.envelope import parse_body
-from cstp_server.http import Face, Reply, answer_post
+from cstp_server.http import Face, Reply, answer_post, refuse
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.server import Context, make_mcp_server
 from cstp_server.settings import Settings
 
-_CALL: Final = "cstp.call"  # where a request's scope has the Call,
+_ASKED: Final = "cstp.call"  # where a request's scope has what is asked,
 _PARTS: Final = "cstp.mcp"  # and what it is answered with
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
+@dataclass(slots=True)
+class _Asked:
+    """Who asks, and whether that has been charged."""
+
+    call: Call
+    charged: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """What the endpoint works with."""
 
+    dispatcher: Dispatcher
     sessions: StreamableHTTPSessionManager
     security: TransportSecurityMiddleware
     answer: ASGIApp
@@ -52,7 +61,9 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
 
     async def run(method: str, arguments: Mapping[str, object], context: Context) -> Outcome:
         assert context.request is not None
-        return await dispatcher.run(method, arguments, context.request.scope[_CALL])
+        asked: _Asked = context.request.scope[_ASKED]
+        asked.charged = True
+        return await dispatcher.run(method, arguments, asked.call)
 
     largest = settings.server.max_body_bytes
     sessions = StreamableHTTPSessionManager(
@@ -60,7 +71,9 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
     )
     async with sessions.run():
         security = allowed(settings)
-        parts = _Parts(sessions, TransportSecurityMiddleware(security), _for_browsers(security.allowed_origins))
+        parts = _Parts(
+            dispatcher, sessions, TransportSecurityMiddleware(security), _for_browsers(security.allowed_origins)
+        )
 
         async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
             refused = await parts.security.validate_request(Request(scope))
@@ -108,7 +121,8 @@ def _error_body(error: CstpError) -> bytes:
 
 async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
-    if refused := _refused(body):
+    asked = _Asked(call)
+    if refused := await _refused(body, asked, parts.dispatcher):
         return refused
     sent: list[Message] = []
     unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -123,23 +137,35 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
 
     # the HTTP parser leaves blanks at the end of a value, and the SDK compares values
     fields = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-    await parts.sessions.handle_request({**scope, "headers": fields, _CALL: call}, receive, send)
+    await parts.sessions.handle_request({**scope, "headers": fields, _ASKED: asked}, receive, send)
+    if not asked.charged and (limited := await parts.dispatcher.charge(call)):
+        return refuse(429, limited, _error_body)
     start, *rest = sent
     headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
     return Reply(start["status"], b"".join(message.get("body", b"") for message in rest), headers)
 
 
-def _refused(body: bytes) -> Reply | None:
-    """Of what is no JSON object as strict as `/cstp` wants it: the SDK would repeat it in its answer."""
+async def _refused(body: bytes, asked: _Asked, dispatcher: Dispatcher) -> Reply | None:
+    """Of what is no JSON object as strict as `/cstp` wants it: the SDK would repeat it in its answer.
+
+    What calls no tool costs a unit, whatever it is; a tool costs what its method does.
+    """
+    refused, document = None, None
     try:
-        document = parse_body(body)
+        document = await dispatcher.parser.run(asked.call.token.agent, parse_body, body)
+        if not isinstance(document, Mapping):
+            refused = _json_rpc_error(INVALID_REQUEST, "Invalid Request: send one JSON-RPC object")
     except ParseError as error:
-        return _json_rpc_error(PARSE_ERROR, error.message)
+        refused = _json_rpc_error(PARSE_ERROR, error.message)
     except InvalidRequest as error:
-        return _json_rpc_error(INVALID_REQUEST, error.message)
-    if not isinstance(document, Mapping):
-        return _json_rpc_error(INVALID_REQUEST, "Invalid Request: send one JSON-RPC object")
-    return None
+        refused = _json_rpc_error(INVALID_REQUEST, error.message)
+    except Overloaded as error:
+        return refuse(503, error, _error_body)
+    if isinstance(document, Mapping) and document.get("method") == "tools/call":
+        return None
+    asked.charged = True
+    limited = await dispatcher.charge(asked.call)
+    return refused if limited is None else refuse(429, limited, _error_body)
 
 
 def _json_rpc_error(code: int, message: str) -> Reply:
