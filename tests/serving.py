@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.embedding.base import Embedder, FloatArray
+from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, always
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes, open_indexes
@@ -45,7 +45,7 @@ class SeededEmbedder:
     def expect(self, dim: int) -> None:
         assert dim == self.dim
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
         return unit(np.random.default_rng(seed).normal(size=self.dim))[0]
 

@@ -97,7 +97,11 @@ Label = Annotated[str, Field(min_length=1, max_length=256)]
 # "" is no topic, like null
 Topic = Annotated[str, Field(max_length=256)]
 Offset = Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE]
-Query = Annotated[str, Field(min_length=1, max_length=8192), AfterValidator(not_blank)]
+QUERY_DESCRIPTION: Final = (
+    "In plain words. By meaning, at most four windows of the embedding model count: of a longer query its first, its "
+    "last and two evenly between them."
+)
+Query = Annotated[str, Field(min_length=1, max_length=8192, description=QUERY_DESCRIPTION), AfterValidator(not_blank)]
 # null is not among them: a mode is absent or given
 SearchMode = Annotated[
     Literal["hybrid", "semantic", "keyword"] | None,

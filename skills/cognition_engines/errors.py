@@ -2,6 +2,7 @@
 
 EngineError
 ├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
+├── NotWanted            nobody waits for the result any more, so that the work has stopped
 ├── BackupFailed         a backup cannot be written, or is damaged; the message names the file
 ├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
 └── FolderInUse          another process holds the indexes of this folder
@@ -18,6 +19,10 @@ class ComponentFailed(EngineError):
     def __init__(self, component: str, detail: str) -> None:
         super().__init__(f"{component}: {detail}")
         self.component = component
+
+
+class NotWanted(EngineError):
+    """Nobody waits for the result any more, so that the work has stopped."""
 
 
 class BackupFailed(EngineError):

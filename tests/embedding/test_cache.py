@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import FloatArray
+from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, NotWanted
 
 
 class CountingEmbedder:
@@ -22,7 +22,7 @@ class CountingEmbedder:
         self.entered = threading.Event()
         self.failing: BaseException | None = None
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         self.asked.append(text)
         self.entered.set()
         assert self.gate.wait(20)
@@ -140,6 +140,65 @@ def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_a
         np.testing.assert_array_equal(third.result(), [3, 1])
         np.testing.assert_array_equal(first.result(), [3, 1])
     assert embedder.asked == ["one", "one"]
+
+
+class StepwiseEmbedder(CountingEmbedder):
+    """Embeds in three steps: each waits for `gate`, and asks whether the vector is still wanted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
+        for _ in range(3):
+            if not wanted():
+                raise NotWanted("nobody waits")
+            self.steps += 1
+            super().embed_query(text)
+            self.gate.clear()
+        return np.array([len(text), 1], np.float32)
+
+
+def test_an_embedding_goes_on_while_any_of_those_who_share_it_waits() -> None:
+    embedder = StepwiseEmbedder()
+    embedder.gate.clear()
+    cache = QueryCache(embedder)
+    waits = [threading.Event(), threading.Event()]
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(cache.embed_query, "one", lambda: not waits[0].is_set())
+        assert embedder.entered.wait(20)
+        second = pool.submit(cache.embed_query, "one", lambda: not waits[1].is_set())
+        while cache.hits < 1:
+            pass
+        waits[0].set()  # the one for whom it is embedded has gone
+        for step in (1, 2, 3):
+            while embedder.steps < step:
+                pass
+            embedder.gate.set()
+        assert second.result(20) is first.result(20)
+    assert embedder.asked == ["one"] * 3
+
+
+def test_an_embedding_that_nobody_waits_for_stops_and_the_next_who_asks_has_it_from_the_beginning() -> None:
+    embedder = StepwiseEmbedder()
+    embedder.gate.clear()
+    cache = QueryCache(embedder)
+    gone = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(cache.embed_query, "one", lambda: not gone.is_set()) for _ in range(2)]
+        assert embedder.entered.wait(20)
+        while cache.hits < 1:
+            pass
+        gone.set()
+        embedder.gate.set()
+        assert [type(one.exception(20)) for one in asked] == [NotWanted, NotWanted]
+        assert (embedder.steps, len(cache)) == (1, 0)
+        again = pool.submit(cache.embed_query, "one")
+        for step in (2, 3, 4):
+            while embedder.steps < step:
+                pass
+            embedder.gate.set()
+        np.testing.assert_array_equal(again.result(20), [3, 1])
 
 
 def test_a_size_below_one_is_refused() -> None:

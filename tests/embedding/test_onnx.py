@@ -23,7 +23,7 @@ from cognition_engines.embedding.onnx import (
     packaged_model,
 )
 from cognition_engines.embedding.windows import STEP, WINDOW
-from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 
 FILLER = "The quarterly report lists the floor space of each warehouse and the number of pallets. "
 NEAR_THE_END = "We moved session storage from Redis to PostgreSQL because failover lost logins."
@@ -117,6 +117,60 @@ def test_a_long_text_is_found_by_a_sentence_near_its_end(minilm: OnnxEmbedder) -
     cosines = vectors @ minilm.embed_query("Why did we leave Redis for session storage?")
     assert int(cosines.argmax()) == len(vectors) - 1
     assert cosines.max() > cosines[0] + 0.2
+
+
+class Counted:
+    """Wants an embedding, and counts how often it is asked; with `until` no longer from that time on."""
+
+    def __init__(self, until: int | None = None) -> None:
+        self.asked = 0
+        self._until = until
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self._until is None or self.asked < self._until
+
+
+NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]  # a token each
+
+
+@pytest.mark.parametrize(
+    ("text", "windows"),
+    [
+        ("", 1),
+        ("one " * WINDOW, 1),
+        ("one " * (WINDOW + 1), 2),
+        ("one " * (WINDOW + 2 * STEP), 3),
+        ("one " * (WINDOW + 3 * STEP), 4),
+        ("one " * (WINDOW + 3 * STEP + 1), 4),
+        ("one " * 2048, 4),
+        ("库" * 8192, 4),
+        ("!" * 8192, 4),
+    ],
+    ids=lambda given: f"{given[:4]!r} {len(given)}" if isinstance(given, str) else str(given),
+)
+def test_a_query_is_at_most_four_windows(minilm: OnnxEmbedder, text: str, windows: int) -> None:
+    counted = Counted()
+    minilm.embed_query(text, counted)
+    assert counted.asked == windows
+
+
+def test_a_query_of_more_windows_is_its_first_its_last_and_two_evenly_between(minilm: OnnxEmbedder) -> None:
+    words = [NUMBERS[number % 7] for number in range(2048)]
+    starts = [0, (2048 - WINDOW) // 3, (2048 - WINDOW) * 2 // 3, 2048 - WINDOW]
+    (*windows,) = (minilm.embed_text(" ".join(words[start : start + WINDOW]))[0] for start in starts)
+    mean = np.mean(windows, axis=0)
+    np.testing.assert_allclose(minilm.embed_query(" ".join(words)), mean / np.linalg.norm(mean), atol=1e-6)
+
+
+@pytest.mark.parametrize("until", [1, 2, 4])
+def test_the_embedding_of_a_query_stops_before_the_window_that_nobody_waits_for(
+    minilm: OnnxEmbedder, until: int
+) -> None:
+    counted = Counted(until)
+    with pytest.raises(NotWanted):
+        minilm.embed_query("库" * 8192, counted)
+    assert counted.asked == until
 
 
 def test_a_long_query_takes_in_its_end(minilm: OnnxEmbedder) -> None:

@@ -8,7 +8,7 @@ from chromadb.utils.embedding_functions import known_embedding_functions, regist
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
-from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 
 ANSWERS = {
     "nan": [float("nan"), 1.0],
@@ -62,6 +62,11 @@ def test_a_function_of_the_registry_embeds_a_text_as_one_window() -> None:
     assert (vectors.shape, vectors.dtype.name) == ((1, 5), "float32")
     np.testing.assert_allclose(np.linalg.norm(vectors), 1, atol=1e-6)
     np.testing.assert_array_equal(embedder.embed_query("an avocado " * 500), vectors[0])
+
+
+def test_a_query_that_nobody_waits_for_is_not_embedded() -> None:
+    with pytest.raises(NotWanted):
+        letters().embed_query("secret", lambda: False)
 
 
 def test_the_dimension_is_that_of_its_answers_asked_for_or_not() -> None:

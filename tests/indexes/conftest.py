@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.models import Decision, Sensitivity, Viewer
@@ -29,7 +30,7 @@ class SeededEmbedder:
     dim: int = 8
     fails: bool = False
 
-    def embed_query(self, text: str) -> Any:
+    def embed_query(self, text: str, wanted: Wanted = always) -> Any:
         seed = int.from_bytes(sha256(f"{self.model} {text}".encode()).digest()[:8], "big")
         vector = np.random.default_rng(seed).normal(size=self.dim)
         return (vector / np.linalg.norm(vector)).astype(np.float32)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.following import open_indexes
 from cognition_engines.kinds.kind import Kind
@@ -309,7 +310,7 @@ class Choosy:
         self.model, self.dim, self._real = model.model, model.dim, model
         self.asked: list[str] = []
 
-    def embed_query(self, text: str) -> Any:
+    def embed_query(self, text: str, wanted: Wanted = always) -> Any:
         return self._real.embed_query(text)
 
     def embed_text(self, text: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.records.store import Records, open_records
@@ -25,7 +26,7 @@ class CountingEmbedder:
     longest: int = 1_000_000  # characters of one window
     texts: list[str] = field(default_factory=list)
 
-    def embed_query(self, text: str) -> Any:
+    def embed_query(self, text: str, wanted: Wanted = always) -> Any:
         seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
         vector = np.random.default_rng(seed).normal(size=self.dim)
         return (vector / np.linalg.norm(vector)).astype(np.float32)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from chromadb.config import Settings
 
+from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.chroma_names import checked_address
 from cognition_engines.ingest.chroma_source import opened
@@ -26,7 +27,7 @@ TEXTS = {f"c{n}": f"Queue number {n} holds what waits." for n in range(40)}
 
 
 class _Reversed(CountingEmbedder):
-    def embed_query(self, text: str) -> Any:
+    def embed_query(self, text: str, wanted: Wanted = always) -> Any:
         return -super().embed_query(text)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.values import Entry
 from tests.kinds import entry
@@ -361,7 +362,7 @@ def test_a_store_that_is_down_is_an_error_and_not_an_empty_answer(serve: Serve) 
 
 def test_a_model_that_fails_leaves_keyword_search(serve: Serve) -> None:
     class Dumb(SeededEmbedder):
-        def embed_query(self, text: str) -> Any:
+        def embed_query(self, text: str, wanted: Wanted = always) -> Any:
             return super().embed_text(text)
 
     serving = serve(Dumb(deaf=True))

@@ -16,7 +16,7 @@ import httpx
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.base import Embedder, Wanted, always
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
 from cognition_engines.records.spaces import DECISIONS
@@ -58,7 +58,7 @@ class SeededEmbedder:
     model: str = "seeded-8"
     dim: int = DIM
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
         return unit(np.random.default_rng(seed).normal(size=self.dim))[0]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.embedding.base import FloatArray
+from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.store import open_records
@@ -76,7 +76,7 @@ class StoppableEmbedder(SeededEmbedder):
 
     stopped: Event = field(default_factory=Event)
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         if self.stopped.is_set():
             raise ComponentFailed("embedder", "it is stopped")
         return super().embed_query(text)

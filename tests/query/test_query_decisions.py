@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Decision, Filters, Reason, Viewer
 
@@ -364,7 +365,7 @@ def test_when_the_model_fails_keyword_goes_on_and_the_others_say_so(
     kit: ModuleType, asking: Callable[..., Any]
 ) -> None:
     class Failing(kit.SeededEmbedder):  # type: ignore[misc, name-defined]
-        def embed_query(self, text: str) -> Any:
+        def embed_query(self, text: str, wanted: Wanted = always) -> Any:
             raise ComponentFailed("embedder", "out of order")
 
     server = asking(Failing(), [kit.Known(Decision("a", "one database"), kit.unit([1] * 8))])

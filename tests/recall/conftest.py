@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.base import Embedder, Wanted, always
 from cognition_engines.indexes.following import Indexes, open_indexes
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.texts import embedded
@@ -36,7 +36,7 @@ class WordEmbedder:
     model: str = "words-32"
     dim: int = DIM
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         words = "".join(letter if letter.isalnum() else " " for letter in text.casefold()).split()
         total = np.sum([_direction(word) for word in words], axis=0) if words else np.ones(DIM)
         return (total / np.linalg.norm(total)).astype(np.float32)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.values import FloatArray
@@ -173,7 +174,7 @@ class Failing:
     dim: int = 4
     down: bool = False
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         return np.full(self.dim, 0.5, np.float32)
 
     def embed_text(self, text: str) -> FloatArray:

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank, not_later
+from cstp.fields import QUERY_DESCRIPTION, WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank, not_later
 
 Selector: TypeAlias = Literal["id", "conversationId", "query", "context"]
 Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
@@ -50,7 +50,7 @@ class RecallParams(Wire):
     )
     # after the other selectors: its check reads them
     query: Annotated[str, Field(min_length=2, max_length=5000), AfterValidator(not_blank)] | None = Field(
-        default=None, validate_default=True, description="In plain words."
+        default=None, validate_default=True, description=QUERY_DESCRIPTION
     )
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     expand: bool = Field(default=True, description="Whether to look for related events and artifacts.")

@@ -1,7 +1,7 @@
 """What every embedding model offers, and the checks that all of their answers pass."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -11,8 +11,14 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
 
 FloatArray = NDArray[np.float32]
+Wanted = Callable[[], bool]  # whether somebody still waits for the result; asked from the thread that works on it
 
 _IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
+
+
+def always() -> bool:
+    """For work whose result is always wanted."""
+    return True
 
 
 class Embedder(Protocol):
@@ -29,17 +35,20 @@ class Embedder(Protocol):
     def expect(self, dim: int) -> None:
         """Says how long the vectors are that it gave before: from here on others are refused as wrong answers."""
 
-    def embed_query(self, text: str) -> FloatArray:
-        """One float32 unit vector of shape (dim,). Raises ComponentFailed("embedder", ...)."""
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
+        """One float32 unit vector of shape (dim,), of at most QUERY_WINDOWS windows of the text.
+
+        Raises ComponentFailed("embedder", ...), and NotWanted where `wanted` has become false between two windows.
+        """
 
     def embed_text(self, text: str) -> FloatArray:
-        """One float32 unit vector per window, shape (windows, dim), windows >= 1. Raises as `embed_query`."""
+        """One float32 unit vector per window, shape (windows, dim), windows >= 1. Raises ComponentFailed."""
 
     def windows(self, text: str) -> int:
-        """How many windows `embed_text` makes of a text. Raises as `embed_query`."""
+        """How many windows `embed_text` makes of a text. Raises ComponentFailed."""
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
-        """Where each window of `embed_text` begins and ends, in characters. Raises as `embed_query`."""
+        """Where each window of `embed_text` begins and ends, in characters. Raises ComponentFailed."""
 
 
 def checked_identity(model: str) -> str:

@@ -4,17 +4,27 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Final
 
-from cognition_engines.embedding.base import Embedder, FloatArray
+from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, always
 from cognition_engines.errors import ComponentFailed
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """The vector of a text, or what becomes it, and who wants it: one of each caller that has asked meanwhile."""
+
+    made: Future[FloatArray] = field(default_factory=Future)
+    wanted: list[Wanted] = field(default_factory=list)
 
 
 class QueryCache:
     """The query vectors of one embedder, the `size` most recently used ones. Holds no results of searches.
 
     Equal texts asked for at the same moment by several threads are embedded once; the others wait for the first, at
-    most `wait_seconds`. A failure reaches all who waited and is forgotten. `hits` counts calls that embedded nothing,
+    most `wait_seconds`, and it is embedded for as long as one of them wants it. A failure reaches all who waited and is
+    forgotten. `hits` counts calls that embedded nothing,
     `misses` the rest.
     """
 
@@ -26,7 +36,7 @@ class QueryCache:
         self._wait_seconds = wait_seconds
         self._size: Final = size
         self._lock = threading.Lock()
-        self._vectors: OrderedDict[str, Future[FloatArray]] = OrderedDict()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._hits = 0
         self._misses = 0
 
@@ -38,30 +48,32 @@ class QueryCache:
     def misses(self) -> int:
         return self._misses
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         """The read-only unit vector of `text`, shape (dim,). Raises as the embedder does."""
         with self._lock:
-            known = self._vectors.get(text)
-            if known is not None:
+            entry = self._entries.get(text)
+            first = entry is None
+            if entry is not None:
                 self._hits += 1
-                self._vectors.move_to_end(text)
+                self._entries.move_to_end(text)
             else:
                 self._misses += 1
-                made: Future[FloatArray] = Future()
-                self._vectors[text] = made
-                if len(self._vectors) > self._size:
-                    self._vectors.popitem(last=False)
-        return self._await(text, known) if known is not None else self._embed(text, made)
+                entry = self._entries[text] = _Entry()
+                if len(self._entries) > self._size:
+                    self._entries.popitem(last=False)
+            if not entry.made.done():
+                entry.wanted.append(wanted)
+        return self._embed(text, entry) if first else self._await(text, entry)
 
     def known(self, text: str) -> FloatArray | None:
         """The vector of `text` if it is here; asks nobody and waits for nothing."""
         with self._lock:
-            made = self._vectors.get(text)
-            if made is None or not made.done() or made.exception() is not None:
+            entry = self._entries.get(text)
+            if entry is None or not entry.made.done() or entry.made.exception() is not None:
                 return None
             self._hits += 1
-            self._vectors.move_to_end(text)
-            return made.result()
+            self._entries.move_to_end(text)
+            return entry.made.result()
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         """Where the windows of a text are, as the embedder tells; not remembered."""
@@ -72,28 +84,40 @@ class QueryCache:
         self._embedder.embed_query("ready")
 
     def __len__(self) -> int:
-        return len(self._vectors)
+        return len(self._entries)
 
-    def _await(self, text: str, known: Future[FloatArray]) -> FloatArray:
+    def _await(self, text: str, entry: _Entry) -> FloatArray:
         try:
-            return known.result(self._wait_seconds)
+            return entry.made.result(self._wait_seconds)
         except TimeoutError as error:
             with self._lock:
-                if self._vectors.get(text) is known:
-                    del self._vectors[text]  # it may never end; the next one who asks embeds anew
+                self._forget(text, entry)  # it may never end; the next one who asks embeds the text again
             raise ComponentFailed("embedder", "the same text is still being embedded") from error
 
-    def _embed(self, text: str, made: Future[FloatArray]) -> FloatArray:
+    def _embed(self, text: str, entry: _Entry) -> FloatArray:
         try:
-            vector = self._embedder.embed_query(text).copy()
+            vector = self._embedder.embed_query(text, lambda: self._still_wanted(text, entry)).copy()
         except BaseException as error:
             with self._lock:
-                if self._vectors.get(text) is made:
-                    del self._vectors[text]
+                self._forget(text, entry)
             # Whoever waits must not be left waiting, nor be stopped by a signal that was meant for this thread.
             own = isinstance(error, Exception)
-            made.set_exception(error if own else ComponentFailed("embedder", type(error).__name__))
+            entry.made.set_exception(error if own else ComponentFailed("embedder", type(error).__name__))
             raise
         vector.setflags(write=False)
-        made.set_result(vector)
+        entry.made.set_result(vector)
+        with self._lock:
+            entry.wanted.clear()
         return vector
+
+    def _still_wanted(self, text: str, entry: _Entry) -> bool:
+        """Whether anybody waits; where nobody does, the entry is given up before another caller can join it."""
+        with self._lock:
+            entry.wanted = [wanted for wanted in entry.wanted if wanted()]
+            if not entry.wanted:
+                self._forget(text, entry)
+            return bool(entry.wanted)
+
+    def _forget(self, text: str, entry: _Entry) -> None:
+        if self._entries.get(text) is entry:
+            del self._entries[text]

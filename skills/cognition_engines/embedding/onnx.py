@@ -16,9 +16,9 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from cognition_engines.embedding.base import FloatArray, checked_identity, unit_vectors
-from cognition_engines.embedding.windows import STEP, WINDOW, windows
-from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.embedding.base import FloatArray, Wanted, always, checked_identity, unit_vectors
+from cognition_engines.embedding.windows import MAX_WINDOWS, QUERY_WINDOWS, STEP, WINDOW, windows
+from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 from cognition_engines.foreign import ForeignCalls
 
 Pooling = Literal["mean", "cls"]
@@ -97,7 +97,8 @@ def model_folder(folder: Path) -> ModelFiles:
 class OnnxEmbedder:
     """An Embedder over one onnxruntime session. Several threads may call it; onnxruntime runs without the GIL.
 
-    A text is cut into windows of 254 tokens, its prefix included; a query longer than that is the mean of its windows.
+    A text is cut into windows of 254 tokens, its prefix included. A query longer than that is the mean of its windows:
+    of all that it has, or of four, its first, its last and two evenly between them.
     """
 
     def __init__(
@@ -141,8 +142,8 @@ class OnnxEmbedder:
         if dim != self._dim:
             raise ComponentFailed("embedder", f"the model has {self._dim} dimensions; the vectors stored of it {dim}")
 
-    def embed_query(self, text: str) -> FloatArray:
-        vectors = self._embed(text, self._query_prefix)
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
+        vectors = self._embed(text, self._query_prefix, QUERY_WINDOWS, wanted)
         if len(vectors) > 1:
             vectors = unit_vectors(vectors.mean(axis=0, keepdims=True), 1, self._dim)
         vector: FloatArray = vectors[0]
@@ -153,7 +154,7 @@ class OnnxEmbedder:
 
     def windows(self, text: str) -> int:
         with ForeignCalls("embedder"):
-            return len(self._parts(text, self._text_prefix))
+            return len(self._parts(text, self._text_prefix, MAX_WINDOWS))
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         size = WINDOW - len(self._text_prefix)
@@ -162,15 +163,18 @@ class OnnxEmbedder:
         parts = windows(places, size, size - _OVERLAP)
         return [(part[0][0], part[-1][1]) if part else (0, len(text)) for part in parts]
 
-    def _parts(self, text: str, prefix: list[int]) -> list[Sequence[int]]:
+    def _parts(self, text: str, prefix: list[int], most: int) -> list[Sequence[int]]:
         size = WINDOW - len(prefix)
-        return windows(self._ids(text), size, size - _OVERLAP)
+        return windows(self._ids(text), size, size - _OVERLAP, most)
 
-    def _embed(self, text: str, prefix: list[int]) -> FloatArray:
+    def _embed(self, text: str, prefix: list[int], most: int = MAX_WINDOWS, wanted: Wanted = always) -> FloatArray:
+        answers = []
         with ForeignCalls("embedder"):
-            parts = self._parts(text, prefix)
-            answers = [self._run([*prefix, *part]) for part in parts]
-        return unit_vectors(answers, len(parts), self._dim)
+            for part in self._parts(text, prefix, most):
+                if not wanted():
+                    raise NotWanted("nobody waits for this embedding any more")
+                answers.append(self._run([*prefix, *part]))
+        return unit_vectors(answers, len(answers), self._dim)
 
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids)

@@ -13,8 +13,8 @@ from typing import Any, Final
 from chromadb.api.types import EmbeddingFunction
 from chromadb.utils.embedding_functions import known_embedding_functions
 
-from cognition_engines.embedding.base import FloatArray, checked_identity, unit_vectors
-from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.embedding.base import FloatArray, Wanted, always, checked_identity, unit_vectors
+from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 from cognition_engines.foreign import ForeignCalls
 
 _SECRET_ENDINGS: Final = ("key", "token", "secret", "password", "credentials", "headers", "session")
@@ -48,7 +48,9 @@ class RegistryEmbedder:
         with self._settling:
             self._dim = dim
 
-    def embed_query(self, text: str) -> FloatArray:
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
+        if not wanted():
+            raise NotWanted("nobody waits for this embedding any more")
         with ForeignCalls("embedder"):
             answer = self._function.embed_query([text])
         vector: FloatArray = self._checked(answer)[0]
