@@ -171,7 +171,10 @@ class Forbidden(CstpError):
 
 
 class Overloaded(CstpError):
-    """Too many calls are in flight, or the server is going down. `retry_after` is whole seconds."""
+    """Too many calls are in flight, of all agents or of this one, or the server is going down.
+
+    `retry_after` is whole seconds.
+    """
 
     code = -32010
     message = "Overloaded"

@@ -19,7 +19,7 @@ from cstp_server.adapters.decisions import Decisions
 from cstp_server.adapters.knowledge import Chunks, KnowledgeSearch
 from cstp_server.adapters.lists import Lists
 from cstp_server.adapters.passages import Passages
-from cstp_server.adapters.pools import Pool, Pools
+from cstp_server.adapters.pools import Caller, Pool, Pools
 from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
@@ -171,7 +171,7 @@ async def _close(knowledge: Knowledge, seconds: float) -> None:
     """
     pool = Pool("closing", 1, seconds)
     try:
-        await pool.run(inf, knowledge.close, seconds / 2)
+        await pool.run(Caller(None, inf), knowledge.close, seconds / 2)
     except ComponentFailed as error:
         _log.error("not_closed", component=error.component, reason=str(error))
     finally:

@@ -20,6 +20,10 @@ class Call:
     request_id: str
 
     @property
+    def agent(self) -> str:
+        return self.token.agent
+
+    @property
     def viewer(self) -> Viewer:
         return self.token.viewer
 

@@ -17,7 +17,7 @@ import structlog
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from cstp_server.http import Parts
+from cstp_server.http import ANSWERING, Answering, Parts
 from cstp_server.protocol import CappedProtocol, Caps
 
 MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
@@ -103,6 +103,10 @@ class TimedProtocol(CappedProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+        if self.cycle is not None and not self.cycle.response_complete:
+            answering: Answering | None = self.cycle.scope["state"].get(ANSWERING)
+            if answering is not None:
+                answering.abandon()
 
     def on_message_begin(self) -> None:
         if not self._receiving:

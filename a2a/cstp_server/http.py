@@ -7,6 +7,7 @@ differ in their `Face` alone.
 import asyncio
 import math
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,29 +25,39 @@ from cstp_server.dispatch import Dispatcher, error_body
 from cstp_server.limits import Limiter, Window
 from cstp_server.metrics import CallMetrics
 from cstp_server.tokens import TokenBook
+from cstp_server.turns import Agent, Turns, half
 
 _REQUEST_ID: Final = re.compile(rb"[ -~]{1,128}")
 _MEDIA_TYPES: Final = (b"application/json", b"application/json-rpc")
 _CHALLENGE: Final = 'Bearer realm="cstp"'
 _RETRY_SECONDS: Final = 1
 _CLOSE: Final = (b"connection", b"close")
+ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
 _log = structlog.get_logger("cstp.http")
 
 
 class Gate:
     """How many requests run at a time, and wait for `patience` seconds; once `draining`, nothing new is let in.
 
-    `ends_at` is when a server that drains must have ended, on the clock of `time.monotonic`.
+    An agent has at most half of the places, so that another one finds a place whatever the first one does. Places are
+    handed out by agent in turn. `ends_at` is when a server that drains must have ended, on the clock of
+    `time.monotonic`.
     """
 
     def __init__(self, in_flight: int, queue: int, patience: float = 15.0) -> None:
-        self._places = asyncio.Semaphore(in_flight)
+        self._places = in_flight
+        self._share = half(in_flight)
         self._queue = queue
         self._patience = patience
+        self._held: Counter[Agent] = Counter()
+        self._turns: Turns[asyncio.Future[bool]] = Turns()
         self.running = 0
-        self.waiting = 0
         self.draining = False
         self.ends_at = math.inf
+
+    @property
+    def waiting(self) -> int:
+        return len(self._turns)
 
     @property
     def empty(self) -> bool:
@@ -58,32 +69,60 @@ class Gate:
         self.draining = True
         self.ends_at = ends_at
 
-    @property
-    def full(self) -> bool:
-        """Whether a request that came now would be refused at once."""
-        return self.draining or (self._places.locked() and self.waiting >= self._queue)
+    def refuses(self, agent: str) -> bool:
+        """Whether a request of `agent` that came now would be refused at once."""
+        if self.draining or self._may_have(agent):
+            return self.draining
+        return self.waiting >= self._queue and self._turns.most() <= self._turns.of(agent) + 1
 
-    async def enter(self) -> bool:
-        """Waits for a place; False when there is none to wait for, or none in time. Each True needs a `leave`."""
-        if self.full:
+    async def enter(self, agent: str) -> bool:
+        """Waits for a place; False when there is none to wait for, or none in time. Each True needs a `leave`.
+
+        Where no more may wait, the newest request of an agent of which clearly more wait makes room.
+        """
+        if self.refuses(agent):
             return False
-        self.waiting += 1
+        if self._may_have(agent):
+            self._hand_out(agent)
+            return True
+        if self.waiting >= self._queue:
+            _settle(self._turns.drop_newest(), False)
+        loop = asyncio.get_running_loop()
+        place: asyncio.Future[bool] = loop.create_future()
+        self._turns.add(agent, place)
+        expiry = loop.call_later(self._patience, _settle, place, False)
         try:
-            if self._places.locked():
-                async with asyncio.timeout(self._patience):
-                    await self._places.acquire()
-            else:
-                await self._places.acquire()
-        except TimeoutError:
-            return False
+            return await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled() and place.result():
+                self.leave(agent)
+            raise
         finally:
-            self.waiting -= 1
-        self.running += 1
-        return True
+            expiry.cancel()
+            self._turns.discard(agent, place)
 
-    def leave(self) -> None:
+    def leave(self, agent: str) -> None:
         self.running -= 1
-        self._places.release()
+        self._held[agent] -= 1
+        if not self._held[agent]:
+            del self._held[agent]
+        while taken := self._turns.take(self._may_have):
+            next_one, place = taken
+            if not place.done():
+                self._hand_out(next_one)
+                place.set_result(True)
+
+    def _may_have(self, agent: Agent) -> bool:
+        return self.running < self._places and self._held[agent] < self._share
+
+    def _hand_out(self, agent: Agent) -> None:
+        self.running += 1
+        self._held[agent] += 1
+
+
+def _settle(place: asyncio.Future[bool], handed_out: bool) -> None:
+    if not place.done():
+        place.set_result(handed_out)
 
 
 class FailedAttempts:
@@ -126,6 +165,18 @@ class Face:
     error_body: Callable[[CstpError], bytes]
 
 
+@dataclass(slots=True)
+class Answering:
+    """The task that answers a request; whoever learns that its client has gone abandons it."""
+
+    task: "asyncio.Task[object]"
+    abandoned: bool = False
+
+    def abandon(self) -> None:
+        self.abandoned = True
+        self.task.cancel()
+
+
 async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     """`POST /cstp`."""
     await answer_post(scope, receive, send, _JSON_RPC)
@@ -136,14 +187,22 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
     request_id = _request_id(headers)
+    task = asyncio.current_task()
+    assert task is not None
+    answering = scope["state"][ANSWERING] = Answering(task)
     try:
         reply = await _answer(scope, receive, parts, face, request_id)
     except ClientGone:
         return
     except asyncio.CancelledError:
-        # only a server whose grace time is over cancels a call; its client is told rather than dropped
+        if answering.abandoned:
+            _log.info("abandoned", request_id=request_id)
+            return
+        # else only a server whose grace time is over cancels a call; its client is told rather than dropped
         reply = refuse(503, Overloaded(_RETRY_SECONDS), face.error_body)
         reply.headers.append(_CLOSE)
+    finally:
+        del scope["state"][ANSWERING]
     parts.metrics.answered(reply.status)
     await send_reply(send, reply, request_id)
 
@@ -166,7 +225,7 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
         return _refuse_call(415, InvalidRequest(), face, call)
     if parts.bodies.announced_too_large(headers):
         return _refuse_call(413, InvalidRequest(), face, call)
-    if parts.gate.full:  # before a body is held for a request that cannot be answered
+    if parts.gate.refuses(call.token.agent):  # before a body is held for a request that cannot be answered
         return _no_place(parts, face, call)
     with closing(parts.bodies.open(call.token.agent)) as body:
         try:
@@ -175,12 +234,12 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
             return _refuse_call(413, InvalidRequest(), face, call)
         except NoRoom:
             return _no_place(parts, face, call)
-        if not await parts.gate.enter():  # not before: a slow body has no place in flight
+        if not await parts.gate.enter(call.token.agent):  # not before: a slow body has no place in flight
             return _no_place(parts, face, call)
         try:
             return await face.answer(scope, data, call)
         finally:
-            parts.gate.leave()
+            parts.gate.leave(call.token.agent)
 
 
 def _no_place(parts: Parts, face: Face, call: Call) -> Reply:

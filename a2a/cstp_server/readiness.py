@@ -10,7 +10,7 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.records.store import Records
-from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.http import Gate
 from cstp_server.limits import Limiter
 
@@ -82,7 +82,7 @@ class ReadinessCheck:
 
     async def _last_seq(self) -> int | None:
         try:
-            return await self._pools.records.run(monotonic() + PROBE_SECONDS, self._records.last_seq)
+            return await self._pools.records.run(_caller(), self._records.last_seq)
         except ComponentFailed:
             return None
 
@@ -92,7 +92,11 @@ class ReadinessCheck:
             return "off"
         if self._pools.embedder.failing:
             try:
-                await self._pools.embedder.run(monotonic() + PROBE_SECONDS, self._embeddings.probe)
+                await self._pools.embedder.run(_caller(), self._embeddings.probe)
             except ComponentFailed:
                 return "down"
         return "ready"
+
+
+def _caller() -> Caller:
+    return Caller(None, monotonic() + PROBE_SECONDS)

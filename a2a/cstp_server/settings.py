@@ -52,9 +52,14 @@ class ServerSettings(Section):
     )
     max_answer_bytes: Positive = Field(5_242_880, description="A larger answer fails as -32003; ask for less.")
     max_batch_answer_bytes: Positive = Field(10_485_760, description="The same for all answers to one batch.")
-    max_in_flight: Positive = Field(64, description="So many requests run at a time; the next ones wait.")
+    max_in_flight: Positive = Field(
+        64, description="So many requests run at a time, of one agent half of them at most; the next ones wait."
+    )
     max_queue: int = Field(
-        64, ge=0, description="So many requests may wait, as long as a call may take; the next is refused with 503."
+        64,
+        ge=0,
+        description="So many requests may wait, as long as a call may take; the next is refused with 503, or the "
+        "newest one of an agent of which more wait.",
     )
     max_connections: Positive = Field(
         1000, description="One more takes the place of one that is without a first request for a second, else gets 503."

@@ -2,15 +2,21 @@
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from math import inf
+from queue import SimpleQueue
 from threading import Event
 from time import monotonic
 
 import pytest
 
+from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentFailed
-from cstp_server.adapters.pools import MOST_GIVEN_UP, Pool
+from cstp_server.adapters.pools import MOST_GIVEN_UP, Caller, Pool
+
+ALONE = Caller("alone", inf)
 
 
 class Panic(BaseException):
@@ -31,17 +37,17 @@ def raises(error: BaseException) -> None:
 
 async def test_the_result_of_a_call_comes_back() -> None:
     pool = Pool("store", threads=2, deadline=5)
-    assert await pool.run(inf, divmod, 7, 2) == (3, 1)
-    assert await pool.run(inf, int, "ff", base=16) == 255
-    assert await pool.run(inf, threading.get_ident) != threading.get_ident()
+    assert await pool.run(ALONE, divmod, 7, 2) == (3, 1)
+    assert await pool.run(ALONE, int, "ff", base=16) == 255
+    assert await pool.run(ALONE, threading.get_ident) != threading.get_ident()
     pool.close()
 
 
 async def test_calls_run_at_the_same_time_up_to_the_number_of_threads(release: Event) -> None:
     pool = Pool("store", threads=3, deadline=5)
     together = threading.Barrier(3)
-    await asyncio.gather(*(pool.run(inf, together.wait, 4) for _ in range(3)))
-    names = await asyncio.gather(*(pool.run(inf, threading.get_ident) for _ in range(50)))
+    await asyncio.gather(*(pool.run(ALONE, together.wait, 4) for _ in range(3)))
+    names = await asyncio.gather(*(pool.run(ALONE, threading.get_ident) for _ in range(50)))
     assert 1 <= len(set(names)) <= 3
     pool.close()
 
@@ -52,9 +58,9 @@ async def test_calls_run_at_the_same_time_up_to_the_number_of_threads(release: E
 async def test_what_a_call_raises_is_carried_to_the_caller(error: Exception) -> None:
     pool = Pool("store", threads=1, deadline=5)
     with pytest.raises(type(error)) as caught:
-        await pool.run(inf, raises, error)
+        await pool.run(ALONE, raises, error)
     assert caught.value is error
-    assert await pool.run(inf, len, "ab") == 2
+    assert await pool.run(ALONE, len, "ab") == 2
     pool.close()
 
 
@@ -62,17 +68,17 @@ async def test_what_a_call_raises_is_carried_to_the_caller(error: Exception) -> 
 async def test_a_panic_is_a_failure_of_the_component_and_the_thread_lives_on(error: BaseException) -> None:
     pool = Pool("vectors", threads=1, deadline=5)
     with pytest.raises(ComponentFailed) as caught:
-        await pool.run(inf, raises, error)
+        await pool.run(ALONE, raises, error)
     assert caught.value.component == "vectors"
     assert caught.value.__cause__ is error
-    assert await pool.run(inf, len, "ab") == 2
+    assert await pool.run(ALONE, len, "ab") == 2
     pool.close()
 
 
 async def test_a_timeout_inside_a_call_is_not_taken_for_the_deadline() -> None:
     pool = Pool("store", threads=1, deadline=5)
     with pytest.raises(TimeoutError, match="its own"):
-        await pool.run(inf, raises, TimeoutError("its own"))
+        await pool.run(ALONE, raises, TimeoutError("its own"))
     pool.close()
 
 
@@ -80,7 +86,7 @@ async def test_stop_iteration_is_told_at_once() -> None:
     pool = Pool("store", threads=1, deadline=5)
     began = monotonic()
     with pytest.raises((RuntimeError, ComponentFailed)):
-        await pool.run(inf, raises, StopIteration("end"))
+        await pool.run(ALONE, raises, StopIteration("end"))
     assert monotonic() - began < 2
     pool.close()
 
@@ -89,16 +95,16 @@ async def test_a_call_past_its_deadline_fails_at_the_deadline(release: Event) ->
     pool = Pool("embedder", threads=2, deadline=0.1)
     began = monotonic()
     with pytest.raises(ComponentFailed, match=r"embedder: no answer within 0\.1 s"):
-        await pool.run(inf, release.wait)
+        await pool.run(ALONE, release.wait)
     assert 0.05 < monotonic() - began < 1
-    assert await pool.run(inf, len, "ab") == 2
+    assert await pool.run(ALONE, len, "ab") == 2
     pool.close()
 
 
 async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(release: Event) -> None:
     pool = Pool("vectors", threads=2, deadline=0.1)
     for outcome in await asyncio.gather(
-        pool.run(inf, release.wait), pool.run(inf, release.wait), return_exceptions=True
+        pool.run(ALONE, release.wait), pool.run(ALONE, release.wait), return_exceptions=True
     ):
         assert isinstance(outcome, ComponentFailed)
     began = monotonic()
@@ -108,13 +114,13 @@ async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(r
     began = monotonic()
     for _ in range(50):
         with pytest.raises(ComponentFailed, match="past its deadline"):
-            await pool.run(inf, len, "ab")
+            await pool.run(ALONE, len, "ab")
     assert monotonic() - began < 2  # waiting for each deadline would take five seconds
     release.set()
     deadline = monotonic() + 5
     while True:
         try:
-            assert await pool.run(inf, len, "ab") == 2
+            assert await pool.run(ALONE, len, "ab") == 2
             break
         except ComponentFailed:
             assert monotonic() < deadline
@@ -124,7 +130,7 @@ async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(r
 
 async def works(pool: Pool) -> bool:
     try:
-        return await pool.run(inf, len, "ab") == 2
+        return await pool.run(ALONE, len, "ab") == 2
     except ComponentFailed:
         return False
 
@@ -132,7 +138,7 @@ async def works(pool: Pool) -> bool:
 async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release: Event) -> None:
     pool = Pool("lasting", threads=2, deadline=0.02)
     for _ in range(3):
-        for outcome in await asyncio.gather(*[pool.run(inf, release.wait) for _ in range(2)], return_exceptions=True):
+        for outcome in await asyncio.gather(*[pool.run(ALONE, release.wait) for _ in range(2)], return_exceptions=True):
             assert isinstance(outcome, ComponentFailed)
         deadline = monotonic() + 10
         while not await works(pool):
@@ -149,7 +155,7 @@ async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) ->
         return sum(thread.name == "piling-pool" for thread in threading.enumerate())
 
     for _ in range(200):
-        await asyncio.gather(*[pool.run(inf, release.wait) for _ in range(2)], return_exceptions=True)
+        await asyncio.gather(*[pool.run(ALONE, release.wait) for _ in range(2)], return_exceptions=True)
         await asyncio.sleep(0.001)
     assert threads() == 2 + MOST_GIVEN_UP
     release.set()
@@ -163,17 +169,17 @@ async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) ->
 async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_runs(release: Event) -> None:
     pool = Pool("store", threads=1, deadline=0.2)
     ran: list[int] = []
-    stuck = asyncio.ensure_future(pool.run(inf, release.wait))
+    stuck = asyncio.ensure_future(pool.run(ALONE, release.wait))
     await asyncio.sleep(0)
     with pytest.raises(ComponentFailed, match="no answer within"):
-        await pool.run(inf, ran.append, 1)
+        await pool.run(ALONE, ran.append, 1)
     with pytest.raises(ComponentFailed):
         await stuck
     release.set()
     deadline = monotonic() + 5
     while True:
         try:
-            assert await pool.run(inf, list, ran) == []
+            assert await pool.run(ALONE, list, ran) == []
             break
         except ComponentFailed:
             assert monotonic() < deadline
@@ -183,19 +189,19 @@ async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_
 
 async def test_a_cancelled_caller_leaves_the_pool_usable(release: Event) -> None:
     pool = Pool("store", threads=2, deadline=5)
-    task = asyncio.ensure_future(pool.run(inf, release.wait))
+    task = asyncio.ensure_future(pool.run(ALONE, release.wait))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     release.set()
-    assert await asyncio.gather(*(pool.run(inf, len, "ab") for _ in range(10))) == [2] * 10
+    assert await asyncio.gather(*(pool.run(ALONE, len, "ab") for _ in range(10))) == [2] * 10
     pool.close()
 
 
 async def test_close_ends_the_idle_threads_after_what_was_accepted() -> None:
     pool = Pool("closing", threads=3, deadline=5)
-    running = [asyncio.ensure_future(pool.run(inf, divmod, n, 7)) for n in range(50)]
+    running = [asyncio.ensure_future(pool.run(ALONE, divmod, n, 7)) for n in range(50)]
     await asyncio.sleep(0)
     pool.close()
     assert await asyncio.gather(*running) == [divmod(n, 7) for n in range(50)]
@@ -208,6 +214,152 @@ async def test_close_ends_the_idle_threads_after_what_was_accepted() -> None:
 async def test_threads_never_keep_the_process_alive(release: Event) -> None:
     pool = Pool("stuck", threads=1, deadline=0.05)
     with pytest.raises(ComponentFailed):
-        await pool.run(inf, release.wait)
+        await pool.run(ALONE, release.wait)
     assert all(thread.daemon for thread in threading.enumerate() if thread.name == "stuck-pool")
+    pool.close()
+
+
+@dataclass
+class Order:
+    """Calls that note their agent when they run."""
+
+    ran: list[str] = field(default_factory=list)
+
+    async def ask(self, pool: Pool, agent: str, until: float = inf) -> None:
+        await pool.run(Caller(agent, until), self.ran.append, agent)
+
+
+class Blocked:
+    """Calls of agents that run until they are let go, and how many of each ran at a time at most."""
+
+    def __init__(self) -> None:
+        self.running: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        self.go = threading.Semaphore(0)
+        self._lock = threading.Lock()
+
+    def run(self, agent: str) -> None:
+        with self._lock:
+            self.running[agent] += 1
+            self.most[agent] = max(self.most[agent], self.running[agent])
+        assert self.go.acquire(timeout=20)
+        with self._lock:
+            self.running[agent] -= 1
+
+    def ask(self, pool: Pool, agent: str) -> "asyncio.Task[None]":
+        return asyncio.ensure_future(pool.run(Caller(agent, inf), self.run, agent))
+
+    async def until(self, **running: int) -> None:
+        """Waits until so many of each agent run."""
+        deadline = monotonic() + 20
+        while any(self.running[agent] != number for agent, number in running.items()):
+            assert monotonic() < deadline, self.running
+            await asyncio.sleep(0)
+
+
+async def test_agents_are_served_in_turn_and_the_calls_of_one_in_order(release: Event) -> None:
+    pool, order = Pool("store", threads=1, deadline=20), Order()
+    first = asyncio.ensure_future(pool.run(ALONE, release.wait))
+    asked = [order.ask(pool, agent) for agent in ("greedy",) * 20 + ("one",) * 3 + ("other",)]
+    tasks = [asyncio.ensure_future(each) for each in asked]
+    await asyncio.sleep(0)
+    release.set()
+    await asyncio.gather(first, *tasks)
+    assert order.ran == ["greedy", "one", "other", "greedy", "one", "greedy", "one", *["greedy"] * 17]
+    pool.close()
+
+
+async def test_an_agent_alone_has_every_thread() -> None:
+    pool, blocked = Pool("store", threads=4, deadline=20), Blocked()
+    asked = [blocked.ask(pool, "greedy") for _ in range(8)]
+    await blocked.until(greedy=4)
+    blocked.go.release(8)
+    await asyncio.gather(*asked)
+    pool.close()
+
+
+async def test_an_agent_has_at_most_half_of_the_threads_while_another_one_is_there() -> None:
+    pool, blocked = Pool("store", threads=4, deadline=20), Blocked()
+    modest = blocked.ask(pool, "modest")
+    await blocked.until(modest=1)
+    asked = [blocked.ask(pool, "greedy") for _ in range(40)]
+    await blocked.until(modest=1, greedy=2)
+    for _ in range(20):  # whatever ends, the other half stays free for others
+        blocked.go.release()
+        await asyncio.sleep(0.001)
+        late = blocked.ask(pool, "modest")
+        await blocked.until(greedy=2)
+        asked.append(late)
+    blocked.go.release(60)
+    await asyncio.gather(modest, *asked)
+    assert blocked.most["greedy"] == 2
+    pool.close()
+
+
+async def test_an_agent_that_comes_while_another_has_every_thread_gets_the_next_ones_up_to_half() -> None:
+    pool, blocked = Pool("store", threads=4, deadline=20), Blocked()
+    greedy = [blocked.ask(pool, "greedy") for _ in range(12)]
+    await blocked.until(greedy=4)
+    modest = [blocked.ask(pool, "modest") for _ in range(3)]
+    await asyncio.sleep(0)
+    for running in (1, 2):
+        blocked.go.release()
+        await blocked.until(greedy=4 - running, modest=running)
+    blocked.go.release(15)
+    await asyncio.gather(*greedy, *modest)
+    pool.close()
+
+
+async def test_with_one_thread_half_is_one() -> None:
+    pool, order = Pool("store", threads=1, deadline=20), Order()
+    await asyncio.gather(*(order.ask(pool, agent) for agent in ("one", "other") * 5))
+    assert Counter(order.ran) == {"one": 5, "other": 5}
+    pool.close()
+
+
+async def test_a_call_past_its_deadline_is_not_its_agents_any_more(release: Event) -> None:
+    pool = Pool("store", threads=2, deadline=0.2)
+    with pytest.raises(ComponentFailed):
+        await pool.run(Caller("one", inf), release.wait)
+    assert await pool.run(Caller("other", inf), len, "ab") == 2
+    # the thread that hangs was one's half; the other half is one's as well
+    assert await pool.run(Caller("one", inf), len, "ab") == 2
+    pool.close()
+
+
+async def test_a_call_whose_caller_has_gone_leaves_the_queue_at_once(release: Event) -> None:
+    pool, order = Pool("store", threads=1, deadline=20), Order()
+    first = asyncio.ensure_future(pool.run(ALONE, release.wait))
+    gone = [asyncio.ensure_future(order.ask(pool, "greedy")) for _ in range(100)]
+    await asyncio.sleep(0)
+    assert pool.load.waiting >= 100
+    for task in gone:
+        task.cancel()
+    await asyncio.gather(*gone, return_exceptions=True)
+    release.set()
+    await first
+    assert (pool.load.waiting, order.ran) == (0, [])
+    pool.close()
+
+
+async def test_a_function_learns_that_its_caller_has_gone() -> None:
+    pool, steps = Pool("store", threads=1, deadline=20), SimpleQueue[bool]()
+    go = threading.Semaphore(0)
+
+    def work(wanted: Wanted) -> None:
+        for _ in range(2):
+            steps.put(wanted())
+            assert go.acquire(timeout=20)
+        steps.put(wanted())
+
+    for leaves in (True, False):
+        task = asyncio.ensure_future(pool.run_while_wanted(ALONE, work))
+        assert await asyncio.to_thread(steps.get, timeout=20)
+        if leaves:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        go.release(2)
+        if not leaves:
+            await task
+        assert [steps.get(timeout=20) for _ in range(2)] == [not leaves] * 2
     pool.close()

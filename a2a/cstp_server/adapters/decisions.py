@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.accepting import accepts
@@ -14,7 +13,7 @@ from cognition_engines.records.store import Records
 from cognition_engines.records.supersession import Supersession
 from cognition_engines.records.values import Origin, Stored
 from cstp_server.adapters.passages import Cut, Passages, Window
-from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
 SNIPPET: Final = Room(600)  # characters
@@ -72,24 +71,24 @@ class Decisions:
         """The modes that this server has, its default first."""
         return self._searching.modes
 
-    async def query(self, question: Question) -> list[Match]:
-        """The best decisions, in order. Raises ComponentFailed naming the part that did not answer."""
-        until = monotonic() + self._pools.call_seconds
+    async def query(self, question: Question, agent: str) -> list[Match]:
+        """The best decisions, in order, for `agent`. Raises ComponentFailed naming the part that did not answer."""
+        caller = self._pools.caller(agent)
         sought = Sought(DECISIONS, question.filters.conditions())
         query = Query(question.text, question.viewer, question.mode, (sought,))
-        found = await self._searching.search(until, query, question.limit)
-        hits = await self._hits(until, question, found)
+        found = await self._searching.search(caller, query, question.limit)
+        hits = await self._hits(caller, question, found)
         snippets, links = await asyncio.gather(
-            self._snippets(until, question, hits), self._links(until, question, hits)
+            self._snippets(caller, question, hits), self._links(caller, question, hits)
         )
         return [
             Match(hit.decision, hit.stored.origin, hit.distance, snippet, links.get(hit.stored.key))
             for hit, snippet in zip(hits, snippets, strict=True)
         ]
 
-    async def _hits(self, until: float, question: Question, found: Found) -> list[_Hit]:
+    async def _hits(self, caller: Caller, question: Question, found: Found) -> list[_Hit]:
         keys = found.keys()
-        read = await self._pools.records.run(until, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
+        read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
         windows = [None] * len(keys) if question.mode is Mode.KEYWORD else found.windows()
         hits = []
@@ -101,14 +100,14 @@ class Decisions:
                 hits.append(_Hit(stored, stored.record, hit.distance, window if stored.seq == seq else None))
         return hits
 
-    async def _snippets(self, until: float, question: Question, hits: Sequence[_Hit]) -> list[str | None]:
+    async def _snippets(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> list[str | None]:
         if "snippet" not in question.include:
             return [None] * len(hits)
         cuts = [Cut(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
-        return [*await self._passages.cut(until, question.text, cuts)]
+        return [*await self._passages.cut(caller, question.text, cuts)]
 
-    async def _links(self, until: float, question: Question, hits: Sequence[_Hit]) -> Mapping[int, Supersession]:
+    async def _links(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> Mapping[int, Supersession]:
         if "links" not in question.include:
             return {}
         stored = [hit.stored for hit in hits]
-        return await self._pools.records.run(until, self._records.supersessions, stored, question.viewer)
+        return await self._pools.records.run(caller, self._records.supersessions, stored, question.viewer)

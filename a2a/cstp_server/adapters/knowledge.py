@@ -1,7 +1,6 @@
 """Chunks and the search of knowledge for an event loop."""
 
 from dataclasses import dataclass
-from time import monotonic
 
 from cognition_engines.chunks import Related, nearest_chunks, related
 from cognition_engines.indexes.accepting import accepts
@@ -15,7 +14,7 @@ from cognition_engines.models import Mode, Viewer
 from cognition_engines.records.knowledge import ChunkFound, SourceName
 from cognition_engines.records.spaces import KNOWLEDGE
 from cognition_engines.records.store import Records
-from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
 
@@ -27,25 +26,27 @@ class Chunks:
         self._index = indexes[KNOWLEDGE]
         self._pools = pools
 
-    async def read(self, id: str, viewer: Viewer, related_limit: int) -> tuple[ChunkFound, list[Related]] | None:
-        """A chunk and at most `related_limit` related ones, best first; None where there is no such chunk.
+    async def read(
+        self, id: str, viewer: Viewer, related_limit: int, agent: str
+    ) -> tuple[ChunkFound, list[Related]] | None:
+        """A chunk and at most `related_limit` related ones, best first, for `agent`; None where there is no such chunk.
 
         With a limit of 0 the vectors are not asked; nor are they where the chunk has none.
         """
-        until = monotonic() + self._pools.call_seconds
+        caller = self._pools.caller(agent)
         model = self._index.model if related_limit else None
-        found = await self._pools.records.run(until, self._records.chunk, id, viewer, model)
+        found = await self._pools.records.run(caller, self._records.chunk, id, viewer, model)
         if found is None:
             return None
         if found.vectors is None:
             return found, []
         near = await self._pools.vectors.run(
-            until, nearest_chunks, self._index, found.key, found.vectors, viewer, related_limit
+            caller, nearest_chunks, self._index, found.key, found.vectors, viewer, related_limit
         )
         if not near:
             return found, []
         keys = [each.key for each in near]
-        read = await self._pools.records.run(until, self._records.with_sources, keys, viewer, (Kind.CHUNK,))
+        read = await self._pools.records.run(caller, self._records.with_sources, keys, viewer, (Kind.CHUNK,))
         return found, related(near, read, related_limit)
 
 
@@ -91,22 +92,22 @@ class KnowledgeSearch:
         """The modes that this server has, its default first."""
         return self._searching.modes
 
-    async def query(self, question: KnowledgeQuestion) -> list[KnowledgeMatch]:
-        """The best of both, in order. Raises ComponentFailed naming the part that did not answer."""
-        until = monotonic() + self._pools.call_seconds
+    async def query(self, question: KnowledgeQuestion, agent: str) -> list[KnowledgeMatch]:
+        """The best of both, in order, for `agent`. Raises ComponentFailed naming the part that did not answer."""
+        caller = self._pools.caller(agent)
         conditions = (*one_of("type", question.types), *about(question.topic))
         if question.source is not None:
-            ids = await self._pools.records.run(until, self._records.source_ids, question.source, question.viewer)
+            ids = await self._pools.records.run(caller, self._records.source_ids, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
         query = Query(question.text, question.viewer, question.mode, (Sought(KNOWLEDGE, conditions),))
-        found = await self._searching.search(until, query, question.limit)
-        return await self._matches(until, question.viewer, conditions, found)
+        found = await self._searching.search(caller, query, question.limit)
+        return await self._matches(caller, question.viewer, conditions, found)
 
     async def _matches(
-        self, until: float, viewer: Viewer, conditions: Conditions, found: Found
+        self, caller: Caller, viewer: Viewer, conditions: Conditions, found: Found
     ) -> list[KnowledgeMatch]:
         keys = found.keys()
-        read = await self._pools.records.run(until, self._records.with_sources, keys, viewer, KNOWLEDGE.kinds)
+        read = await self._pools.records.run(caller, self._records.with_sources, keys, viewer, KNOWLEDGE.kinds)
         matches = []
         for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
             stored = read.stored.get(key)

@@ -1,7 +1,5 @@
 """The lists for an event loop."""
 
-from time import monotonic
-
 from cognition_engines.indexes.listing import ListPage
 from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.lists import EpisodeFilters, ExtractionPage, extraction_page
@@ -19,18 +17,18 @@ class Lists:
         self._listings = listings
         self._pools = pools
 
-    async def episodes(self, filters: EpisodeFilters, viewer: Viewer, offset: int, limit: int) -> ListPage:
-        """The episodes from `offset` on, newest first."""
-        until = monotonic() + self._pools.call_seconds
+    async def episodes(self, filters: EpisodeFilters, viewer: Viewer, offset: int, limit: int, agent: str) -> ListPage:
+        """The episodes from `offset` on, newest first, for `agent`."""
+        caller = self._pools.caller(agent)
         page = self._listings.episodes.page
-        return await self._pools.lists.run(until, page, filters.conditions(), viewer, offset, limit)
+        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
 
     async def extractions(
-        self, type: ExtractionType, topic: str | None, viewer: Viewer, offset: int, limit: int
+        self, type: ExtractionType, topic: str | None, viewer: Viewer, offset: int, limit: int, agent: str
     ) -> ExtractionPage:
-        """The extractions of a type from `offset` on, newest first, of a topic or of all."""
-        until = monotonic() + self._pools.call_seconds
+        """The extractions of a type from `offset` on, newest first, of a topic or of all, for `agent`."""
+        caller = self._pools.caller(agent)
         listing = self._listings.extractions
         return await self._pools.lists.run(
-            until, extraction_page, listing, self._records, type, topic, viewer, offset, limit
+            caller, extraction_page, listing, self._records, type, topic, viewer, offset, limit
         )

@@ -9,7 +9,7 @@ from cognition_engines.indexes.keyword_schema import make_analyzer
 from cognition_engines.kinds.kind import Record
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.passages import Room, Span, passage
-from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.pools import Caller, Pools
 
 TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length
 _USUAL_WINDOW: Final = 1000  # characters
@@ -44,12 +44,9 @@ class Passages:
         self._pools = pools
         self._analyzer = make_analyzer()
 
-    async def cut(self, until: float, query: str, cuts: Sequence[Cut]) -> list[str]:
-        """A passage of each text, in order; `until` is the moment (monotonic) when the caller gives up.
-
-        Raises ComponentFailed naming the part that did not answer.
-        """
-        return await self._pools.keywords.run(until, self._cut, query, cuts) if cuts else []
+    async def cut(self, caller: Caller, query: str, cuts: Sequence[Cut]) -> list[str]:
+        """A passage of each text, in order. Raises ComponentFailed naming the part that did not answer."""
+        return await self._pools.keywords.run(caller, self._cut, query, cuts) if cuts else []
 
     def _cut(self, query: str, cuts: Sequence[Cut]) -> list[str]:
         words = frozenset(self._analyzer.analyze(query))

@@ -3,10 +3,13 @@
 A call that misses its deadline fails at once; its thread goes on alone and is not waited for, neither by a caller nor
 at exit. A pool whose threads are all past their deadline refuses new calls without delay, and from time to time gives
 one of them up for a new thread: what hangs for ever must not keep a part down that works again.
+
+Agents are served in turn, and none has more than half of the threads while another one is there.
 """
 
 import asyncio
 from asyncio import AbstractEventLoop, Future
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,22 +19,37 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Final, ParamSpec, TypeVar
 
+from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentFailed
+from cstp_server.turns import Agent, Turns, half
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
 MOST_GIVEN_UP: Final = 8  # threads of a pool at a time
+PRESENT_SECONDS: Final = 5.0  # for so long after a call its agent may come again at once, and a place is kept free
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class Caller:
+    """Who waits for a call, and until when (monotonic). `agent` None is the server itself."""
+
+    agent: Agent
+    until: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Job:
     """A call, and the future in the caller's loop that waits for it."""
 
-    run: Callable[[], Any]
+    run: Callable[[Wanted], Any]
     answer: "Future[Any]"
     loop: AbstractEventLoop
+
+    def wanted(self) -> bool:
+        """Whether the caller still waits."""
+        return not self.answer.done()
 
     def tell(self, settle: Callable[[Any], object], value: object) -> None:
         """From a thread: gives the caller a result or an exception, unless it has given up or its loop has ended."""
@@ -44,12 +62,40 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
+class _Run:
+    """What a thread works on: whose call, and since when."""
+
+    agent: Agent
+    began: float
+
+
+@dataclass(frozen=True, slots=True)
 class PoolLoad:
     """Threads there may be, calls that run, and calls that wait for a thread."""
 
     threads: int
     running: int
     waiting: int
+
+
+class _Present:
+    """Which agents have asked of late, the latest last."""
+
+    def __init__(self) -> None:
+        self._asked: OrderedDict[Agent, float] = OrderedDict()
+
+    def note(self, agent: Agent, now: float) -> None:
+        if agent is None:
+            return
+        self._asked[agent] = now
+        self._asked.move_to_end(agent)
+        while next(iter(self._asked.values())) < now - PRESENT_SECONDS:
+            self._asked.popitem(last=False)
+
+    def others(self, agent: Agent, now: float) -> bool:
+        """Whether another agent has."""
+        latest = next((one for one in reversed(self._asked) if one != agent), None)
+        return latest is not None and self._asked[latest] > now - PRESENT_SECONDS
 
 
 class Pool:
@@ -63,19 +109,22 @@ class Pool:
         self.name = name or component
         self._size = threads
         self._deadline = deadline
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: Turns[_Job] = Turns()
+        self._present = _Present()
+        self._wake: SimpleQueue[None] = SimpleQueue()  # one for each idle thread that is to look for a call
+        self._idle = 0
+        self._closed = False
         self._numbers = count()
         self._workers = 0  # threads that take calls
         self._given_up: set[int] = set()
-        self._running: dict[int, float] = {}  # worker -> when its call began
-        self._waiting = 0
+        self._running: dict[int, _Run] = {}  # by worker
         self._lock = Lock()
         self.failing = False  # whether the last call failed
 
     @property
     def load(self) -> PoolLoad:
         with self._lock:
-            return PoolLoad(self._size, len(self._running), self._waiting)
+            return PoolLoad(self._size, len(self._running), len(self._jobs))
 
     @property
     def stuck(self) -> bool:
@@ -83,29 +132,35 @@ class Pool:
         with self._lock:
             return self._all_late(monotonic())
 
-    async def run(self, until: float, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of `function`, run in a thread; `until` is the moment (monotonic) when the caller gives up.
+    async def run(self, caller: Caller, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of `function`, run in a thread.
 
-        Raises ComponentFailed when the deadline passes or every thread is stuck, and whatever `function` raises.
+        Raises ComponentFailed when the deadline passes or every thread is stuck, and whatever `function` raises. A
+        call whose caller has gone before a thread took it never runs.
         """
-        seconds = min(self._deadline, until - monotonic())
+        return await self.run_while_wanted(caller, lambda _: function(*args, **kwargs))
+
+    async def run_while_wanted(self, caller: Caller, function: Callable[[Wanted], T]) -> T:
+        """As `run`, of a function that asks from time to time whether its result is still wanted."""
+        seconds = min(self._deadline, caller.until - monotonic())
         loop = asyncio.get_running_loop()
         answer: Future[T] = loop.create_future()
+        job = _Job(function, answer, loop)
         with self._lock:
             if self._stuck():
                 self.failing = True
                 raise ComponentFailed(self.component, "every thread is past its deadline")
-            self._waiting += 1
-            if self._workers < self._size and self._waiting + len(self._running) > self._workers:
-                self._workers += 1
-                arguments = (next(self._numbers),)
-                Thread(target=self._work, args=arguments, daemon=True, name=f"{self.name}-pool").start()
-        self._jobs.put(_Job(lambda: function(*args, **kwargs), answer, loop))
+            self._present.note(caller.agent, monotonic())
+            self._jobs.add(caller.agent, job)
+            self._summon()
         expiry = loop.call_later(seconds, self._expire, answer, seconds)
         try:
             result = await answer
-        except ComponentFailed:
-            self.failing = True
+        except BaseException as error:
+            with self._lock:
+                self._jobs.discard(caller.agent, job)
+            if isinstance(error, ComponentFailed):
+                self.failing = True
             raise
         finally:
             expiry.cancel()
@@ -117,45 +172,85 @@ class Pool:
             answer.set_exception(ComponentFailed(self.component, f"no answer within {seconds:.3g} s"))
 
     def close(self) -> None:
-        """Lets idle threads end; a stuck one ends with the process."""
-        for _ in range(self._workers):
-            self._jobs.put(None)
+        """Lets threads end that have nothing left to do; a stuck one ends with the process."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, 0
+        for _ in range(idle):
+            self._wake.put(None)
 
     def _stuck(self) -> bool:
         """Whether every thread is past its deadline; the one that is so for longest may be given up instead."""
         now = monotonic()
         if not self._all_late(now):
             return False
-        worker, began = min(self._running.items(), key=lambda one: one[1])
-        if began > now - GIVEN_UP_AFTER * self._deadline or len(self._given_up) == MOST_GIVEN_UP:
+        worker, run = min(self._running.items(), key=lambda one: one[1].began)
+        if run.began > now - GIVEN_UP_AFTER * self._deadline or len(self._given_up) == MOST_GIVEN_UP:
             return True
         del self._running[worker]
         self._given_up.add(worker)
         self._workers -= 1
         return False
 
+    def _late(self, run: _Run, now: float) -> bool:
+        return run.began <= now - self._deadline
+
     def _all_late(self, now: float) -> bool:
-        late = [began <= now - self._deadline for began in self._running.values()]
-        return len(late) >= self._size and all(late)
+        return len(self._running) >= self._size and all(self._late(run, now) for run in self._running.values())
+
+    def _may_run(self, agent: Agent) -> bool:
+        """Whether a free thread may be this agent's: what is past its deadline is nobody's."""
+        now = monotonic()
+        held = sum(run.agent == agent and not self._late(run, now) for run in self._running.values())
+        return held < half(self._size) or not (self._jobs.others(agent) or self._present.others(agent, now))
+
+    def _summon(self) -> None:
+        """Has a thread look for a call, if there is one that may run and a thread for it."""
+        if not (self._idle or self._workers < self._size) or not self._jobs.any(self._may_run):
+            return
+        if self._idle:
+            self._idle -= 1
+            self._wake.put(None)
+        else:
+            self._workers += 1
+            arguments = (next(self._numbers),)
+            Thread(target=self._work, args=arguments, daemon=True, name=f"{self.name}-pool").start()
 
     def _work(self, worker: int) -> None:
-        while worker not in self._given_up and (job := self._jobs.get()) is not None:
+        while True:
             with self._lock:
-                self._waiting -= 1
-                self._running[worker] = monotonic()
+                job = self._next(worker)
+                ends = job is None and (self._closed or worker in self._given_up)
+                if ends:
+                    self._given_up.discard(worker)
+                elif job is None:
+                    self._idle += 1
+            if ends:
+                return
+            if job is None:
+                self._wake.get()
+                continue
             settle, value = self._outcome(job)
             with self._lock:
                 self._running.pop(worker, None)
             job.tell(settle, value)
-        with self._lock:
-            self._given_up.discard(worker)
+            del job, settle, value  # an idle thread keeps no answer
+
+    def _next(self, worker: int) -> _Job | None:
+        """The next call that may run, noted as this worker's; further ones find threads as well."""
+        if worker in self._given_up or (taken := self._jobs.take(self._may_run)) is None:
+            return None
+        agent, job = taken
+        self._running[worker] = _Run(agent, monotonic())
+        self._summon()
+        return job
 
     def _outcome(self, job: _Job) -> tuple[Callable[[Any], object], object]:
         """What becomes of the caller's future, and with what."""
-        if job.answer.done():
-            return job.answer.set_result, None  # nobody waits any more
+        if not job.wanted():
+            return job.answer.set_result, None
         try:
-            return job.answer.set_result, job.run()
+            return job.answer.set_result, job.run(job.wanted)
         except BaseException as error:  # noqa: BLE001 - carried to the caller; a panic of a Rust extension is one
             # asyncio's futures take no StopIteration and would never finish
             plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
@@ -180,6 +275,10 @@ class Pools:
     vectors: Pool
     records: Pool
     lists: Pool
+
+    def caller(self, agent: str) -> Caller:
+        """An agent whose call begins now."""
+        return Caller(agent, monotonic() + self.call_seconds)
 
     def __iter__(self) -> Iterator[Pool]:
         yield from (self.embedder, self.keywords, self.vectors, self.records, self.lists)

@@ -6,7 +6,6 @@ Five store calls at most, whatever the limit and the budget.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Final
 
 from cognition_engines.fusion import CANDIDATES, Hit, Part, fuse
@@ -34,7 +33,7 @@ from cognition_engines.records.memory import Attached, TurnPage
 from cognition_engines.records.spaces import MEMORY, SEARCHED
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Stored
-from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
 _PASSAGES: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)
@@ -43,10 +42,10 @@ _COUNTS_KEPT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: what is asked, until when, and what related records are compared with (nothing for a plain list)."""
+    """One call: what is asked, by whom, and what related records are compared with (nothing for a plain list)."""
 
     asked: Asked
-    until: float
+    caller: Caller
     text: str | None = None
     vector: Floats | None = None
 
@@ -65,37 +64,39 @@ class Recall:
         # how many records match, by space, its state, conditions and viewer: to count them is a pass over all
         self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
-    async def by_id(self, id: str, asked: Asked) -> Recalled | None:
+    async def by_id(self, id: str, asked: Asked, agent: str) -> Recalled | None:
         """The record of that id, if it meets the filters; None when the viewer sees none of that id."""
-        call = self._call(asked)
-        found = await self._pools.records.run(call.until, self._records.find, named_by(id), asked.viewer)
+        call = self._call(asked, agent)
+        found = await self._pools.records.run(call.caller, self._records.find, named_by(id), asked.viewer)
         if not found:
             return None
         conditions = asked.filters.conditions()
         kept = [stored for stored in found if accepts(conditions, stored)][:1]
         return await self._complete(call, [_result(stored, None) for stored in kept], len(kept))
 
-    async def conversation(self, id: str, asked: Asked) -> TurnPage:
+    async def conversation(self, id: str, asked: Asked, agent: str) -> TurnPage:
         """The latest turns of a conversation; none of one that there is not."""
-        call, conditions = self._call(asked), asked.filters.conditions()
-        return await self._pools.records.run(call.until, self._records.turns, id, conditions, asked.viewer, asked.limit)
+        call, conditions = self._call(asked, agent), asked.filters.conditions()
+        return await self._pools.records.run(
+            call.caller, self._records.turns, id, conditions, asked.viewer, asked.limit
+        )
 
-    async def by_context(self, asked: Asked) -> Recalled:
+    async def by_context(self, asked: Asked, agent: str) -> Recalled:
         """Artifacts, turns and decisions that meet the filters, newest first."""
-        call, conditions = self._call(asked), asked.filters.conditions()
-        page = await self._pools.lists.run(call.until, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
+        call, conditions = self._call(asked, agent), asked.filters.conditions()
+        page = await self._pools.lists.run(call.caller, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
         return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
 
-    async def by_query(self, text: str, asked: Asked) -> Recalled:
+    async def by_query(self, text: str, asked: Asked, agent: str) -> Recalled:
         """What is most like `text`, an artifact and its chunks being one result."""
-        call = self._call(asked)
+        call = self._call(asked, agent)
         sought = [Sought(*each) for each in sought_by_query(asked.filters, asked.include_events)]
         mode = self._searching.modes[0]
         by_word = mode is Mode.KEYWORD
         # without vectors the legs hold all that match, for they are counted
         most = max(len(self._indexes[space].snapshot.keys) for space in SEARCHED) if by_word else CANDIDATES
         query = Query(text, asked.viewer, mode, sought)
-        parts, vector = await self._searching.parts(call.until, query, max(most, 1))
+        parts, vector = await self._searching.parts(call.caller, query, max(most, 1))
 
         def fused() -> tuple[list[Hit], int]:
             hits = fuse(parts, text, vector, asked.limit, groups=True)
@@ -103,7 +104,7 @@ class Recall:
                 return hits, sum(map(worded_matches, parts))
             return hits, sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
 
-        hits, count = await self._pools.vectors.run(call.until, fused)
+        hits, count = await self._pools.vectors.run(call.caller, fused)
         results = await self._read(call, Found(parts, hits, vector))
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 
@@ -117,12 +118,12 @@ class Recall:
             count = self._counted[key] = embedded_matches(part.snapshot, part.mask)
         return count + other_matches(part)
 
-    def _call(self, asked: Asked) -> _Call:
-        return _Call(asked, monotonic() + self._pools.call_seconds)
+    def _call(self, asked: Asked, agent: str) -> _Call:
+        return _Call(asked, self._pools.caller(agent))
 
     async def _read(self, call: _Call, found: Found) -> list[Result]:
         keys = found.keys()
-        read = await self._pools.records.run(call.until, self._records.by_keys, keys, call.asked.viewer)
+        read = await self._pools.records.run(call.caller, self._records.by_keys, keys, call.asked.viewer)
         filters = call.asked.filters.conditions()
         results = []
         for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
@@ -151,7 +152,7 @@ class Recall:
             return Attached({}, {})
         conditions = asked.filters.conditions()
         return await self._pools.records.run(
-            call.until, self._records.attached, parents, seeded, conditions, asked.viewer, asked.limit
+            call.caller, self._records.attached, parents, seeded, conditions, asked.viewer, asked.limit
         )
 
     async def _joined(self, call: _Call, results: Sequence[Result]) -> list[Result]:
@@ -161,7 +162,7 @@ class Recall:
         if not places:
             return list(results)
         conditions = asked.filters.conditions()
-        beside = await self._pools.records.run(call.until, self._records.beside, places, conditions, asked.viewer)
+        beside = await self._pools.records.run(call.caller, self._records.beside, places, conditions, asked.viewer)
         return [
             replace(result, content=with_neighbours(result.stored, beside))
             if result.stored.kind in _PASSAGES
@@ -175,7 +176,7 @@ class Recall:
         refs = seeds((result.stored for result in results), attached.named) if asked.expand and asked.budget else {}
         if not refs:
             return []
-        around = await self._pools.records.run(call.until, self._records.around, list(refs), asked.viewer)
+        around = await self._pools.records.run(call.caller, self._records.around, list(refs), asked.viewer)
         index, without = self._indexes[MEMORY], _shown(results)
         snapshot, nodes = index.snapshot, nodes_of(refs, around)
         compared = Compared(call.vector, call.text)
@@ -183,9 +184,9 @@ class Recall:
             compared = replace(compared, words=index.words(asked.viewer, snapshot))
         elif call.text is None:
             first = results[0].stored
-            compared = Compared(await self._pools.records.run(call.until, self._direction, first, asked.viewer))
+            compared = Compared(await self._pools.records.run(call.caller, self._direction, first, asked.viewer))
         pool = self._pools.records if compared.words is None else self._pools.keywords
-        return await pool.run(call.until, reach, snapshot, asked, nodes, without, compared)
+        return await pool.run(call.caller, reach, snapshot, asked, nodes, without, compared)
 
     def _direction(self, stored: Stored, viewer: Viewer) -> Floats | None:
         """What a record is about, as a vector; None without one."""
@@ -204,7 +205,7 @@ class Recall:
             return [], []
         keys = [each.key for each in reached]
         read, entities = await self._pools.records.run(
-            call.until, self._records.with_entities, keys, names, asked.viewer, asked.include_entities
+            call.caller, self._records.with_entities, keys, names, asked.viewer, asked.include_entities
         )
         related = [
             Related(stored, each.score, each.node.reason, via(each.node, stored.record, spelled))
@@ -218,7 +219,7 @@ class Recall:
         if not entities:
             return related, []
         snapshot = self._indexes[MEMORY].snapshot
-        counted = await self._pools.records.run(call.until, mentions, snapshot, conditions, asked.viewer, entities)
+        counted = await self._pools.records.run(call.caller, mentions, snapshot, conditions, asked.viewer, entities)
         return related, counted
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from cognition_engines.models import Mode, Viewer
 from cognition_engines.records.spaces import Space
 from cognition_engines.search import EMPTY, Ranked, keyword_leg, semantic_leg
 from cstp_server.adapters.passages import Window
-from cstp_server.adapters.pools import Pools
+from cstp_server.adapters.pools import Caller, Pools
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +95,17 @@ class Searching:
         """The modes that this server has, its default first."""
         return tuple(Mode) if self._embeddings is not None else (Mode.KEYWORD,)
 
-    async def search(self, until: float, query: Query, limit: int) -> Found:
-        """The best `limit` records; `until` is the moment (monotonic) when the caller gives up."""
+    async def search(self, caller: Caller, query: Query, limit: int) -> Found:
+        """The best `limit` records."""
         if query.mode is Mode.HYBRID:
-            parts, vector = await self.parts(until, query, CANDIDATES)
-            hits = await self._pools.vectors.run(until, fuse, parts, query.text, vector, limit)
+            parts, vector = await self.parts(caller, query, CANDIDATES)
+            hits = await self._pools.vectors.run(caller, fuse, parts, query.text, vector, limit)
             return Found(parts, hits, vector)
-        parts, vector = await self.parts(until, query, limit)
+        parts, vector = await self.parts(caller, query, limit)
         legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
         return Found(parts, best_of(parts, legs, vector, limit), vector)
 
-    async def parts(self, until: float, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
+    async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
         """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
 
         The vector is None without a model, and in keyword mode also where the model does not answer.
@@ -113,17 +114,17 @@ class Searching:
         nothing: list[Ranked] = [EMPTY] * len(views)
         vector: Floats | None
         if query.mode is Mode.SEMANTIC:
-            masks, meaning, vector = await self._by_meaning(until, views, query, candidates)
+            masks, meaning, vector = await self._by_meaning(caller, views, query, candidates)
             words = nothing
         elif query.mode is Mode.KEYWORD:
             (masks, words), vector = await asyncio.gather(
-                self._by_words(until, views, query, candidates), self._embed(until, query)
+                self._by_words(caller, views, query, candidates), self._embed(caller, query)
             )
             meaning = nothing
         else:
             # the longer one first
             (masks, meaning, vector), (_, words) = await asyncio.gather(
-                self._by_meaning(until, views, query, candidates), self._by_words(until, views, query, candidates)
+                self._by_meaning(caller, views, query, candidates), self._by_words(caller, views, query, candidates)
             )
         found = zip(views, masks, meaning, words, strict=True)
         return [Part(view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
@@ -134,7 +135,7 @@ class Searching:
         words = None if query.mode is Mode.SEMANTIC else index.words(query.viewer, snapshot)
         return _View(sought, snapshot, words, index.vectors)
 
-    async def _embed(self, until: float, query: Query) -> Floats | None:
+    async def _embed(self, caller: Caller, query: Query) -> Floats | None:
         """The query's vector; None where keyword search has to do without."""
         if self._embeddings is None:
             return None
@@ -146,28 +147,29 @@ class Searching:
         if known is not None:
             return known
         try:
-            return await self._pools.embedder.run(until, self._embeddings.embed_query, query.text)
+            embed = partial(self._embeddings.embed_query, query.text)
+            return await self._pools.embedder.run_while_wanted(caller, embed)
         except ComponentFailed:
             if query.mode is not Mode.KEYWORD:
                 raise
             return None
 
     async def _by_meaning(
-        self, until: float, views: Sequence[_View], query: Query, limit: int
+        self, caller: Caller, views: Sequence[_View], query: Query, limit: int
     ) -> tuple[list[Bools], list[Ranked], Floats]:
         """The masks and the semantic legs, and the query's vector."""
-        vector = await self._embed(until, query)
+        vector = await self._embed(caller, query)
         assert vector is not None  # the handlers offer no such mode without a model
 
         def leg(view: _View) -> tuple[Bools, Ranked]:
             mask = view.mask(query.viewer)
             return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours)
 
-        found = await asyncio.gather(*(self._pools.vectors.run(until, leg, view) for view in views))
+        found = await asyncio.gather(*(self._pools.vectors.run(caller, leg, view) for view in views))
         return [mask for mask, _ in found], [ranked for _, ranked in found], vector
 
     async def _by_words(
-        self, until: float, views: Sequence[_View], query: Query, limit: int
+        self, caller: Caller, views: Sequence[_View], query: Query, limit: int
     ) -> tuple[list[Bools], list[Ranked]]:
         """The masks and the keyword legs."""
 
@@ -177,5 +179,5 @@ class Searching:
             labelled = textual(view.sought.conditions, query.viewer)
             return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words, labelled)
 
-        found = await asyncio.gather(*(self._pools.keywords.run(until, leg, view) for view in views))
+        found = await asyncio.gather(*(self._pools.keywords.run(caller, leg, view) for view in views))
         return [mask for mask, _ in found], [ranked for _, ranked in found]

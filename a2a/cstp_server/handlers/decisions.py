@@ -30,7 +30,8 @@ def decision_methods(decisions: Decisions, agent_id: str) -> tuple[AnyBound, ...
             raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
         include = frozenset(params.include or ())
         question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
-        found = [_summary(match, params) for match in await decisions.query(question)]
+        matches = await decisions.query(question, call.agent)
+        found = [_summary(match, params) for match in matches]
         return QueryDecisionsResult(
             decisions=found,
             total=len(found),

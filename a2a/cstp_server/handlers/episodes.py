@@ -18,7 +18,7 @@ def episode_methods(lists: Lists) -> tuple[AnyBound, ...]:
             tags=tuple(params.tags or ()),
             category=params.category,
         )
-        page = await lists.episodes(filters, call.viewer, params.offset, params.limit)
+        page = await lists.episodes(filters, call.viewer, params.offset, params.limit, call.agent)
         return ListEpisodesResult(
             episodes=[_summary(stored) for stored in page.stored],
             total_count=page.total,

@@ -31,7 +31,7 @@ def extraction_methods(lists: Lists) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the lists that answer them."""
 
     async def page_of(type: ExtractionType, params: ExtractionsParams, call: Call) -> ExtractionPage:
-        return await lists.extractions(type, params.topic, call.viewer, params.offset, params.limit)
+        return await lists.extractions(type, params.topic, call.viewer, params.offset, params.limit, call.agent)
 
     async def get_decisions(params: ExtractionsParams, call: Call) -> GetDecisionsResult:
         page = await page_of("decision", params, call)

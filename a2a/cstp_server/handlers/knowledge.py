@@ -49,7 +49,7 @@ def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch) -> tuple[AnyBo
 
     async def get_chunk(params: GetChunkParams, call: Call) -> GetChunkResult:
         limit = params.related_limit if params.include_related else 0
-        read = await chunks.read(params.chunk_id, call.viewer, limit)
+        read = await chunks.read(params.chunk_id, call.viewer, limit, call.agent)
         if read is None:
             raise NotFound(params.chunk_id)
         found, related = read
@@ -64,7 +64,7 @@ def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch) -> tuple[AnyBo
         question = KnowledgeQuestion(
             params.query, call.viewer, params.limit, mode, _types(filters), filters.topic, filters.source
         )
-        matches = [(match, _citation(match)) for match in await knowledge.query(question)]
+        matches = [(match, _citation(match)) for match in await knowledge.query(question, call.agent)]
         return SearchKnowledgeResult(
             results=[_found(match, cited) for match, cited in matches],
             metadata=SearchMetadata(

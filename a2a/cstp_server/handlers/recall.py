@@ -38,18 +38,18 @@ def recall_methods(recall: Recall) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the skills that answer them."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        asked = _asked(params, call.viewer)
+        asked, agent = _asked(params, call.viewer), call.agent
         if params.id is not None:
-            found = await recall.by_id(params.id, asked)
+            found = await recall.by_id(params.id, asked, agent)
             if found is None:
                 raise NotFound(params.id)
             return _recalled(found, "id")
         if params.conversation_id is not None:
-            turns = await recall.conversation(params.conversation_id, asked)
+            turns = await recall.conversation(params.conversation_id, asked, agent)
             return _conversation(turns, params.conversation_id)
         if params.query is not None:
-            return _recalled(await recall.by_query(params.query, asked), "query")
-        return _recalled(await recall.by_context(asked), "context")
+            return _recalled(await recall.by_query(params.query, asked, agent), "query")
+        return _recalled(await recall.by_context(asked, agent), "context")
 
     return (Bound(wire.RECALL, answer),)
 

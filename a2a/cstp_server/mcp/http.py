@@ -129,7 +129,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
 
     async def receive() -> Message:
         if not unread:
-            await asyncio.Event().wait()  # a call goes on when its client has gone, as one of /cstp does
+            await asyncio.Event().wait()  # whoever sees the client go cancels the call, as one of /cstp
         return unread.pop()
 
     async def send(message: Message) -> None:

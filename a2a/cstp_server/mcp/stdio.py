@@ -78,13 +78,13 @@ def _folder_run(parts: Parts, identify: Identify) -> Run:
         token = identify(parts.tokens)
         if token is None:
             return Outcome(error=AuthenticationRequired())
-        if not await parts.gate.enter():
+        if not await parts.gate.enter(token.agent):
             return Outcome(error=Overloaded(_RETRY_SECONDS))
         try:
             # names a request, keeps no secret
             return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}"))
         finally:
-            parts.gate.leave()
+            parts.gate.leave(token.agent)
 
     return run
 

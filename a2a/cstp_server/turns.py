@@ -1,0 +1,72 @@
+"""Whose turn it is among those who wait: agents one after the other, what one agent waits for in its order."""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+Agent = str | None  # None is the server itself
+
+
+def half(places: int) -> int:
+    """What one agent may have of them while others want some."""
+    return max(1, places // 2)
+
+
+class Turns(Generic[T]):
+    """What waits, by agent. Not safe for threads."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[Agent, deque[T]] = OrderedDict()
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def of(self, agent: Agent) -> int:
+        """How many of an agent wait."""
+        return len(self._waiting.get(agent, ()))
+
+    def others(self, agent: Agent) -> bool:
+        """Whether another agent waits."""
+        return len(self._waiting) > (agent in self._waiting)
+
+    def any(self, may: Callable[[Agent], bool]) -> bool:
+        """Whether one waits whose agent `may` have a place."""
+        return any(may(agent) for agent in self._waiting)
+
+    def add(self, agent: Agent, one: T) -> None:
+        self._waiting.setdefault(agent, deque()).append(one)
+        self._length += 1
+
+    def take(self, may: Callable[[Agent], bool]) -> tuple[Agent, T] | None:
+        """Removes the next one whose agent `may` have a place; that agent is the last from here on."""
+        for agent, waiting in self._waiting.items():
+            if may(agent):
+                one = waiting.popleft()
+                self._waiting.move_to_end(agent)
+                self._shrink(agent)
+                return agent, one
+        return None
+
+    def discard(self, agent: Agent, one: T) -> None:
+        """Removes one that waits no more, if it still does."""
+        if agent in self._waiting and one in self._waiting[agent]:
+            self._waiting[agent].remove(one)
+            self._shrink(agent)
+
+    def drop_newest(self) -> T:
+        """Removes the newest of the agent of which most wait."""
+        agent = max(self._waiting, key=self.of)
+        one = self._waiting[agent].pop()
+        self._shrink(agent)
+        return one
+
+    def most(self) -> int:
+        """How many of one agent wait at most."""
+        return max(map(len, self._waiting.values()), default=0)
+
+    def _shrink(self, agent: Agent) -> None:
+        self._length -= 1
+        if not self._waiting[agent]:
+            del self._waiting[agent]

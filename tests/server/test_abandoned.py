@@ -1,0 +1,103 @@
+"""Calls whose caller has gone: the work for them stops, and nothing is left of them."""
+
+import json
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from cognition_engines.embedding.base import FloatArray, Wanted, always
+from cognition_engines.errors import NotWanted
+from tests.serving import SeededEmbedder, Serving, serve
+
+__all__ = ["serve"]
+pytestmark = pytest.mark.embedded_only("is about connections")
+Serve = Callable[..., Serving]
+SECONDS = 20.0
+SEARCH = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": "slow"}}
+TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"} | {
+    "params": {"name": "query_decisions", "arguments": {"query": "slow"}}
+}
+
+
+@dataclass(frozen=True)
+class SlowEmbedder(SeededEmbedder):
+    """Embeds the text "slow" for as long as anybody waits for it."""
+
+    begun: Event = field(default_factory=Event)
+    stopped: Event = field(default_factory=Event)
+
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
+        if "slow" not in text:
+            return super().embed_query(text)
+        self.begun.set()
+        until = monotonic() + SECONDS
+        while wanted() and monotonic() < until:
+            sleep(0.001)
+        assert monotonic() < until
+        self.stopped.set()
+        raise NotWanted("nobody waits")
+
+
+def send(serving: Serving, path: str, body: object) -> socket.socket:
+    """A connection on which a request was sent."""
+    host, port = serving.url.removeprefix("http://").removesuffix("/cstp").split(":")
+    content = json.dumps(body).encode()
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {serving.token()}\r\n"
+        f"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+        f"Content-Length: {len(content)}\r\n\r\n"
+    )
+    connection = socket.create_connection((host, int(port)), timeout=SECONDS)
+    connection.sendall(head.encode() + content)
+    return connection
+
+
+def figure(serving: Serving, name: str) -> float:
+    text = serving.client.get(serving.url.replace("/cstp", "/metrics")).text
+    return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} ")))
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/cstp", SEARCH), ("/cstp", [SEARCH] * 20), ("/mcp", TOOL)],
+    ids=["a call", "a batch", "a tool"],
+)
+def test_an_embedding_stops_when_its_client_has_gone_and_the_place_is_free(
+    serve: Serve, wait_until: Any, path: str, body: Any
+) -> None:
+    embedder = SlowEmbedder()
+    serving = serve(embedder)
+    connection = send(serving, path, body)
+    assert embedder.begun.wait(SECONDS)
+    assert figure(serving, "cstp_requests_running") == 1
+    connection.close()
+    assert embedder.stopped.wait(SECONDS / 2)
+    wait_until(lambda: figure(serving, "cstp_requests_running") == 0, SECONDS)
+    wait_until(lambda: figure(serving, 'cstp_pool_waiting{pool="embedder"}') == 0, SECONDS)
+    assert "result" in serving.send("queryDecisions", query="quick")
+
+
+def test_an_embedding_stops_when_its_call_has_failed_at_its_deadline(serve: Serve) -> None:
+    embedder = SlowEmbedder()
+    serving = serve(embedder)
+    assert serving.failed_part("queryDecisions", query="slow") == "embedder"
+    assert embedder.stopped.wait(SECONDS / 2)
+
+
+def test_an_embedding_goes_on_for_a_second_caller_of_the_same_text(serve: Serve, wait_until: Any) -> None:
+    embedder = SlowEmbedder()
+    serving = serve(embedder)
+    first = send(serving, "/cstp", SEARCH)
+    assert embedder.begun.wait(SECONDS)
+    second = send(serving, "/cstp", SEARCH)
+    wait_until(lambda: figure(serving, 'cstp_pool_running{pool="embedder"}') == 2, SECONDS)
+    first.close()
+    wait_until(lambda: figure(serving, "cstp_requests_running") == 1, SECONDS)
+    assert not embedder.stopped.is_set()
+    second.close()
+    assert embedder.stopped.wait(SECONDS / 2)
