@@ -66,7 +66,7 @@ class Token:
         return Viewer(clearance=SENSITIVITIES[self.clearance], projects=projects)
 
 
-class TokenRefused(Exception):
+class TokenRefused(ConfigurationError):
     """A token cannot be made, rotated or revoked; the message says why and what to do."""
 
 
@@ -167,8 +167,7 @@ def create_token(
         raise TokenRefused(f"--clearance must be one of {', '.join(SENSITIVITIES)}")
     if projects is not None and any(not project.strip() for project in projects):
         raise TokenRefused("--project must not be blank")
-    if lifetime <= timedelta(0):
-        raise TokenRefused("the lifetime of a token must be longer than nothing")
+    _check_lifetime(lifetime)
     now = datetime.now(UTC)
     secret = secrets.token_hex(32)
     token = Token(
@@ -183,14 +182,23 @@ def create_token(
     )
     with _locked(path):
         tokens = read_tokens(path)
-        live = [other.id for other in tokens if other.agent == agent and other.live(now)]
-        if len(live) >= LIVE_PER_AGENT:
-            raise TokenRefused(
-                f"{agent} already has {LIVE_PER_AGENT} live tokens ({', '.join(live)}); "
-                f"revoke one first: cstp token revoke {live[0]}"
-            )
+        _check_room(tokens, agent, now)
         _write(path, (*tokens, token))
     return token, f"cstp_{token.id}_{secret}"
+
+
+def _check_lifetime(lifetime: timedelta) -> None:
+    if lifetime <= timedelta(0):
+        raise TokenRefused("the lifetime of a token must be longer than nothing")
+
+
+def _check_room(tokens: Sequence[Token], agent: str, now: datetime) -> None:
+    live = [other.id for other in tokens if other.agent == agent and other.live(now)]
+    if len(live) >= LIVE_PER_AGENT:
+        raise TokenRefused(
+            f"{agent} already has {LIVE_PER_AGENT} live tokens ({', '.join(live)}); "
+            f"revoke one first: cstp token revoke {live[0]}"
+        )
 
 
 def revoke_token(path: Path, token_id: str) -> Token:
@@ -207,17 +215,24 @@ def revoke_token(path: Path, token_id: str) -> Token:
 
 def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: timedelta) -> tuple[Token, str]:
     """Makes a successor with the same rights; the old token ends after `overlap`. Raises TokenRefused."""
-    old = next((token for token in read_tokens(path) if token.id == token_id), None)
-    now = datetime.now(UTC)
-    if old is None or not old.live(now):
-        raise TokenRefused("no live token has that id; see: cstp token list")
-    token, text = create_token(
-        path, old.agent, scopes=old.scopes, lifetime=lifetime, clearance=old.clearance, projects=old.projects
-    )
-    until = min(old.expires_at, now + overlap).isoformat(timespec="seconds")
-    with _locked(path):
-        _write(path, [replace(t, expires=until) if t.id == token_id else t for t in read_tokens(path)])
-    return token, text
+    _check_lifetime(lifetime)
+    secret = secrets.token_hex(32)
+    with _locked(path):  # from reading to writing: a token that is revoked meanwhile has no successor
+        tokens, now = read_tokens(path), datetime.now(UTC)
+        old = next((token for token in tokens if token.id == token_id), None)
+        if old is None or not old.live(now):
+            raise TokenRefused("no live token has that id; see: cstp token list")
+        _check_room(tokens, old.agent, now)
+        successor = replace(
+            old,
+            id=secrets.token_hex(6),
+            digest=sha256(secret.encode()).hexdigest(),
+            created=now.isoformat(timespec="seconds"),
+            expires=(now + lifetime).isoformat(timespec="seconds"),
+        )
+        ending = replace(old, expires=min(old.expires_at, now + overlap).isoformat(timespec="seconds"))
+        _write(path, [*(ending if token is old else token for token in tokens), successor])
+    return successor, f"cstp_{successor.id}_{secret}"
 
 
 class TokenBook:

@@ -1,7 +1,10 @@
 """`cstp token`."""
 
+import fcntl
 import json
+import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,12 @@ Cstp = Callable[..., Any]
 def tokens(cstp: Cstp) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(cstp("token", "list", "--json").out)
     return found
+
+
+def waiters(file: Path) -> int:
+    """How many processes wait for the lock of a file."""
+    lines = Path("/proc/locks").read_text().splitlines()
+    return sum(" -> " in line and f":{file.stat().st_ino} " in line for line in lines)
 
 
 def test_create_shows_the_secret_once_and_keeps_only_its_digest(cstp: Cstp) -> None:
@@ -102,3 +111,23 @@ def test_revoke_and_rotate(cstp: Cstp) -> None:
 
 def test_an_empty_list_says_how_to_make_one(cstp: Cstp) -> None:
     assert "cstp token create" in cstp("token", "list").out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="on Linux alone: the kernel lists who waits for a lock")
+def test_a_token_that_is_revoked_while_it_is_rotated_has_no_successor(
+    cstp: Cstp, program: Callable[..., Any], wait_until: Callable[..., None]
+) -> None:
+    (first,) = (json.loads(cstp("token", "create", "--agent", "ada", "--json").out),)
+    lock = Path("data/tokens.lock")
+    held = os.open(lock, os.O_RDWR)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    revoking = program("token", "revoke", first["id"])
+    wait_until(lambda: waiters(lock) == 1)
+    rotating = program("token", "rotate", first["id"], "--quiet")
+    wait_until(lambda: waiters(lock) == 2)
+    os.close(held)  # whoever came first has it first
+    assert revoking.finish().code == 0
+    done = rotating.finish()
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "cstp: no live token has that id; see: cstp token list\n"
+    assert [token["state"] for token in tokens(cstp)] == ["revoked"]
