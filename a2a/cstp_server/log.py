@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -71,6 +72,21 @@ def _tell_lost(count: int) -> None:
     _log.error("log_lines_lost", count=count)
 
 
+def announce(event: str, sentence: str, **fields: object) -> None:
+    """Writes what is to be read at any level: a sentence for people, or a line of a JSON log."""
+    if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
+        cleaned = {name: _clean(value) for name, value in fields.items()}
+        line: Event = {**cleaned, "event": event, "level": "info", "timestamp": _now()}
+        structlog.get_config()["logger_factory"]().msg(_to_json(line))
+        return
+    with suppress(OSError):  # whoever was to read it has gone
+        sys.stderr.write(f"{sentence}\n")
+
+
+def _now() -> str:
+    return datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
 class CallLine(Protocol):
     """Writes the one line of a call."""
 
@@ -103,7 +119,7 @@ class _JsonCallLine:
             "request_id": _clean(request_id),
             "event": "call",
             "level": "info",
-            "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z",
+            "timestamp": _now(),
         }
         self._file.msg(_to_json(line))
 

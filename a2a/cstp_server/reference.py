@@ -85,12 +85,17 @@ def configuration_page() -> str:
         "1. a flag, such as `--port`;",
         "2. an environment variable: `CSTP_`, the section, two underscores, the name. Lists and mappings are JSON;",
         "   an empty variable counts as absent;",
-        "3. the file named with `--config`, else `config/server.yaml` in the working folder, else the one that ships",
-        "   with the server;",
+        "3. the file named with `--config`, else the one that `CSTP_CONFIG` names, else the one that ships with the",
+        "   server. A settings file that lies in the working folder is not used unless it is named;",
         "4. the default.",
         "",
         "`cstp config` shows every value in force and where it came from. An unknown name or a value that is not",
-        "allowed is refused at the start, naming the setting and its source.",
+        "allowed is refused at the start, naming the setting and its source. That holds for every variable whose name",
+        "begins with `CSTP_`; besides the settings there are `CSTP_CONFIG`, `CSTP_URL` and `CSTP_TOKEN`. Kubernetes",
+        "makes others for a Service named `cstp` (such as `CSTP_PORT`): name it otherwise, or set",
+        "`enableServiceLinks: false`.",
+        "",
+        "A command that opens a store says on standard error where it is and where its settings come from.",
     ]
     for name, field in Settings.model_fields.items():
         section = _section(field)

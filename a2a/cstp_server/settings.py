@@ -1,15 +1,17 @@
 """Every setting, with its default and the reason for it; and where each value came from.
 
 A value is taken from the first that has it: flags, `CSTP_*` environment variables (`__` between section and name),
-the file given with --config, else `config/server.yaml` of the working folder, else the file that ships with the
-server. The shipped file and `docs/configuration.md` are generated from this module.
+the file given with --config, else the one that CSTP_CONFIG names, else the file that ships with the server. A file in
+the working folder is used only when it is named. The shipped file and `docs/configuration.md` are generated from this
+module.
 """
 
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
@@ -232,14 +234,24 @@ class Settings(Section):
 
 
 Layer = Mapping[str, Any]
+CONFIG_VARIABLE: Final = "CSTP_CONFIG"
+_OTHER_VARIABLES: Final = frozenset({CONFIG_VARIABLE, "CSTP_TOKEN", "CSTP_URL"})  # which name no setting
+_VARIABLE: Final = "environment "  # before a variable's name, among origins
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings in force, and for each dotted name the place its value came from."""
+    """The settings in force, for each dotted name the place its value came from, and the file among these places."""
 
     settings: Settings
     origins: Mapping[str, str]
+    file: Path
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What was given: a file, by its path, and environment variables, by their names. Empty for none."""
+        named = {origin.removeprefix(_VARIABLE) for origin in self.origins.values() if origin.startswith(_VARIABLE)}
+        return (*(() if self.file == shipped_file() else (str(self.file.absolute()),)), *sorted(named))
 
 
 def shipped_file() -> Path:
@@ -249,9 +261,18 @@ def shipped_file() -> Path:
 
 
 def settings_file(config: Path | None) -> Path:
-    """The settings file in force: the one given, the working folder's, or the one that ships with the server."""
-    local = Path("config/server.yaml")
-    return config or (local if local.is_file() else shipped_file())
+    """The settings file in force: the one given, the one CSTP_CONFIG names, or the one that ships with the server.
+
+    Raises ConfigurationError for one that is not there.
+    """
+    named = os.environ.get(CONFIG_VARIABLE) or None
+    chosen = config or (named and Path(named))
+    if chosen is None:
+        return shipped_file()
+    if not chosen.is_file():
+        place = "" if config else f"{CONFIG_VARIABLE}: "
+        raise ConfigurationError(f"{place}{chosen}: no such settings file")
+    return chosen
 
 
 def _read_file(path: Path) -> Layer:
@@ -294,11 +315,15 @@ def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
 
 
 def _environment_leaves() -> dict[str, object]:
-    """What CSTP_* variables say. Raises ConfigurationError for one that names no section or holds no JSON."""
-    for variable, value in os.environ.items():
-        section, nested, _ = variable.upper().removeprefix("CSTP_").partition("__")
-        if variable.upper().startswith("CSTP_") and value and nested and section.lower() not in _SECTIONS:
-            raise ConfigurationError(f"{variable}: there is no section {section.lower()!r} in the settings")
+    """What CSTP_* variables say. Raises ConfigurationError for those that name no setting or hold no JSON."""
+    known = {_variable(name) for name in (*_leaves(Settings().model_dump()), *_SECTIONS)}
+    unknown = [
+        f"{given}: there is no such setting{_meant(given, known)}"
+        for given, value in sorted(os.environ.items())
+        if given.upper().startswith("CSTP_") and value and not _is_known(given.upper(), known)
+    ]
+    if unknown:
+        raise ConfigurationError("\n".join(unknown))
     try:
         # the source needs nothing of BaseSettings but the names and types of the fields
         source = EnvSettingsSource(
@@ -307,6 +332,27 @@ def _environment_leaves() -> dict[str, object]:
         return _leaves(source())
     except SettingsError:
         raise ConfigurationError(f"{_not_json()}: must hold JSON, such as {{}} or []") from None
+
+
+def _variable(name: str) -> str:
+    """The environment variable of a setting: CSTP_SERVER__PORT of server.port."""
+    return "CSTP_" + name.upper().replace(".", "__")
+
+
+def _is_known(variable: str, known: Set[str]) -> bool:
+    """Settings that are mappings take names of their own after one more `__`."""
+    return variable in _OTHER_VARIABLES or any(variable == one or variable.startswith(f"{one}__") for one in known)
+
+
+def _meant(variable: str, known: Set[str]) -> str:
+    """What may have been meant: the same letters with other underscores, else the nearest name."""
+    spelled = {_letters(name): name for name in sorted(known | _OTHER_VARIABLES)}
+    near = get_close_matches(_letters(variable), spelled, 1, cutoff=0.75)
+    return f"; did you mean {spelled[near[0]]}?" if near else "; see cstp config for the names, or unset it"
+
+
+def _letters(variable: str) -> str:
+    return variable.upper().removeprefix("CSTP_").replace("_", "")
 
 
 def _not_json() -> str:
@@ -328,8 +374,6 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
     Raises ConfigurationError naming each wrong setting and the place it came from.
     """
     path = settings_file(config)
-    if config is not None and not config.is_file():
-        raise ConfigurationError(f"{config}: no such settings file")
     leaves: dict[str, object] = {}
     origins: dict[str, str] = dict.fromkeys(_leaves(Settings().model_dump()), "default")
     environment = _environment_leaves()
@@ -337,10 +381,9 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
     for layer, origin in ((_leaves(_read_file(path)), str(path)), (environment, "environment"), (given, "flag")):
         leaves |= layer
         for name in layer:
-            variable = "CSTP_" + name.upper().replace(".", "__")
-            origins[name] = f"environment {variable}" if origin == "environment" else origin
+            origins[name] = _VARIABLE + _variable(name) if origin == "environment" else origin
     try:
-        return Loaded(Settings.model_validate(_nest(leaves)), origins)
+        return Loaded(Settings.model_validate(_nest(leaves)), origins, path)
     except ValidationError as error:
         lines = []
         for details in error.errors(include_url=False, include_input=False):

@@ -33,7 +33,7 @@ DEFAULTS: Mapping[str, object] = {
     "auth.reload_seconds": 0.05,
 }
 TOPICS = ("storage", "queues", "caching", "tests", "releases", "security", "search")
-_ADDRESS = re.compile(r"on http://127\.0\.0\.1:(\d+)/cstp")
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/cstp")
 
 
 def environment(overrides: Mapping[str, object]) -> dict[str, str]:

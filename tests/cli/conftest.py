@@ -112,7 +112,7 @@ def serving(program: Callable[..., Program]) -> Callable[..., tuple[Program, str
     def start(*words: object, **environment: str) -> tuple[Program, str]:
         environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_AUTH__RELOAD_SECONDS": "0.01"} | environment
         server = program("serve", "--port", 0, *words, **environment)
-        return server, server.line(r"on (http://\S+)/cstp")[1]
+        return server, server.line(r"(http://[^\s\"]+)/cstp\b")[1]
 
     return start
 

@@ -147,7 +147,7 @@ def slow_serving(program: Callable[..., Any], model: SlowModel) -> Callable[...,
             CSTP_LIMITS__DEFAULT="100000/second",
             **{"CSTP_SERVER__GRACE_SECONDS": str(GRACE)} | environment,
         )
-        url = server.line(r"on (http://\S+)/cstp")[1]
+        url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
         model.hold()
         return server, url
 
@@ -303,7 +303,7 @@ def black_hole() -> Iterator[str]:
 def test_a_chroma_server_that_hangs_does_not_hold_it(program: Callable[..., Any], request_of: Any) -> None:
     with black_hole() as hole:
         server = program("serve", "--port", 0, CSTP_VECTORS__URL=hole, CSTP_SERVER__GRACE_SECONDS=str(GRACE))
-        url = server.line(r"on (http://\S+)/cstp")[1]
+        url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
         question = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": "why"}}
         with Client(url) as client:
             client.send(request_of(body=json.dumps(question).encode()))
@@ -515,7 +515,7 @@ def limited(program: Callable[..., Any], cstp: Callable[..., Any]) -> Callable[[
 @pytest.mark.embedded_only("is about connections and processes")
 def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited: Any) -> None:
     server = limited("ulimit -Sn 200", 400)
-    url = server.line(r"on (http://\S+)/cstp")[1]
+    url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
     with ExitStack() as stack:
         clients = [stack.enter_context(Client(url)) for _ in range(400)]
         for client in clients:
@@ -536,5 +536,5 @@ def test_a_limit_that_cannot_be_raised_is_told_with_what_to_do(limited: Any) -> 
     allowed = int(re.search(r"at most (\d+)", line)[1])  # type: ignore[index]
     assert limited("ulimit -n 600", allowed + 1).finish().code == 2
     server = limited("ulimit -n 600", allowed)
-    server.line(r"on (http://\S+)/cstp")
+    server.line(r"(http://[^\s\"]+)/cstp\b")
     assert server.end().code == 0

@@ -37,10 +37,10 @@ server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 told = []
 for line in server.stderr:
     told.append(line)
-    if " on http" in line:
+    if '"serving"' in line:
         server.terminate()
 sys.stderr.writelines(told)
-sys.exit(server.wait() or not any(" on http" in line for line in told))
+sys.exit(server.wait() or not any('"serving"' in line for line in told))
 """
 FIRST_ID = 'import json, sys; print(json.load(sys.stdin)[0]["id"])'
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from cognition_engines.ingest.run import Options, ingest
-from cstp_server.cli.opened import opened_records
+from cognition_engines.records.store import open_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.isolation.world import World, make_world, put
@@ -91,7 +91,7 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sampled") / "data"
     settings = Settings.model_validate({"data_dir": folder, "embedding": {"model": "none"}})
     folder.mkdir()
-    with opened_records(settings) as records:
+    with closing(open_records(settings.store_url)) as records:
         ingest([ROOT / "docs" / "sample", ROOT / "docs" / "decisions"], Options(), records, None, _Quiet(), 1)
     create_token(settings.tokens_path, "reader", lifetime=timedelta(hours=1))
     return folder

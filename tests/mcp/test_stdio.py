@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.kind import Kind
-from cstp_server.cli.opened import opened_records
+from cognition_engines.records.store import open_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 from tests.kinds import entry
@@ -153,7 +154,7 @@ async def test_records_above_the_clearance_of_the_agent_stay_hidden_until_it_has
     folder.mkdir()
     settings = Settings.model_validate({"data_dir": folder})
     path = settings.tokens_path
-    with opened_records(settings) as records:
+    with closing(open_records(settings.store_url)) as records:
         records.put([entry(Kind.EPISODE, 1, query="kept back", reward=0.5, sensitivity="sensitive")], None)
     create_token(path, "ada", lifetime=timedelta(hours=1))
     async with over_stdio("--data-dir", folder, "--agent", "ada", CSTP_AUTH__RELOAD_SECONDS="0.001") as client:

@@ -41,8 +41,8 @@ def test_each_place_wins_over_the_next_one_and_is_named(folder: Path, monkeypatc
     assert shipped.settings == Settings()
     assert shipped.origins["server.port"] in (str(shipped_file()), "default")
 
-    write(folder / "config" / "server.yaml", "server:\n  port: 1001\n")
-    assert port() == (1001, "config/server.yaml")
+    monkeypatch.setenv("CSTP_CONFIG", str(write(folder / "named.yaml", "server:\n  port: 1001\n")))
+    assert port() == (1001, str(folder / "named.yaml"))
 
     given = write(folder / "mine.yaml", "server:\n  port: 1002\n")
     loaded = load_settings({}, given)
@@ -58,6 +58,20 @@ def test_each_place_wins_over_the_next_one_and_is_named(folder: Path, monkeypatc
     assert loaded.settings.server.host == "127.0.0.1"
 
 
+def test_a_file_of_the_working_folder_is_not_used_unless_it_is_named(folder: Path) -> None:
+    write(folder / "config" / "server.yaml", "embedding:\n  model: chroma:huggingface_server\nnonsense: 1\n")
+    loaded = load_settings({})
+    assert loaded.settings == Settings()
+    assert loaded.sources == ()
+
+
+def test_what_was_given_is_named_without_flags_and_defaults(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(folder / "mine.yaml", "server:\n  port: 1\n")
+    monkeypatch.setenv("CSTP_SERVER__HOST", "::1")
+    monkeypatch.setenv("CSTP_URL", "http://127.0.0.1:1")
+    assert load_settings({"limits.default": "5/minute"}, file).sources == (str(file), "CSTP_SERVER__HOST")
+
+
 def test_every_setting_has_an_origin() -> None:
     origins = load_settings({"limits.default": "5/minute"}).origins
     for section, model in Settings().model_dump().items():
@@ -67,9 +81,9 @@ def test_every_setting_has_an_origin() -> None:
 
 
 def test_layers_mix_within_a_section(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(folder / "config" / "server.yaml", "limits:\n  default: 7/minute\n  agents:\n    a.b: 9/minute\n")
+    file = write(folder / "mine.yaml", "limits:\n  default: 7/minute\n  agents:\n    a.b: 9/minute\n")
     monkeypatch.setenv("CSTP_LIMITS__AUTH_FAILURES", "3/minute")
-    settings = load_settings({"limits.redis_url": "redis://x"}).settings
+    settings = load_settings({"limits.redis_url": "redis://x"}, file).settings
     assert (settings.limits.default, settings.limits.auth_failures) == ("7/minute", "3/minute")
     assert settings.limits.agents == {"a.b": "9/minute"}
     assert settings.limits.redis_url == "redis://x"
@@ -135,7 +149,12 @@ def test_a_wrong_entry_of_a_file_is_named_with_the_file(folder: Path, text: str,
     [
         ("CSTP_SERVER__PORT", "many", "server.port"),
         ("CSTP_SERVER__PROT", "1", "server.prot"),
-        ("CSTP_SEVRER__PORT", "1", "CSTP_SEVRER__PORT"),
+        ("CSTP_SEVRER__PORT", "1", "CSTP_SEVRER__PORT: there is no such setting; did you mean CSTP_SERVER__PORT?"),
+        ("CSTP_SERVER_PORT", "1", "CSTP_SERVER_PORT: there is no such setting; did you mean CSTP_SERVER__PORT?"),
+        ("cstp_server_port", "1", "cstp_server_port: there is no such setting; did you mean CSTP_SERVER__PORT?"),
+        ("CSTP_DATADIR", "x", "CSTP_DATADIR: there is no such setting; did you mean CSTP_DATA_DIR?"),
+        ("CSTP_CONFIG_FILE", "x", "CSTP_CONFIG_FILE: there is no such setting; did you mean CSTP_CONFIG?"),
+        ("CSTP_COLOUR", "red", "CSTP_COLOUR: there is no such setting; see cstp config for the names, or unset it"),
         ("CSTP_LIMITS__COSTS", '{"cstp.whoami": 0}', "limits.costs.cstp.whoami"),
         ("CSTP_LIMITS__COSTS", "not json", "CSTP_"),
         ("CSTP_LIMITS", "not json", "CSTP_"),
@@ -179,6 +198,17 @@ def test_a_file_that_is_no_settings_file_is_refused_by_name(folder: Path, conten
 
 def test_a_file_that_is_asked_for_must_exist(folder: Path) -> None:
     assert refused(config=folder / "nope.yaml") == f"{folder / 'nope.yaml'}: no such settings file"
+
+
+def test_a_file_that_the_environment_names_must_exist(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_CONFIG", "nope.yaml")
+    assert refused() == "CSTP_CONFIG: nope.yaml: no such settings file"
+
+
+def test_all_unknown_variables_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_SERVER_PORT", "1")
+    monkeypatch.setenv("CSTP_STORE_URL", "x")
+    assert [line.partition(":")[0] for line in refused().splitlines()] == ["CSTP_SERVER_PORT", "CSTP_STORE_URL"]
 
 
 def test_a_variable_that_must_hold_json_and_does_not_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

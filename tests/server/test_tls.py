@@ -1,5 +1,6 @@
 """HTTPS by the server itself, with a certificate that the test makes."""
 
+import json
 import os
 import signal
 import socket
@@ -52,11 +53,11 @@ class Https:
         lines = []
         for line in self.process.stderr:
             lines.append(line)
-            if " on https://" in line:
+            if "https://" in line:
                 break
         else:
             pytest.fail(f"did not start: {lines}")
-        self.url = line.partition(" on ")[2].split()[0]
+        self.url = json.loads(line)["url"]
         self.port = int(self.url.rpartition(":")[2].split("/")[0])
 
     def stop(self) -> int:

@@ -13,11 +13,11 @@ import typer
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.run import Options, ingest
 from cstp_server.cli.demo_calls import CALLS, Call
-from cstp_server.cli.opened import opened_records
-from cstp_server.cli.options import ConfigOption, command_family, settings_for
+from cstp_server.cli.opened import records_in
+from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line
 from cstp_server.cli.serve import HostOption, PortOption
 from cstp_server.listening import bind
-from cstp_server.log import configure_logging, write_rest
+from cstp_server.log import announce, configure_logging, write_rest
 from cstp_server.model import open_model
 from cstp_server.serve import serve
 from cstp_server.settings import Settings
@@ -34,7 +34,8 @@ class _Quiet:
     """No progress bar: the samples are few."""
 
     def start(self, total: int) -> None:
-        typer.echo(f"reading {total / 1000:.0f} kB of decisions, pages and records (about ten seconds) ...", err=True)
+        sentence = f"reading {total / 1000:.0f} kB of decisions, pages and records (about ten seconds) ..."
+        announce("reading", sentence, bytes=total)
 
     def advance(self, done: int) -> None:
         """Nothing to draw."""
@@ -62,11 +63,13 @@ def demo_command(
             "store__url": f"sqlite:///{folder}/records.sqlite3",
             "auth__tokens_file": f"{folder}/tokens.json",
         }
-        settings = settings_for(ctx, Path(folder), config, server__host=host, server__port=port, **own).settings
+        loaded = settings_for(ctx, Path(folder), config, server__host=host, server__port=port, **own)
         # no flag says "none"
-        settings = settings.model_copy(update={"vectors": settings.vectors.model_copy(update={"url": None})})
+        vectors = loaded.settings.vectors.model_copy(update={"url": None})
+        settings = loaded.settings.model_copy(update={"vectors": vectors})
         configure_logging(settings.log)
         ctx.call_on_close(write_rest)
+        announce("opened", store_line(loaded), **places_of(loaded))
         with bind(settings) as listener:
             embedder = open_model(settings)
             _load(settings, embedder)
@@ -75,15 +78,15 @@ def demo_command(
             place = f"[{host}]" if ":" in host else host
             scheme = "http" if settings.server.ssl_certfile is None else "https"
 
-            def announce() -> None:
-                with suppress(OSError):  # as in serve.py
+            def say_where() -> None:
+                with suppress(OSError):  # whoever was to read it has gone; calls are answered all the same
                     _tell(token, f"{scheme}://{place}:{port}/cstp")
 
-            serve(settings, listener, announce, watchdog, lambda: embedder)
+            serve(settings, listener, say_where, watchdog, lambda: embedder)
 
 
 def _load(settings: Settings, embedder: Embedder | None) -> None:
-    with opened_records(settings) as records:
+    with records_in(settings.data_dir) as records:
         ingest(demo_paths(), Options(), records, embedder, _Quiet(), settings.embedding.threads)
 
 

@@ -1,7 +1,6 @@
 """`cstp doctor`: what is wrong, and what to do about it."""
 
 import json
-import os
 from dataclasses import asdict
 from typing import Final
 
@@ -10,10 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.options import ConfigOption, DataDirOption, Given, JsonOption, command_family, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.doctor.finding import Finding, Level
 from cstp_server.doctor.run import diagnose
-from cstp_server.settings import settings_file
 
 app = command_family()
 _COLOURS: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "bold red"}
@@ -31,8 +29,8 @@ def doctor_command(
     found: list[Finding] = []
     try:
         loaded = settings_for(ctx, data_dir, config)
-        given = ctx.obj if isinstance(ctx.obj, Given) else Given(None, None)
-        findings = diagnose(loaded, settings_file(config or given.config), os.environ)
+        name_store(loaded)
+        findings = diagnose(loaded)
     except ConfigurationError as error:
         remedy = "correct them and run cstp doctor again: nothing else can be checked without settings"
         findings = iter([Finding("settings", Level.PROBLEM, str(error), remedy)])

@@ -31,10 +31,10 @@ from cognition_engines.ingest.schema import RULES
 from cognition_engines.ingest.titles import DECISION_FOLDERS
 from cognition_engines.models import SENSITIVITIES, Problem
 from cognition_engines.records.store import Records
-from cstp_server.cli.opened import has_records, opened_records
+from cstp_server.cli.opened import has_records, opened_records, records_in
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.model import open_model
-from cstp_server.settings import Settings
+from cstp_server.settings import Loaded
 
 app = command_family()
 _Open = Callable[[str, Embedder | None], AbstractContextManager[Collection]]
@@ -104,10 +104,10 @@ def ingest_command(
     if missing := [path for path in files if not path.exists()]:
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
     addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
-    settings = settings_for(ctx, data_dir, config).settings
+    loaded = settings_for(ctx, data_dir, config)
     texts = _texts(kind, decision_folder)
     options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict, texts)
-    summary = _ingested(files, addresses, options, settings, quiet=as_json)
+    summary = _ingested(files, addresses, options, loaded, quiet=as_json)
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
@@ -123,7 +123,7 @@ def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:
 
 
 def _ingested(
-    files: Sequence[Path], addresses: Iterable[str], options: Options, settings: Settings, *, quiet: bool
+    files: Sequence[Path], addresses: Iterable[str], options: Options, loaded: Loaded, *, quiet: bool
 ) -> Summary:
     """The run, with a progress bar on a terminal unless it is to be `quiet`."""
     console = Console(stderr=True)
@@ -135,12 +135,12 @@ def _ingested(
         TimeRemainingColumn(),
     )
     quiet = quiet or not console.is_terminal
-    embedder = None if options.dry_run else open_model(settings)
+    embedder = None if options.dry_run else open_model(loaded.settings)
     with ExitStack() as stack:
         collections = [stack.enter_context(_collection(address, embedder)) for address in addresses]
-        records = stack.enter_context(_records(settings, dry_run=options.dry_run))
+        records = stack.enter_context(_records(loaded, dry_run=options.dry_run))
         progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
-        bar, threads = _Bar(progress), settings.embedding.threads
+        bar, threads = _Bar(progress), loaded.settings.embedding.threads
         return ingest(files, options, records, embedder, bar, threads, collections)
 
 
@@ -151,13 +151,13 @@ def _collection(address: str, embedder: Embedder | None) -> AbstractContextManag
 
 
 @contextmanager
-def _records(settings: Settings, *, dry_run: bool) -> Iterator[Records]:
+def _records(loaded: Loaded, *, dry_run: bool) -> Iterator[Records]:
     """The records; a dry run where there are none compares with none, and makes nothing there."""
-    if not dry_run or has_records(settings):
-        with opened_records(settings) as records:
+    if not dry_run or has_records(loaded.settings):
+        with opened_records(loaded) as records:
             yield records
         return
-    with TemporaryDirectory(prefix="cstp-dry-") as folder, opened_records(settings, Path(folder)) as records:
+    with TemporaryDirectory(prefix="cstp-dry-") as folder, records_in(Path(folder)) as records:
         yield records
 
 

@@ -45,13 +45,13 @@ def export_command(
     A server may go on writing; cstp backup keeps one moment, with vectors and tokens. A named pipe is written to.
     """
     kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
-    settings = settings_for(ctx, data_dir, config).settings
+    loaded = settings_for(ctx, data_dir, config)
     if file != "-" and Path(file).is_dir():
         raise typer.BadParameter(f"{file} is a folder; name a file in it", param_hint="FILE")
     if file != "-" and Path(file).is_file() and not force:
         raise typer.BadParameter(f"{file} exists; name another, or say --force", param_hint="FILE")
     count = 0
-    with existing_records(settings) as records, record_bars(quiet=file == "-") as bars, _opened(file) as out:
+    with existing_records(loaded) as records, record_bars(quiet=file == "-") as bars, _opened(file) as out:
         for line in exported(records, kinds, bars):
             out.write(line)
             count += 1
@@ -75,14 +75,14 @@ def import_command(
 
     Exit code 1 when the file was rejected.
     """
-    settings = settings_for(ctx, data_dir, config).settings
-    model = open_model(settings)
+    loaded = settings_for(ctx, data_dir, config)
+    model = open_model(loaded.settings)
     with (
         _regular(file) as path,
-        opened_records(settings) as records,
+        opened_records(loaded) as records,
         record_bars(quiet=as_json) as bars,
     ):
-        done = import_file(path, records, model, settings.embedding.threads, bars)
+        done = import_file(path, records, model, loaded.settings.embedding.threads, bars)
     _tell(done, file, as_json=as_json)
     return 1 if done.rejected else 0
 

@@ -10,9 +10,9 @@ import typer
 
 from cognition_engines.errors import ConfigurationError, EngineError, FolderInUse
 from cstp.async_client import AsyncClient
-from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, places_of, settings_for, store_line
 from cstp_server.knowledge import open_knowledge
-from cstp_server.log import configure_logging, write_rest
+from cstp_server.log import announce, configure_logging, write_rest
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.mcp.stdio import Identify, answer_from_folder
 from cstp_server.memory import share_arenas, spare_the_collector
@@ -39,7 +39,8 @@ def mcp_command(
 
     Who asks is --agent, or the token in CSTP_TOKEN.
     """
-    settings = settings_for(ctx, data_dir, config).settings
+    loaded = settings_for(ctx, data_dir, config)
+    settings = loaded.settings
     if sys.stdin is None or sys.stdout is None:
         raise ConfigurationError("standard input and output must be open: an MCP client starts this command")
     configure_logging(settings.log)
@@ -61,6 +62,7 @@ def mcp_command(
         knowledge = open_knowledge(settings)
     except FolderInUse as error:
         raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
+    announce("opened", store_line(loaded), **places_of(loaded))
     spare_the_collector()  # also at exit, for which a client waits two seconds
     asyncio.run(answer_from_folder(settings, knowledge, identify))
 

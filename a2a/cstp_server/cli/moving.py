@@ -40,8 +40,7 @@ def copy_command(
 
     All of it arrives, or nothing. What is written while it runs is not in the copy.
     """
-    settings = settings_for(ctx, data_dir, config).settings
-    with existing_records(settings) as records:
+    with existing_records(settings_for(ctx, data_dir, config)) as records:
         target = _open_target(to)
         try:
             with record_bars(quiet=as_json) as bars:
@@ -69,14 +68,14 @@ def backup_command(
 
     Indexes are not in it: they are built from the records.
     """
-    settings = settings_for(ctx, data_dir, config).settings
+    loaded = settings_for(ctx, data_dir, config)
     tokens: tuple[Token, ...] = ()
     try:
-        tokens = read_tokens(settings.tokens_path)
+        tokens = read_tokens(loaded.settings.tokens_path)
     except ConfigurationError as error:
         typer.echo(f"warning: the backup has no tokens: {error}", err=True)
     attached = {_TOKENS: dump_tokens(tokens)} if tokens else {}
-    with existing_records(settings) as records, record_bars(quiet=as_json) as bars:
+    with existing_records(loaded) as records, record_bars(quiet=as_json) as bars:
         notes = records.back_up(file, cstp.__version__, attached, replace=force, watcher=bars)
     if as_json:
         members = {"file": str(file.absolute()), "bytes": file.stat().st_size, "createdAt": notes.created_at}
@@ -103,11 +102,11 @@ def restore_command(
     config: ConfigOption = None,
 ) -> None:
     """Make the records equal to a backup, all of them or none. A running server follows within a second."""
-    settings = settings_for(ctx, data_dir, config).settings
+    loaded = settings_for(ctx, data_dir, config)
     with record_bars(quiet=as_json) as bars, opened_backup(file, bars) as backup:
-        with opened_records(settings) as records:
+        with opened_records(loaded) as records:
             done = records.restore(backup, replace=replace, watcher=bars)
-        restored = _put_back_tokens(settings, backup, wanted=tokens)
+        restored = _put_back_tokens(loaded.settings, backup, wanted=tokens)
     if as_json:
         counts = {name: getattr(done, name) for name in ("new", "changed", "unchanged", "deleted")}
         members = {"file": str(file.absolute()), "createdAt": backup.notes.created_at, **counts}

@@ -7,8 +7,8 @@ from pathlib import Path
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.records.inspection import schema_at
 from cognition_engines.records.store import Records, open_records
-from cstp_server.cli.options import without_secrets
-from cstp_server.settings import Settings
+from cstp_server.cli.options import name_store, without_secrets
+from cstp_server.settings import Loaded, Settings
 
 
 def has_records(settings: Settings) -> bool:
@@ -20,25 +20,36 @@ def has_records(settings: Settings) -> bool:
 
 
 @contextmanager
-def opened_records(settings: Settings, folder: Path | None = None) -> Iterator[Records]:
-    """The records, made if missing, or those of another folder; closed in the end."""
-    if folder is None:
-        records = open_records(settings.store_url, named=settings.store_named)
-    else:
-        records = open_records(f"sqlite:///{folder / 'records.sqlite3'}", named=str(folder))
+def opened_records(loaded: Loaded) -> Iterator[Records]:
+    """The records, made if missing; closed in the end. Names the store on standard error."""
+    settings = loaded.settings
+    with _closed(open_records(settings.store_url, named=settings.store_named)) as records:
+        name_store(loaded)
+        yield records
+
+
+@contextmanager
+def records_in(folder: Path) -> Iterator[Records]:
+    """Records in a folder of their own, made if missing; closed in the end."""
+    with _closed(open_records(f"sqlite:///{folder / 'records.sqlite3'}", named=str(folder))) as records:
+        yield records
+
+
+@contextmanager
+def existing_records(loaded: Loaded) -> Iterator[Records]:
+    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
+    if not has_records(loaded.settings):
+        raise ConfigurationError(_nothing_there(loaded.settings))
+    with opened_records(loaded) as records:
+        yield records
+
+
+@contextmanager
+def _closed(records: Records) -> Iterator[Records]:
     try:
         yield records
     finally:
         records.close()
-
-
-@contextmanager
-def existing_records(settings: Settings) -> Iterator[Records]:
-    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
-    if not has_records(settings):
-        raise ConfigurationError(_nothing_there(settings))
-    with opened_records(settings) as records:
-        yield records
 
 
 def _nothing_there(settings: Settings) -> str:

@@ -4,6 +4,7 @@ Every command imports this module, so it imports nothing that takes time: the re
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -12,13 +13,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cstp_server.settings import Loaded, load_settings
+from cstp_server.settings import Loaded, Settings, load_settings
 
 DataDirOption = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="FOLDER", help="The folder that holds everything; ./data unless named."),
 ]
-ConfigOption = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML; else CSTP_CONFIG names one.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line for machines.")]
 
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
@@ -50,6 +53,29 @@ def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None,
     given = ctx.obj if isinstance(ctx.obj, Given) else Given(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
+
+
+def store_place(settings: Settings) -> str:
+    """Where the records are: an absolute path, or a URL without its credentials."""
+    if settings.store.url is not None:
+        return without_secrets(settings.store.url)
+    return str((settings.data_dir / "records.sqlite3").absolute())
+
+
+def places_of(loaded: Loaded) -> dict[str, str]:
+    """Where the records are, and where the settings come from, but for flags."""
+    return {"records": store_place(loaded.settings), "settings": ", ".join(loaded.sources) or "defaults"}
+
+
+def store_line(loaded: Loaded) -> str:
+    """One line for people that names both places."""
+    return "cstp: " + "; ".join(f"{name}: {place}" for name, place in places_of(loaded).items())
+
+
+def name_store(loaded: Loaded) -> None:
+    """Says on standard error which store a command has opened, and by which settings."""
+    with suppress(OSError):  # whoever was to read it has gone
+        typer.echo(store_line(loaded), err=True)
 
 
 def without_secrets(text: str) -> str:

@@ -35,7 +35,7 @@ def show(
 ) -> int:
     """Print one record, whole."""
     kinds = _kinds(kind)
-    with existing_records(settings_for(ctx, data_dir, config).settings) as records:
+    with existing_records(settings_for(ctx, data_dir, config)) as records:
         found = _found(records, id, kinds)
     if found is None:
         typer.echo(f"no record has the id {id}", err=True)
@@ -61,7 +61,7 @@ def delete(
     """
     kinds, gone = _kinds(kind), 0
     wanted = list(dict.fromkeys(ids))
-    with existing_records(settings_for(ctx, data_dir, config).settings) as records:
+    with existing_records(settings_for(ctx, data_dir, config)) as records:
         # looked up first, so that an id of several kinds is told before anything is gone
         found = {id: _found(records, id, kinds) for id in wanted}
         for id, stored in found.items():

@@ -29,10 +29,11 @@ def reindex_command(
     config: ConfigOption = None,
 ) -> None:
     """Build the indexes anew. Records that have no vectors of the configured model are embedded first."""
-    settings = settings_for(ctx, data_dir, config).settings
+    loaded = settings_for(ctx, data_dir, config)
+    settings = loaded.settings
     embedder = open_model(settings)
     console = Console(stderr=True)
-    with existing_records(settings) as records:
+    with existing_records(loaded) as records:
         lock = FolderLock(settings.indexes_path)
         try:
             for space in SEARCHED:

@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -14,12 +13,12 @@ import typer
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, places_of, settings_for, store_line
 from cstp_server.listening import bind
-from cstp_server.log import configure_logging, write_rest
+from cstp_server.log import announce, configure_logging, write_rest
 from cstp_server.memory import share_arenas
 from cstp_server.model import LOCAL_MODELS, open_model
-from cstp_server.settings import Settings
+from cstp_server.settings import Loaded, Settings
 from cstp_server.stopping import Watchdog, ended_by_signals
 from cstp_server.tokens import read_tokens
 
@@ -51,7 +50,8 @@ def serve_command(
 ) -> None:
     """Answer calls until stopped. SIGTERM and Ctrl-C let running calls finish, then end it with exit code 0."""
     tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
-    settings = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls).settings
+    loaded = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls)
+    settings = loaded.settings
     configure_logging(settings.log)
     ctx.call_on_close(write_rest)
     live = _live_tokens(settings)
@@ -61,15 +61,17 @@ def serve_command(
         scheme = "http" if settings.server.ssl_certfile is None else "https"
         url = f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
 
-        def announce() -> None:
-            with suppress(OSError):  # whoever was to read it has gone; calls are answered all the same
-                typer.echo(
-                    f"cstp serves {settings.agent.id} on {url} ({live} live token{'' if live == 1 else 's'})", err=True
-                )
-                if not live:
-                    typer.echo("nobody can call yet; make a token: cstp token create --agent NAME", err=True)
+        serve(settings, listener, partial(_say_where, loaded, url, live), watchdog, model)
 
-        serve(settings, listener, announce, watchdog, model)
+
+def _say_where(loaded: Loaded, url: str, live: int) -> None:
+    """Where the server is, and where its records and settings are."""
+    agent, places = loaded.settings.agent.id, places_of(loaded)
+    sentence = f"cstp serves {agent} on {url} ({live} live token{'' if live == 1 else 's'})\n{store_line(loaded)}"
+    announce("serving", sentence, url=url, agent=agent, live_tokens=live, **places)
+    if not live:
+        remedy = "make a token: cstp token create --agent NAME"
+        announce("no_live_tokens", f"nobody can call yet; {remedy}", remedy=remedy)
 
 
 def _loaded(settings: Settings) -> tuple[_Serve, _Model]:

@@ -19,6 +19,7 @@ from cstp_server.cli.options import (
     DataDirOption,
     JsonOption,
     command_family,
+    name_store,
     print_table,
     settings_for,
     without_secrets,
@@ -46,8 +47,10 @@ def status(
     """
     if url is not None:
         return tell_remote(url, given_token(token), timeout, as_json=as_json)
-    settings = settings_for(ctx, data_dir, config).settings
+    loaded = settings_for(ctx, data_dir, config)
+    settings = loaded.settings
     stored = glance(settings.store_url)
+    name_store(loaded)
     held = is_held(settings.indexes_path)
     now = datetime.now(UTC)
     found = {

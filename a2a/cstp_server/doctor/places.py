@@ -3,7 +3,7 @@
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,6 @@ from cstp_server.tokens import MEND, Token, read_tokens
 EXPIRES_SOON: Final = timedelta(days=14)
 MB: Final = 1_000_000
 
-_CLIENT_VARIABLES: Final = frozenset({"CSTP_TOKEN", "CSTP_URL"})
 _LITTLE_SPACE: Final = 1_000 * MB
 _NO_SPACE: Final = 100 * MB  # SQLite's log and tantivy's merges need some to go on at all
 _NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "fuse.sshfs", "fuse.s3fs", "davfs")
@@ -25,20 +24,10 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
-def check_settings(loaded: Loaded, file: Path, environment: Mapping[str, str]) -> Checked[None]:
-    """The file in force, and variables that look like settings and are none."""
+def check_settings(loaded: Loaded) -> Checked[None]:
+    """The file in force, and how many settings the environment has."""
     set_there = sum(origin.startswith("environment") for origin in loaded.origins.values())
-    findings = [Finding("settings", Level.OK, f"{file}, and {set_there} settings from the environment")]
-    known = {"CSTP_" + name.upper().replace(".", "__") for name in loaded.origins}
-    known |= {name.partition("__")[0] for name in known} | _CLIENT_VARIABLES
-    for name in sorted(environment):
-        # settings that are mappings take names of their own after one more __
-        if name.upper().startswith("CSTP_") and not any(
-            name.upper() == one or name.upper().startswith(f"{one}__") for one in known
-        ):
-            remedy = "see cstp config for the names, such as CSTP_SERVER__PORT; else unset it"
-            findings.append(Finding("settings", Level.WARNING, f"{name} names no setting and is ignored", remedy))
-    return Checked(findings)
+    return Checked([Finding("settings", Level.OK, f"{loaded.file}, and {set_there} settings from the environment")])
 
 
 def check_folder(settings: Settings) -> Checked[None]:

@@ -1,7 +1,6 @@
 """All checks, one after the other."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final
 
 from cstp_server.doctor import indexes, parts, places
@@ -14,12 +13,10 @@ _FILE_SECONDS: Final = 600.0  # reads every page of the database
 _INDEX_SECONDS: Final = 120.0  # reads every file of an index
 
 
-def diagnose(loaded: Loaded, file: Path, environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Run every check over the settings in force, `file` being theirs. Changes nothing, raises nothing."""
+def diagnose(loaded: Loaded) -> Iterator[Finding]:
+    """Run every check over the settings in force. Changes nothing, raises nothing."""
     settings = loaded.settings
-    yield from within(
-        _SECONDS, "settings", "see cstp config", lambda: places.check_settings(loaded, file, environment)
-    ).findings
+    yield from within(_SECONDS, "settings", "see cstp config", lambda: places.check_settings(loaded)).findings
     yield from within(
         _SECONDS, "folder", "make it readable for this user", lambda: places.check_folder(settings)
     ).findings

@@ -1,0 +1,126 @@
+"""Which store and which settings a command uses: it says so, and takes nothing that merely lies in the folder."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cstp = Callable[..., Any]
+pytestmark = [
+    pytest.mark.usefixtures("wordless"),
+    pytest.mark.embedded_only("is about what a command says of its data folder"),
+]
+
+
+@pytest.fixture
+def stored(cstp: Cstp) -> None:
+    Path("notes.jsonl").write_text('{"kind": "episode", "query": "a lock", "reward": 1, "id": 700}\n')
+    assert cstp("ingest", "notes.jsonl").code == 0
+    assert cstp("backup", "kept").code == 0
+    assert cstp("export", "kept.jsonl").code == 0
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ingest", "notes.jsonl", "--json"],
+        ["ingest", "notes.jsonl", "--dry-run"],
+        ["show", "700", "--json"],
+        ["delete", "700"],
+        ["status", "--json"],
+        ["doctor", "--json"],
+        ["reindex"],
+        ["backup", "again", "--json"],
+        ["restore", "kept", "--replace", "--json"],
+        ["copy", "--to", "sqlite:///copied.sqlite3", "--json"],
+        ["export", "-"],
+        ["import", "kept.jsonl", "--json"],
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_a_command_that_opens_a_store_says_once_where_it_and_its_settings_are(
+    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    Path("mine.yaml").write_text("agent: {id: me}\n")
+    monkeypatch.setenv("CSTP_STORE__THREADS", "2")
+    done = cstp(*words, "--config", "mine.yaml")
+    assert done.code == 0, done.err
+    place, settings = Path("data/records.sqlite3").absolute(), Path("mine.yaml").absolute()
+    line = f"cstp: records: {place}; settings: {settings}, CSTP_EMBEDDING__MODEL, CSTP_STORE__THREADS"
+    assert done.err.splitlines().count(line) == 1
+    assert "cstp: records" not in done.out
+    if words[-1] in ("--json", "-"):
+        for printed in done.out.splitlines():
+            json.loads(printed)
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_settings_file_that_lies_in_the_working_folder_redirects_nothing(cstp: Cstp) -> None:
+    Path("config").mkdir()
+    Path("config/server.yaml").write_text("data_dir: elsewhere\nstore:\n  url: postgresql://them@127.0.0.1:1/x\n")
+    done = cstp("status", "--json")
+    assert json.loads(done.out)["records"] == {"episode": 1}
+    assert done.err.endswith("settings: CSTP_EMBEDDING__MODEL\n")
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_settings_file_may_be_named_by_the_environment(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine.yaml").write_text("data_dir: elsewhere\n")
+    monkeypatch.setenv("CSTP_CONFIG", "mine.yaml")
+    assert json.loads(cstp("status", "--json").out)["dataDir"] == str(Path("elsewhere").absolute())
+    Path("other.yaml").write_text("data_dir: data\n")
+    done = cstp("status", "--json", "--config", "other.yaml")
+    assert json.loads(done.out)["dataDir"] == str(Path("data").absolute())
+
+
+def test_a_password_of_a_store_is_not_named(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
+    done = cstp("doctor", "--json")
+    assert "records: postgresql://***@127.0.0.1:1/x; settings:" in done.err
+    assert "hunter2" not in done.err + done.out
+
+
+@pytest.mark.parametrize("level", ["info", "error"])
+def test_every_line_of_a_json_log_is_json_and_the_first_says_where_the_server_its_store_and_its_settings_are(
+    program: Callable[..., Any], cstp: Cstp, level: str
+) -> None:
+    server = program("serve", "--port", 0, CSTP_LOG__LEVEL=level, CSTP_LOG__FORMAT="json")
+    first, second = (json.loads(server.line("(.*)")[1]) for _ in range(2))
+    assert first["event"] == "serving"
+    assert first["url"].startswith("http://127.0.0.1:")
+    assert (first["agent"], first["live_tokens"]) == ("cstp", 0)
+    assert first["records"] == str(Path("data/records.sqlite3").absolute())
+    assert first["settings"] == "CSTP_EMBEDDING__MODEL, CSTP_LOG__FORMAT, CSTP_LOG__LEVEL"
+    assert second["event"] == "no_live_tokens"
+    for line in server.end().err.splitlines():
+        json.loads(line)
+
+
+def test_a_pretty_log_begins_with_sentences(program: Callable[..., Any]) -> None:
+    server = program("serve", "--port", 0, CSTP_LOG__FORMAT="pretty")
+    assert server.line("(.*)")[1].startswith("cstp serves cstp on http://127.0.0.1:")
+    assert server.line("(.*)")[1].startswith("cstp: records: ")
+    assert server.line("(.*)")[1].startswith("nobody can call yet; make a token")
+    assert server.end().code == 0
+
+
+def test_an_unknown_variable_is_refused_by_every_command_that_has_settings(
+    cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSTP_SERVER_PORT", "1")
+    for words in (["serve"], ["status"], ["ingest", "."], ["token", "list"], ["config"]):
+        done = cstp(*words)
+        assert done.code == 2
+        assert done.err == "cstp: CSTP_SERVER_PORT: there is no such setting; did you mean CSTP_SERVER__PORT?\n"
+
+
+def test_the_help_works_whatever_the_environment_says(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", "from cstp_server.entry import main; main()", "--help"]
+    around = {**os.environ, "CSTP_SERVER_PORT": "1", "CSTP_CONFIG": "nowhere"}
+    assert subprocess.run(program, env=around, cwd=tmp_path, capture_output=True, check=False).returncode == 0
