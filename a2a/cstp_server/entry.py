@@ -9,7 +9,10 @@ from importlib import import_module
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-SERVER_PACKAGES = ("typer", "rich", "yaml", "pydantic_settings", "sqlalchemy", "starlette", "structlog", "orjson")
+SERVER_PACKAGES = (
+    *("typer", "rich", "yaml", "pydantic_settings", "sqlalchemy", "starlette", "structlog", "orjson", "numpy"),
+    *("mcp", "uvicorn"),
+)
 UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
 OVER_PIPES = "mcp"  # the command that says itself which standard files must be open
 VALUED = ("--data-dir", "--config")  # options before a command's name that take a value
@@ -26,14 +29,7 @@ def main() -> None:
         # not above: it takes a while, in which a signal must be heeded already
         command_line = import_module("cstp_server.cli.main")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
-            raise
-        sys.stderr.write(
-            "cstp: this is the client install, for use from Python (`import cstp`).\n"
-            'The server and this command line come with: pip install "cognition-cstp[server]"\n'
-            'From a checkout: pip install ".[server]"\n'
-        )
-        sys.exit(2)
+        sys.exit(_explain(error))
     except KeyboardInterrupt:
         sys.stderr.write("cstp: stopped\n")
         sys.exit(130)
@@ -42,7 +38,21 @@ def main() -> None:
         code = command_line.run(sys.argv[1:])
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except ModuleNotFoundError as error:  # of the module of a command
+        code = _explain(error)
     _leave(code)
+
+
+def _explain(error: ModuleNotFoundError) -> int:
+    """Says how to install a package of the server that is missing; the exit code. Raises any other `error`."""
+    if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
+        raise error
+    sys.stderr.write(
+        "cstp: this is the client install, for use from Python (`import cstp`).\n"
+        'The server and this command line come with: pip install "cognition-cstp[server]"\n'
+        'From a checkout: pip install ".[server]"\n'
+    )
+    return 2
 
 
 def _command(words: Sequence[str]) -> str | None:

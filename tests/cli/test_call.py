@@ -17,7 +17,8 @@ import pytest
 import structlog
 
 from cstp.errors import ERRORS
-from cstp_server.cli.exit_codes import MEANINGS, OF_ERROR
+from cstp_server.cli.calling import OF_ERROR
+from cstp_server.cli.exit_codes import MEANINGS
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]

@@ -42,6 +42,74 @@ def test_the_program_alone_prints_its_help_which_names_every_command(cstp: Cstp)
     assert all(f"\n  {word} " in done.out for word in COMMANDS)
 
 
+# none is needed to say what commands there are, and together they take seconds on a machine that has not cached them
+HEAVY = {
+    *("alembic", "chromadb", "jsonrpcserver", "mcp", "numpy", "onnxruntime", "psycopg", "redis", "sqlalchemy"),
+    *("starlette", "tantivy", "tokenizers", "uvicorn"),
+}
+SLOW = HEAVY | {"httpx", "pydantic", "pydantic_settings", "rich", "structlog", "yaml"}
+PROGRAM = """
+import sys
+from cstp_server.cli.main import run
+code = run(sys.argv[1:])
+print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def loaded(*words: str, **environment: str) -> tuple[set[str], str]:
+    """The packages that a command has imported when it is done, and what it printed."""
+    command = [sys.executable, "-c", PROGRAM, *words]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+    return set(done.stderr.split()), done.stdout
+
+
+def completed(line: str) -> tuple[set[str], str]:
+    return loaded(_CSTP_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD="-1")
+
+
+def test_the_help_is_printed_before_anything_is_imported_that_takes_long() -> None:
+    imported, printed = loaded("--help")
+    assert printed.startswith("Usage: cstp ")
+    assert "typer" in imported
+    assert imported & SLOW == set()
+
+
+def test_the_help_of_a_call_and_completion_import_nothing_that_searches_or_serves() -> None:
+    assert loaded("call", "--help")[0] & HEAVY == set()
+    imported, offered = completed("cstp ca")
+    assert "call" in offered
+    assert imported & SLOW == set()
+    imported, offered = completed("cstp call cstp.getC")
+    assert "cstp.getChunk" in offered
+    assert imported & HEAVY == set()
+
+
+def test_the_list_of_commands_says_what_their_own_help_says(cstp: Cstp) -> None:
+    lines = " ".join(cstp("--help").out.partition("Commands:")[2].split())
+    for word in COMMANDS:
+        about = f" {lines}".partition(f" {word} ")[2]
+        own = " ".join(cstp(word, "--help").out.partition("\n\n")[2].split())
+        assert own.startswith(about.partition(".")[0]), word
+
+
+@pytest.mark.parametrize(
+    ("missing", "word"), [("typer", "token"), ("numpy", "serve"), ("sqlalchemy", "ingest"), ("yaml", "token")]
+)
+def test_a_package_of_the_server_that_is_missing_is_told_with_how_to_get_it(missing: str, word: str) -> None:
+    script = f"""
+import sys
+sys.modules[{missing!r}] = None
+from cstp_server.entry import main
+sys.argv = ["cstp", {word!r}, "--help"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "client install" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
     assert cstp("--version").out == f"{client.__version__}\n"
 

@@ -22,7 +22,7 @@ from cstp_server.cli.calling import (
     tell_error,
 )
 from cstp_server.cli.completing import method_names, parameter_names
-from cstp_server.cli.options import JsonOption, command_family
+from cstp_server.cli.given import JsonOption, command_family
 
 app = command_family()
 _OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}

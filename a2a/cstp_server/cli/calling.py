@@ -15,11 +15,25 @@ from rich.console import Console
 
 from cognition_engines.errors import ConfigurationError
 from cstp.connections import BoundedTransport, options_for
-from cstp.errors import ERRORS, CstpError, Forbidden, InvalidParams, MethodNotFound, Overloaded, RateLimited
+from cstp.errors import (
+    ERRORS,
+    AuthenticationRequired,
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    NotFound,
+    Overloaded,
+    ParseError,
+    QueryFailed,
+    RateLimited,
+)
 from cstp.methods.registry import METHODS
 from cstp.transport import TimeLeft, deadline_after
 from cstp_server.cli.completing import as_json_text
-from cstp_server.cli.exit_codes import FAILED, OF_ERROR, Unreachable
+from cstp_server.cli.exit_codes import BROKEN, FAILED, LATER, NOT_ALLOWED, NOT_FOUND, REFUSED, Unreachable
 
 TokenOption = Annotated[
     str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
@@ -27,6 +41,14 @@ TokenOption = Annotated[
 TimeoutOption = Annotated[
     float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long an answer may take.")
 ]
+# of an error answer, by the family of its code
+OF_ERROR: Final[Mapping[int, int]] = {
+    **dict.fromkeys((AuthenticationRequired.code, Forbidden.code), NOT_ALLOWED),
+    **dict.fromkeys((ParseError.code, InvalidRequest.code, MethodNotFound.code, InvalidParams.code), REFUSED),
+    NotFound.code: NOT_FOUND,
+    **dict.fromkeys((RateLimited.code, Overloaded.code), LATER),
+    **dict.fromkeys((QueryFailed.code, InternalError.code), BROKEN),
+}
 _NOTHING: Final[Mapping[str, object]] = {}
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 

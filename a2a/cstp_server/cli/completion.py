@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cstp_server.cli.options import command_family
+from cstp_server.cli.given import command_family
 
 app = command_family()
 VARIABLE: Final = "_CSTP_COMPLETE"

@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 from cstp_server.cli.calling import TimeoutOption, base_of, connected, given_token, tell_error
 from cstp_server.cli.exit_codes import Unreachable
-from cstp_server.cli.options import JsonOption, command_family
+from cstp_server.cli.given import JsonOption, command_family
 from cstp_server.conform import Caller, Declared, Verdict, conversations, held
 
 app = command_family()

@@ -1,21 +1,7 @@
-"""The exit codes of every command; those of error answers by family."""
+"""The exit codes of every command; `calling.py` has those of error answers."""
 
 from collections.abc import Mapping
 from typing import Final
-
-from cstp.errors import (
-    AuthenticationRequired,
-    Forbidden,
-    InternalError,
-    InvalidParams,
-    InvalidRequest,
-    MethodNotFound,
-    NotFound,
-    Overloaded,
-    ParseError,
-    QueryFailed,
-    RateLimited,
-)
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -28,14 +14,6 @@ REFUSED: Final = 5
 NOT_FOUND: Final = 6
 LATER: Final = 7
 BROKEN: Final = 8
-
-OF_ERROR: Final[Mapping[int, int]] = {
-    **dict.fromkeys((AuthenticationRequired.code, Forbidden.code), NOT_ALLOWED),
-    **dict.fromkeys((ParseError.code, InvalidRequest.code, MethodNotFound.code, InvalidParams.code), REFUSED),
-    NotFound.code: NOT_FOUND,
-    **dict.fromkeys((RateLimited.code, Overloaded.code), LATER),
-    **dict.fromkeys((QueryFailed.code, InternalError.code), BROKEN),
-}
 
 MEANINGS: Final[Mapping[int, str]] = {
     DONE: "done",

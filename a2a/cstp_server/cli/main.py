@@ -1,5 +1,5 @@
 """The command tree. A family's module is imported when one of its commands is asked for, so that a short command does
-not wait for the imports of a long one.
+not wait for the imports of a long one, and help and completion for none.
 """
 
 import gc
@@ -9,17 +9,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from typer.completion import get_completion_inspect_parameters
 from typer.core import TyperGroup
 
-import cstp
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
 from cstp_server.cli.exit_codes import FAILED, MISUSED, STOPPED, UNREACHABLE, Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, Given
-from cstp_server.tokens import TokenRefused
+from cstp_server.cli.given import ConfigOption, DataDirOption, Given
 
 _COMPLETE: Final = "_CSTP_COMPLETE"
 
@@ -30,28 +28,35 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "embedder": "{}: the embedding model does not work; see `cstp config` (embedding.*)",
 }
 
-# command -> module that defines it as `app`
-_FAMILIES: Final[Mapping[str, str]] = {
-    "demo": "demo",
-    "serve": "serve",
-    "mcp": "mcp",
-    "ingest": "ingest",
-    "show": "records",
-    "delete": "records",
-    "schema": "records",
-    "token": "token",
-    "call": "call",
-    "status": "status",
-    "config": "status",
-    "reindex": "reindex",
-    "copy": "moving",
-    "backup": "moving",
-    "restore": "moving",
-    "doctor": "doctor",
-    "export": "lines",
-    "import": "lines",
-    "conform": "conform",
-    "completion": "completion",
+
+class _Entry(NamedTuple):
+    """The module that defines a command as `app`, and how the command's own help begins."""
+
+    module: str
+    about: str
+
+
+_COMMANDS: Final[Mapping[str, _Entry]] = {
+    "demo": _Entry("demo", "Serve this project's own decisions and pages and a sample"),
+    "serve": _Entry("serve", "Answer calls until stopped"),
+    "mcp": _Entry("mcp", "Serve MCP on standard input and output"),
+    "ingest": _Entry("ingest", "Read records of all kinds"),
+    "show": _Entry("records", "Print one record, whole"),
+    "delete": _Entry("records", "Delete records from everything"),
+    "schema": _Entry("records", "Print the JSON Schema of a record"),
+    "token": _Entry("token", "Make, list, revoke and rotate bearer tokens"),
+    "call": _Entry("call", "Call a method and print its result"),
+    "status": _Entry("status", "Tell what the data folder holds and whether a server answers"),
+    "config": _Entry("status", "Show every setting, its value and where it came from"),
+    "reindex": _Entry("reindex", "Build the indexes anew"),
+    "copy": _Entry("moving", "Copy all records, with their vectors, into another database"),
+    "backup": _Entry("moving", "Write all records, their vectors and the tokens to one file"),
+    "restore": _Entry("moving", "Make the records equal to a backup"),
+    "doctor": _Entry("doctor", "Check settings, folder, tokens, model, records, indexes, limits and server"),
+    "export": _Entry("lines", "Write all records as lines of JSON"),
+    "import": _Entry("lines", "Bring exported records into the store"),
+    "conform": _Entry("conform", "Hold the conversations that define the protocol with a server"),
+    "completion": _Entry("completion", "Print a script for the shell to read"),
 }
 
 
@@ -67,13 +72,13 @@ class _Offered:
 class _Commands(TyperGroup):
     # the context's own class is private to typer
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(_FAMILIES)
+        return list(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in _FAMILIES:
+        if cmd_name not in _COMMANDS:
             return None
         gc.disable()  # modules leave no garbage, and looking for it takes a tenth of their import
-        module = importlib.import_module(f"cstp_server.cli.{_FAMILIES[cmd_name]}")
+        module = importlib.import_module(f"cstp_server.cli.{_COMMANDS[cmd_name].module}")
         gc.enable()
         family: Any = typer.main.get_command(module.app)
         if cmd_name == "token":
@@ -81,11 +86,15 @@ class _Commands(TyperGroup):
             return family
         return family.commands[cmd_name]
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, f"{entry.about}.") for name, entry in _COMMANDS.items()])
+
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         # by name alone: to tell what each command does, every module would have to be imported
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
-        return [_Offered(name) for name in _FAMILIES if name.startswith(incomplete)]
+        return [_Offered(name) for name in _COMMANDS if name.startswith(incomplete)]
 
 
 app = typer.Typer(
@@ -98,7 +107,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(cstp.__version__)
+        typer.echo(importlib.import_module("cstp").__version__)
         raise typer.Exit
 
 
@@ -128,7 +137,7 @@ def run(arguments: Sequence[str]) -> int:
         return _tell(_in_words(error), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _tell("stopped", STOPPED)
-    except (ConfigurationError, TokenRefused) as error:
+    except ConfigurationError as error:
         return _tell(str(error), MISUSED)
     except Unreachable as error:
         return _tell(str(error), UNREACHABLE)

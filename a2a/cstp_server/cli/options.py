@@ -1,51 +1,39 @@
 """Options that several commands share, and the settings behind them.
 
-Every command imports this module, so it imports nothing that takes time: the records are opened in `opened.py`.
+Every command with settings imports this module, so it imports nothing else that takes time: the records are opened in
+`opened.py`.
 """
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from cstp_server.cli.given import ConfigOption, DataDirOption, Given, JsonOption, command_family
 from cstp_server.settings import Loaded, Settings, load_settings
 
-DataDirOption = Annotated[
-    Path | None,
-    typer.Option("--data-dir", metavar="FOLDER", help="The folder that holds everything; ./data unless named."),
+__all__ = [
+    "ConfigOption",
+    "DataDirOption",
+    "Given",
+    "JsonOption",
+    "command_family",
+    "name_store",
+    "places_of",
+    "print_table",
+    "settings_for",
+    "store_line",
+    "store_place",
+    "without_secrets",
 ]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML; else CSTP_CONFIG names one.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line for machines.")]
 
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
 # inside a URL's query: ?password=..., &sslpassword=...
 _SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secret|token|key))=)[^&]*")
-
-
-def command_family(help: str | None = None) -> typer.Typer:
-    """A set of commands, still empty, whose help is plain text."""
-    family = typer.Typer(rich_markup_mode=None, add_completion=False, help=help)
-
-    @family.callback()
-    def _keeps_the_names() -> None:
-        """Without a callback, a single command would lose its name."""
-
-    return family
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What was given before the command's name."""
-
-    data_dir: Path | None
-    config: Path | None
 
 
 def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object) -> Loaded:
