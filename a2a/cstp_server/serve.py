@@ -110,6 +110,7 @@ def serve(
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
         knowledge = open_knowledge(settings, model)
         undo.callback(knowledge.close)
+        knowledge.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
         server = make_server(settings, gate, knowledge, announce=announce, end_by=watchdog.end_by)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs

@@ -225,6 +225,10 @@ class Settings(Section):
     def indexes_path(self) -> Path:
         return self.data_dir / "indexes"
 
+    def at_port(self, port: int) -> Self:
+        """The same with the port that was taken, where any free one was asked for."""
+        return self.model_copy(update={"server": self.server.model_copy(update={"port": port})})
+
     @property
     def base_url(self) -> str:
         """Where a server with these settings can be reached from this machine."""

@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
+from cognition_engines.indexes.lock import FolderLock
+
 Cstp = Callable[..., Any]
 Serving = Callable[..., tuple[Any, str]]
 Start = Callable[..., Any]
@@ -229,13 +231,27 @@ def test_a_call_without_a_token_or_a_server_says_so(cstp: Cstp) -> None:
     assert "does not answer" in done.err
 
 
-def test_status_finds_the_server_of_its_settings(
-    serving: Serving, token: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, url = serving()
-    monkeypatch.setenv("CSTP_SERVER__PORT", url.rpartition(":")[2])
+def test_status_finds_the_server_of_its_folder_whatever_port_that_has(serving: Serving, token: str, cstp: Cstp) -> None:
+    server, url = serving()
     found = json.loads(cstp("status", "--json").out)
     assert (found["server"], found["indexes"], found["liveTokens"]) == (f"alive on {url}", "held by a server", 1)
+    assert cstp("doctor").out.count(f"ready on {url}") == 1
+    server.end(signal.SIGKILL)
+    found = json.loads(cstp("status", "--json").out)
+    assert (found["server"], found["indexes"]) == ("none has this folder", "free")
+
+
+def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path / "data" / "indexes")
+    found = json.loads(cstp("status", "--json").out)
+    assert found["indexes"] == "held by another process"
+    lock.name_holder("cstp reindex")
+    found = json.loads(cstp("status", "--json").out)
+    assert (found["indexes"], found["server"]) == (
+        "held by cstp reindex",
+        "none has this folder, or it is still starting",
+    )
+    lock.close()
 
 
 def test_a_key_without_a_certificate_is_told_as_the_flag_it_was(cstp: Cstp) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed, FolderInUse
 from cognition_engines.indexes.following import open_indexes
-from cognition_engines.indexes.lock import FolderLock, is_held
+from cognition_engines.indexes.lock import FolderLock, holder
 from cognition_engines.records.store import Records
 
 HOLDER = """
@@ -44,13 +44,17 @@ def test_a_data_folder_that_it_makes_is_its_owners_alone(tmp_path: Path) -> None
 
 def test_looking_at_a_lock_neither_takes_nor_makes_it(tmp_path: Path) -> None:
     folder = tmp_path / "indexes"
-    assert not is_held(folder)
+    assert holder(folder) is None
     assert not folder.exists()
     lock = FolderLock(folder)
-    assert is_held(folder)
-    assert is_held(folder)
+    assert holder(folder) == ""
+    lock.name_holder("cstp reindex")
+    assert holder(folder) == holder(folder) == "cstp reindex"
     lock.close()
-    assert not is_held(folder)
+    assert holder(folder) is None
+    other = FolderLock(folder)
+    assert holder(folder) == ""
+    other.close()
 
 
 def test_whoever_only_looks_at_a_lock_keeps_nobody_from_taking_it(tmp_path: Path) -> None:

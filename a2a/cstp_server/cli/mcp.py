@@ -62,6 +62,7 @@ def mcp_command(
         knowledge = open_knowledge(settings)
     except FolderInUse as error:
         raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
+    knowledge.indexes.name_holder("cstp mcp")
     announce("opened", store_line(loaded), **places_of(loaded))
     spare_the_collector()  # also at exit, for which a client waits two seconds
     asyncio.run(answer_from_folder(settings, knowledge, identify))

@@ -51,6 +51,7 @@ def reindex_command(
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
             progress.add_task("indexing", total=None)
             indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
+            indexes.name_holder("cstp reindex")
             try:
                 indexes.start()
                 if not indexes.wait_until_vectors_are_ready():

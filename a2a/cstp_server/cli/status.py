@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cognition_engines.indexes.lock import is_held
+from cognition_engines.indexes.lock import holder, is_address
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.inspection import Glance, glance, other_schema
 from cognition_engines.records.schema import HEAD
@@ -51,14 +51,14 @@ def status(
     settings = loaded.settings
     stored = glance(settings.store_url)
     name_store(loaded)
-    held = is_held(settings.indexes_path)
+    held = holder(settings.indexes_path)
     now = datetime.now(UTC)
     found = {
         "dataDir": str(settings.data_dir.absolute()),
         **_stored(stored),
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
-        "indexes": "held by a server" if held else "free",
-        "server": _health(settings) if held else "none has this folder",
+        "indexes": "free" if held is None else f"held by {_holder(held)}",
+        "server": "none has this folder" if held is None else _health(held),
     }
     if as_json:
         typer.echo(json.dumps(found))
@@ -81,8 +81,14 @@ def _stored(found: Glance | None) -> dict[str, object]:
     }
 
 
-def _health(settings: Settings) -> str:
-    url = settings.base_url
+def _holder(name: str) -> str:
+    return "a server" if is_address(name) else name or "another process"
+
+
+def _health(url: str) -> str:
+    """How the server at this address is, by which the holder of the folder goes."""
+    if not is_address(url):
+        return "none has this folder, or it is still starting"
     try:
         # on this machine, whatever proxy there is; its certificate is for its public name; nothing secret is sent
         answer = httpx.get(f"{url}/healthz", timeout=2.0, verify=False, trust_env=False)

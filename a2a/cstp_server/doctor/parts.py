@@ -9,7 +9,7 @@ from typing import Final
 import httpx
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.lock import is_held
+from cognition_engines.indexes.lock import holder, is_address
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.inspection import Held, StoreState, inspect_store, other_schema, sqlite_file
@@ -122,9 +122,10 @@ def check_limits(settings: Settings) -> Checked[None]:
 
 def check_server(settings: Settings) -> Checked[None]:
     """Whether the server that holds the folder is ready."""
-    if not is_held(settings.indexes_path):
+    held = holder(settings.indexes_path)
+    if held is None:
         return Checked([Finding("server", Level.OK, "none has this data folder")])
-    url = settings.base_url
+    url = held if is_address(held) else settings.base_url
     elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
     try:
         # its certificate is for its public name; nothing secret is sent

@@ -65,6 +65,10 @@ class Indexes:
         if self._embedder is not None:
             self._filler.start()
 
+    def name_holder(self, name: str) -> None:
+        """Says who has the folder: the address of a server, or a command."""
+        self._lock.name_holder(name)
+
     def wait_until_vectors_are_ready(self) -> bool:
         """Blocks until every record is covered; False when an index fails instead."""
         return all(index.vectors is None or index.vectors.wait_until_ready() for index in self.all)

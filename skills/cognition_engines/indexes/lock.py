@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import sleep
 from typing import Final
@@ -10,6 +10,7 @@ from typing import Final
 from cognition_engines.errors import ConfigurationError, FolderInUse
 
 _NAME: Final = "lock"
+_LONGEST_NAME: Final = 1024
 _TRIES: Final = 10
 _PAUSE_SECONDS: Final = 0.05
 
@@ -31,32 +32,50 @@ class FolderLock:
                 raise FolderInUse(
                     f"{folder} is held by another `cstp serve` or `cstp reindex`; stop it, or name another --data-dir"
                 )
+            os.ftruncate(self._file, 0)  # whom a former holder named
             undo.pop_all()
+
+    def name_holder(self, name: str) -> None:
+        """Lets `holder` say who has the lock: the address of a server, or a command."""
+        with suppress(OSError):  # on a full disk it stays without a name
+            os.pwrite(self._file, name.encode(), 0)
 
     def close(self) -> None:
         os.close(self._file)
 
 
-def is_held(folder: Path) -> bool:
-    """Whether some process has the lock of `folder`, which need not exist; makes and keeps nothing.
+def holder(folder: Path) -> str | None:
+    """Who has the lock of `folder`, which need not exist: a name, "" without one, None for nobody. Makes nothing.
 
     Raises ConfigurationError where there are no locks.
     """
     try:
         file = os.open(folder / _NAME, os.O_RDONLY)
     except FileNotFoundError:
-        return False
+        return None
     try:
-        return not _taken(file, fcntl.LOCK_SH, folder)
+        if _taken(file, fcntl.LOCK_SH, folder):
+            return None
+        return os.pread(file, _LONGEST_NAME, 0).decode(errors="replace")
     finally:
         os.close(file)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether somebody has the lock, as `holder` does."""
+    return holder(folder) is not None
+
+
+def is_address(name: str) -> bool:
+    """Whether a holder is a server, by its address."""
+    return name.startswith(("http://", "https://"))
 
 
 def _taken_soon(file: int, folder: Path) -> bool:
     for _ in range(_TRIES):
         if _taken(file, fcntl.LOCK_EX, folder):
             return True
-        sleep(_PAUSE_SECONDS)  # whoever only looks, as `is_held` does, has it for a moment
+        sleep(_PAUSE_SECONDS)  # whoever only looks, as `holder` does, has it for a moment
     return False
 
 
