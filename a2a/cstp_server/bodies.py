@@ -12,7 +12,7 @@ from starlette.types import Message, Receive
 
 from cognition_engines.errors import ComponentFailed
 from cstp.errors import Overloaded
-from cstp_server.adapters.pools import Pool
+from cstp_server.adapters.pools import Caller, Pool
 from cstp_server.auth import Header
 
 LARGE: Final = 65_536  # bytes; smaller bodies are bounded by the number of connections, and parsed in 4 ms
@@ -122,6 +122,6 @@ class BodyParser:
         if len(body) <= LARGE:
             return parse(body, *args, **kwargs)
         try:
-            return await self._pool.run(inf, parse, body, *args, **kwargs)
+            return await self._pool.run(Caller(agent, inf), parse, body, *args, **kwargs)
         except ComponentFailed as error:
             raise Overloaded(_RETRY_SECONDS) from error

@@ -9,9 +9,8 @@ module.
 import json
 import os
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
@@ -22,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
+from cstp_server.variables import CONFIG_VARIABLE, check_names, variable_of
 
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
@@ -238,8 +238,6 @@ class Settings(Section):
 
 
 Layer = Mapping[str, Any]
-CONFIG_VARIABLE: Final = "CSTP_CONFIG"
-_OTHER_VARIABLES: Final = frozenset({CONFIG_VARIABLE, "CSTP_TOKEN", "CSTP_URL"})  # which name no setting
 _VARIABLE: Final = "environment "  # before a variable's name, among origins
 
 
@@ -320,14 +318,7 @@ def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
 
 def _environment_leaves() -> dict[str, object]:
     """What CSTP_* variables say. Raises ConfigurationError for those that name no setting or hold no JSON."""
-    known = {_variable(name) for name in (*_leaves(Settings().model_dump()), *_SECTIONS)}
-    unknown = [
-        f"{given}: there is no such setting{_meant(given, known)}"
-        for given, value in sorted(os.environ.items())
-        if given.upper().startswith("CSTP_") and value and not _is_known(given.upper(), known)
-    ]
-    if unknown:
-        raise ConfigurationError("\n".join(unknown))
+    check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
         # the source needs nothing of BaseSettings but the names and types of the fields
         source = EnvSettingsSource(
@@ -336,27 +327,6 @@ def _environment_leaves() -> dict[str, object]:
         return _leaves(source())
     except SettingsError:
         raise ConfigurationError(f"{_not_json()}: must hold JSON, such as {{}} or []") from None
-
-
-def _variable(name: str) -> str:
-    """The environment variable of a setting: CSTP_SERVER__PORT of server.port."""
-    return "CSTP_" + name.upper().replace(".", "__")
-
-
-def _is_known(variable: str, known: Set[str]) -> bool:
-    """Settings that are mappings take names of their own after one more `__`."""
-    return variable in _OTHER_VARIABLES or any(variable == one or variable.startswith(f"{one}__") for one in known)
-
-
-def _meant(variable: str, known: Set[str]) -> str:
-    """What may have been meant: the same letters with other underscores, else the nearest name."""
-    spelled = {_letters(name): name for name in sorted(known | _OTHER_VARIABLES)}
-    near = get_close_matches(_letters(variable), spelled, 1, cutoff=0.75)
-    return f"; did you mean {spelled[near[0]]}?" if near else "; see cstp config for the names, or unset it"
-
-
-def _letters(variable: str) -> str:
-    return variable.upper().removeprefix("CSTP_").replace("_", "")
 
 
 def _not_json() -> str:
@@ -385,7 +355,7 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
     for layer, origin in ((_leaves(_read_file(path)), str(path)), (environment, "environment"), (given, "flag")):
         leaves |= layer
         for name in layer:
-            origins[name] = _VARIABLE + _variable(name) if origin == "environment" else origin
+            origins[name] = _VARIABLE + variable_of(name) if origin == "environment" else origin
     try:
         return Loaded(Settings.model_validate(_nest(leaves)), origins, path)
     except ValidationError as error:
