@@ -103,9 +103,19 @@ def search_knowledge(
     filters: KnowledgeFilters | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+    max_tokens: int | None = None,
 ) -> Call[SearchKnowledgeResult]:
     """Search chunks and extractions by meaning and by words, with filters."""
-    return typed_call(SEARCH_KNOWLEDGE, {"query": query, "filters": filters, "limit": limit, "mode": mode})
+    return typed_call(
+        SEARCH_KNOWLEDGE,
+        {
+            "query": query,
+            "filters": filters,
+            "limit": limit,
+            "mode": mode,
+            "max_tokens": max_tokens,
+        },
+    )
 
 
 def recall(
@@ -126,6 +136,7 @@ def recall(
     min_importance: float = 0.0,
     source: str | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+    max_tokens: int | None = None,
 ) -> Call[RecallResult]:
     """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them."""
     return typed_call(
@@ -147,6 +158,7 @@ def recall(
             "min_importance": min_importance,
             "source": source,
             "sensitivity": sensitivity,
+            "max_tokens": max_tokens,
         },
     )
 

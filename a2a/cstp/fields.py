@@ -109,3 +109,11 @@ SearchMode = Annotated[
     WithJsonSchema({"type": "string", "enum": ["hybrid", "semantic", "keyword"]}),
 ]
 MODE_DESCRIPTION: Final = "Absent: hybrid, or keyword where the server has no embedding model."
+MaxTokens = Annotated[int, Field(ge=500, le=1_000_000), WHOLE]
+MAX_TOKENS_DESCRIPTION: Final = (
+    "How long the answer may be, a token being three bytes: longer texts are cut to the passages that are nearest to "
+    "the query, and what still does not fit is left out."
+)
+# present where there is a number of tokens
+Truncated = Annotated[bool | None, Field(exclude_if=lambda value: value is None)]
+Omitted = Annotated[int | None, Field(exclude_if=lambda value: value is None)]

@@ -157,13 +157,14 @@ class Methods(ABC):
         filters: KnowledgeFilters | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        max_tokens: int | None = None,
         timeout: float | None = None,
     ) -> SearchKnowledgeResult:
         """Search chunks and extractions by meaning and by words, with filters.
 
         What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back.
         """
-        call = calls.search_knowledge(query=query, filters=filters, limit=limit, mode=mode)
+        call = calls.search_knowledge(query=query, filters=filters, limit=limit, mode=mode, max_tokens=max_tokens)
         return self.send(call, timeout=timeout)
 
     def recall(
@@ -185,6 +186,7 @@ class Methods(ABC):
         min_importance: float = 0.0,
         source: str | None = None,
         sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+        max_tokens: int | None = None,
         timeout: float | None = None,
     ) -> RecallResult:
         """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
@@ -212,6 +214,7 @@ class Methods(ABC):
             min_importance=min_importance,
             source=source,
             sensitivity=sensitivity,
+            max_tokens=max_tokens,
         )
         return self.send(call, timeout=timeout)
 

@@ -114,8 +114,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
             *decision_methods(decisions, settings.agent.id),
             *extraction_methods(lists),
             *episode_methods(lists),
-            *knowledge_methods(chunks, knowledge_search),
-            *recall_methods(recall),
+            *knowledge_methods(chunks, knowledge_search, passages),
+            *recall_methods(recall, passages),
         )
         parts = Parts(
             dispatcher=Dispatcher(methods, limiter, bounds, calls, BodyParser(parsing)),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 Span: TypeAlias = tuple[int, int]  # from and to, in characters
 Analyze: TypeAlias = Callable[[str], Sequence[str]]  # the words of a text, as the keyword index has them
@@ -19,6 +19,13 @@ _END: Final = re.compile(
     r"[.!?…][\"'”’»)\]*_`]{0,4}\s+|[。！？][」』）]{0,2}\s*|\n[ \t]*\n\s*|"
     r"\n(?=[ \t]*(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)[ \t]|\|)"
 )
+
+
+class Window(NamedTuple):
+    """One window of a record's text: which one, from 0, of how many."""
+
+    place: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)

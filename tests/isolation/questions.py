@@ -106,7 +106,7 @@ def search_knowledge(ask: Asker) -> Params:
         topic=lambda: ask.one(*TOPICS),
         source=lambda: ask.one(*TITLES, ask.id(Kind.SOURCE)),
     )
-    rest = ask.given(filters=lambda: filters)
+    rest = ask.given(filters=lambda: filters, maxTokens=lambda: ask.one(500, 700, 8000))
     return {**ask.searched(1, 5, 100), "mode": ask.mode(), **rest}
 
 
@@ -135,6 +135,7 @@ def recall(ask: Asker) -> Params:
         graphFilters=lambda: ask.one(["*"], ask.some(*CATEGORIES)),
         includeEntities=lambda: ask.one(True, False),
         expandNeighbors=lambda: True,
+        maxTokens=lambda: ask.one(500, 1000, 8000),
     )
     return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest}
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from pydantic.alias_generators import to_snake
 
 from cognition_engines.kinds.kind import Kind
-from cstp_server.mcp.tools import TOOLS
+from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
 from tests.isolation.world import World
 from tests.mcp.conftest import Connect, body_of, mcp_url, over_http
 from tests.serving import Serving
@@ -64,7 +64,9 @@ async def test_every_tool_answers_as_its_method_does_in_the_spelling_of_the_seed
                 assert found is not None
                 assert body_of(result) == found
                 Draft202012Validator(TOOLS[name].schemas.output).validate(found)
-                expected = knowing.ask(TOOLS[name].method.name.removeprefix("cstp."), token, **arguments)
+                # what a tool takes for parameters that are absent is a parameter of the method, too
+                same = TOOLS[name].arguments(arguments)
+                expected = knowing.ask(TOOLS[name].method.name.removeprefix("cstp."), token, **same)
                 expected = in_snake_case(expected)
                 if name == "recall":
                     expected["selector"] = to_snake(expected["selector"])
@@ -119,3 +121,87 @@ def test_a_tool_is_described_in_few_words_as_one_that_reads(name: str) -> None:
 def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
     assert set(TOOLS[name].schemas.input["properties"]) == set(TOOLS[name].method.params.model_fields)
     assert TOOLS[name].schemas.input["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_the_input_of_a_tool_has_neither_references_nor_null(name: str) -> None:
+    """Clients that cannot tell an object from null beside it send it as JSON text."""
+    text = json.dumps(TOOLS[name].schemas.input)
+    assert "$ref" not in text
+    assert "$defs" not in text
+    assert '"null"' not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "texts"),
+    [
+        ("query_decisions", {"filters": {"min_confidence": 0.25}}, {"filters": '{"min_confidence": 0.25}'}),
+        ("query_decisions", {"filters": {"status": ["accepted"]}}, {"filters": {"status": '["accepted"]'}}),
+        ("query_decisions", {"filters": {"status": ["accepted"]}}, {"filters": '{"status": "[\\"accepted\\"]"}'}),
+        ("query_decisions", {"filters": {"minConfidence": 0.25}}, {"filters": '{"minConfidence": 0.25}'}),
+        ("query_decisions", {"include": []}, {"include": "[]"}),
+        ("search_knowledge", {"filters": {"type": ["chunk"]}}, {"filters": {"type": '["chunk"]'}}),
+        ("list_episodes", {"tags": ["rag"]}, {"tags": '["rag"]'}),
+        ("recall", {"graphFilters": ["*"], "context": "meeting"}, {"graphFilters": '["*"]', "context": "meeting"}),
+    ],
+    ids=str,
+)
+async def test_an_object_or_a_list_may_come_as_json_text(
+    knowing: Serving, name: str, arguments: dict[str, Any], texts: dict[str, Any]
+) -> None:
+    query = {"query": "index record"} if "query" in TOOLS[name].schemas.input.get("required", ()) else {}
+    async with over_http(mcp_url(knowing), knowing.token()) as client:
+        plain, told = [await client.call_tool(name, {**query, **given}) for given in (arguments, texts)]
+    assert not plain.is_error, plain
+    for found in (plain.structured_content, told.structured_content):
+        assert found is not None
+        found.pop("query_time_ms", None)
+    assert told.structured_content == plain.structured_content
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "field"),
+    [
+        ("query_decisions", {"query": "index", "filters": "[1]"}, "filters"),
+        ("query_decisions", {"query": "index", "filters": "{broken"}, "filters"),
+        ("query_decisions", {"query": "index", "filters": '{"stakes": []}'}, "filters.stakes"),
+        ("query_decisions", {"query": "index", "limit": "5"}, "limit"),
+        ("query_decisions", {"query": "index", "include_reasons": "true"}, "include_reasons"),
+        ("query_decisions", {"query": "index", "include": '["links", "links"]'}, "include"),
+        ("get_decisions", {"topic": ["rag"]}, "topic"),
+    ],
+    ids=str,
+)
+async def test_text_that_is_not_of_the_right_kind_is_refused_by_its_field(
+    knowing: Serving, name: str, arguments: dict[str, Any], field: str
+) -> None:
+    async with over_http(mcp_url(knowing), knowing.token()) as client:
+        result = await client.call_tool(name, arguments)
+    assert result.is_error
+    violations = body_of(result)["error"]["details"]["violations"]
+    assert [one["field"] for one in violations] == [field]
+
+
+def test_the_endpoint_of_json_rpc_takes_no_json_text(knowing: Serving) -> None:
+    assert knowing.refused("queryDecisions", query="index", filters="{}") == ["filters"]
+    assert knowing.refused("listEpisodes", tags='["rag"]') == ["tags"]
+
+
+async def test_a_decision_comes_with_what_it_says_unless_something_else_is_asked_for(knowing: Serving) -> None:
+    parts = {"snippet", "links", "provenance"}
+    async with over_http(mcp_url(knowing), knowing.token()) as client:
+        for arguments, expected in (({}, parts), ({"include": ["links"]}, {"links"}), ({"include": []}, set())):
+            result = await client.call_tool("query_decisions", {"query": "index record", **arguments})
+            assert result.structured_content is not None
+            for one in result.structured_content["decisions"]:
+                assert parts & set(one) == expected
+
+
+def test_descriptions_name_the_call_that_gives_the_whole_text() -> None:
+    skill = (HERE.parents[1] / "skills" / "cognition_engines" / "SKILL.md").read_text(encoding="utf-8")
+    for text in (INSTRUCTIONS, skill):
+        assert "recall" in text
+        assert "get_chunk" in text or "getChunk" in text
+        assert "whole" in text
+    assert "recall" in TOOLS["query_decisions"].description
+    assert "get_chunk" in TOOLS["search_knowledge"].description

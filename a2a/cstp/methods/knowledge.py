@@ -7,7 +7,18 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.fields import MODE_DESCRIPTION, WHOLE, Query, SearchMode, Topic, not_blank
+from cstp.fields import (
+    MAX_TOKENS_DESCRIPTION,
+    MODE_DESCRIPTION,
+    WHOLE,
+    MaxTokens,
+    Omitted,
+    Query,
+    SearchMode,
+    Topic,
+    Truncated,
+    not_blank,
+)
 from cstp.methods.contents import AnyContent
 
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
@@ -117,6 +128,7 @@ class SearchKnowledgeParams(Wire):
     filters: KnowledgeFilters | None = None
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
 
 class SourceReference(WireResult):
@@ -134,7 +146,8 @@ class KnowledgeFound(WireResult):
 
     `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of
     the chunk that the extraction was drawn from. `score` is what the mode ranks by: higher is better. `distance` is the
-    cosine distance to the query, 0 to 2.
+    cosine distance to the query, 0 to 2. `truncated` is present exactly with `maxTokens`; true says that `content` is a
+    part of what `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
     """
 
     id: str
@@ -148,6 +161,7 @@ class KnowledgeFound(WireResult):
     chunk_id: str | None
     chunk_info: str | None
     source: SourceReference | None
+    truncated: Truncated = None
 
 
 class SearchMetadata(WireResult):
@@ -160,11 +174,15 @@ class SearchMetadata(WireResult):
 
 
 class SearchKnowledgeResult(WireResult):
-    """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is what the search took."""
+    """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is what the search took.
+
+    `omitted` is present exactly with `maxTokens`: how many results there was no room for.
+    """
 
     results: list[KnowledgeFound]
     metadata: SearchMetadata
     query_time_ms: int
+    omitted: Omitted = None
 
 
 GET_CHUNK = Method(

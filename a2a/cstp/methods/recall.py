@@ -8,7 +8,20 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.fields import QUERY_DESCRIPTION, WHOLE, InstantOut, Label, LowerInstant, UpperInstant, not_blank, not_later
+from cstp.fields import (
+    MAX_TOKENS_DESCRIPTION,
+    QUERY_DESCRIPTION,
+    WHOLE,
+    InstantOut,
+    Label,
+    LowerInstant,
+    MaxTokens,
+    Omitted,
+    Truncated,
+    UpperInstant,
+    not_blank,
+    not_later,
+)
 
 Selector: TypeAlias = Literal["id", "conversationId", "query", "context"]
 Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
@@ -72,6 +85,10 @@ class RecallParams(Wire):
     min_importance: Annotated[float, Field(ge=0.0, le=1.0)] = Field(default=0.0, description="0 is no condition.")
     source: Named | None = Field(default=None, description="The system that a record came from, such as `slack`.")
     sensitivity: Sensitivity | None = Field(default=None, description="Records of this level alone.")
+    max_tokens: MaxTokens | None = Field(
+        default=None,
+        description=MAX_TOKENS_DESCRIPTION + " The record that `id` names comes whole, whatever it takes.",
+    )
 
     @field_validator("query")
     @classmethod
@@ -176,7 +193,7 @@ RecordMetadata: TypeAlias = ArtifactMetadata | EventMetadata | DecisionMetadata 
 
 
 class AttachedEvent(WireResult):
-    """An event of an artifact that is among the results."""
+    """An event of an artifact that is among the results; `truncated` is that of its narrative."""
 
     id: str
     category: str
@@ -185,13 +202,15 @@ class AttachedEvent(WireResult):
     confidence: float | None
     actors: list[ActorRef]
     subject: SubjectRef | None
+    truncated: Truncated = None
 
 
 class RecallItem(WireResult):
     """One record that was found. A turn is of the type artifact; `score` is null where nothing was searched.
 
     `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
-    last.
+    last. `truncated` is present exactly with `maxTokens`; true says that `content` is a part of what `cstp.recall`
+    gives for the `id`. So it is for related items and turns.
     """
 
     id: str
@@ -201,6 +220,7 @@ class RecallItem(WireResult):
     metadata: RecordMetadata
     score: float | None
     events: list[AttachedEvent]
+    truncated: Truncated = None
 
 
 class RelatedItem(WireResult):
@@ -218,6 +238,7 @@ class RelatedItem(WireResult):
     score: float | None
     reason: Reason
     via: str
+    truncated: Truncated = None
 
 
 class EntityItem(WireResult):
@@ -245,6 +266,7 @@ class TurnItem(WireResult):
     turn_index: int
     ts: InstantOut | None
     content: str
+    truncated: Truncated = None
 
 
 class RecallResult(WireResult):
@@ -252,7 +274,8 @@ class RecallResult(WireResult):
 
     `totalCount` is the number of records that match: under the filters for a query, as any of them is more or less
     like it, or those with a word of the query where the server has no embedding model. `turns`, `totalTurns` and
-    `conversationId` are present exactly when a conversation was asked for.
+    `conversationId` are present exactly when a conversation was asked for; so is `omitted` with `maxTokens`: how many
+    results, events, entities, related items and turns there was no room for.
     """
 
     results: list[RecallItem]
@@ -263,6 +286,7 @@ class RecallResult(WireResult):
     turns: list[TurnItem] | None = Field(None, exclude_if=lambda turns: turns is None)
     total_turns: int | None = Field(None, exclude_if=lambda total: total is None)
     conversation_id: str | None = Field(None, exclude_if=lambda id: id is None)
+    omitted: Omitted = None
 
 
 RECALL = Method(

@@ -7,12 +7,12 @@ from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.accepting import accepts
 from cognition_engines.models import Decision, Filters, Mode, Viewer
-from cognition_engines.passages import Room
+from cognition_engines.passages import Room, Window
 from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records
 from cognition_engines.records.supersession import Supersession
 from cognition_engines.records.values import Origin, Stored
-from cstp_server.adapters.passages import Cut, Passages, Window
+from cstp_server.adapters.passages import Cut, Passages
 from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
@@ -90,7 +90,7 @@ class Decisions:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
-        windows = [None] * len(keys) if question.mode is Mode.KEYWORD else found.windows()
+        windows = found.windows(question.mode)
         hits = []
         for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
             stored = read.get(key)

@@ -11,6 +11,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.lists import about
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.passages import Window
 from cognition_engines.records.knowledge import ChunkFound, SourceName
 from cognition_engines.records.spaces import KNOWLEDGE
 from cognition_engines.records.store import Records
@@ -70,13 +71,15 @@ class KnowledgeQuestion:
 class KnowledgeMatch:
     """A chunk or an extraction that was found, and what is known of its source.
 
-    `distance` is the cosine distance to the query, None where there is none.
+    `distance` is the cosine distance to the query, None where there is none; `window` the one of its text that is
+    nearest, None where words alone decide, or where the text is not that of its vectors.
     """
 
     record: Chunk | Extraction
     source: SourceName | None
     score: float
     distance: float | None
+    window: Window | None = None
 
 
 class KnowledgeSearch:
@@ -101,20 +104,21 @@ class KnowledgeSearch:
             conditions += one_of("source_id", (question.source, *ids))
         query = Query(question.text, question.viewer, question.mode, (Sought(KNOWLEDGE, conditions),))
         found = await self._searching.search(caller, query, question.limit)
-        return await self._matches(caller, question.viewer, conditions, found)
+        return await self._matches(caller, question, conditions, found)
 
     async def _matches(
-        self, caller: Caller, viewer: Viewer, conditions: Conditions, found: Found
+        self, caller: Caller, question: KnowledgeQuestion, conditions: Conditions, found: Found
     ) -> list[KnowledgeMatch]:
         keys = found.keys()
-        read = await self._pools.records.run(caller, self._records.with_sources, keys, viewer, KNOWLEDGE.kinds)
+        read = await self._pools.records.run(caller, self._records.with_sources, keys, question.viewer, KNOWLEDGE.kinds)
         matches = []
-        for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
+        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), found.windows(question.mode), strict=True):
             stored = read.stored.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
                 record = stored.record
                 assert isinstance(record, Chunk | Extraction)
                 source = None if record.source_id is None else read.sources.get(record.source_id)
-                matches.append(KnowledgeMatch(record, source, hit.score, hit.distance))
+                current = window if stored.seq == seq else None
+                matches.append(KnowledgeMatch(record, source, hit.score, hit.distance, current))
         return matches

@@ -2,24 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.keyword_schema import make_analyzer
 from cognition_engines.kinds.kind import Record
 from cognition_engines.kinds.texts import embedded
-from cognition_engines.passages import Room, Span, passage
+from cognition_engines.passages import Room, Span, Window, passage
 from cstp_server.adapters.pools import Caller, Pools
 
 TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length
 _USUAL_WINDOW: Final = 1000  # characters
-
-
-class Window(NamedTuple):
-    """One window of a record's text: which one, from 0, of how many."""
-
-    place: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +40,10 @@ class Passages:
     async def cut(self, caller: Caller, query: str, cuts: Sequence[Cut]) -> list[str]:
         """A passage of each text, in order. Raises ComponentFailed naming the part that did not answer."""
         return await self._pools.keywords.run(caller, self._cut, query, cuts) if cuts else []
+
+    async def cut_for(self, agent: str, query: str, cuts: Sequence[Cut]) -> list[str]:
+        """As `cut`, with all the time that a call may take."""
+        return await self.cut(self._pools.caller(agent), query, cuts)
 
     def _cut(self, query: str, cuts: Sequence[Cut]) -> list[str]:
         words = frozenset(self._analyzer.analyze(query))

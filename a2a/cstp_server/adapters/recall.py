@@ -125,12 +125,13 @@ class Recall:
         keys = found.keys()
         read = await self._pools.records.run(call.caller, self._records.by_keys, keys, call.asked.viewer)
         filters = call.asked.filters.conditions()
+        windows = found.windows(self._searching.modes[0])
         results = []
-        for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
+        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
             stored = read.get(key)
             # a record may have changed since the snapshot: then the filters are asked again
             if stored is not None and (stored.seq == seq or accepts(filters, stored)):
-                results.append(_result(stored, hit.score))
+                results.append(replace(_result(stored, hit.score), window=window if stored.seq == seq else None))
         return results
 
     async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> Recalled:

@@ -17,9 +17,9 @@ from cognition_engines.indexes.marks import textual
 from cognition_engines.indexes.neighbours import VectorSide
 from cognition_engines.indexes.snapshot import Bools, Floats, Snapshot
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.passages import Window
 from cognition_engines.records.spaces import Space
 from cognition_engines.search import EMPTY, Ranked, keyword_leg, semantic_leg
-from cstp_server.adapters.passages import Window
 from cstp_server.adapters.pools import Caller, Pools
 
 
@@ -53,9 +53,9 @@ class Found:
         """The record's key for each hit."""
         return [int(self.parts[hit.part].snapshot.keys[hit.row]) for hit in self.hits]
 
-    def windows(self) -> list[Window | None]:
-        """The window of each hit that is nearest to the query; None without vectors."""
-        return [self._nearest(hit) for hit in self.hits]
+    def windows(self, mode: Mode) -> list[Window | None]:
+        """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
+        return [None if mode is Mode.KEYWORD else self._nearest(hit) for hit in self.hits]
 
     def _nearest(self, hit: Hit) -> Window | None:
         snapshot = self.parts[hit.part].snapshot

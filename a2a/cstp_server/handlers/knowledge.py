@@ -1,9 +1,12 @@
 """Answers the methods over what was read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from time import perf_counter
 from typing import Any, Final
+
+from pydantic_core import to_json
 
 from cognition_engines.chunks import Related, author, cluster, place, snippet, title
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction
@@ -13,6 +16,7 @@ from cognition_engines.kinds.texts import heading
 from cognition_engines.lists import Citation, citation, titles
 from cognition_engines.models import Mode
 from cognition_engines.records.knowledge import ChunkFound
+from cstp.contract import Wire
 from cstp.errors import InvalidParams, NotFound, Violation
 from cstp.methods import contents
 from cstp.methods.knowledge import (
@@ -31,7 +35,9 @@ from cstp.methods.knowledge import (
     SourceReference,
 )
 from cstp_server.adapters.knowledge import Chunks, KnowledgeMatch, KnowledgeQuestion, KnowledgeSearch
+from cstp_server.adapters.passages import Passages
 from cstp_server.call import AnyBound, Bound, Call
+from cstp_server.handlers.budget import Part, fit
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
     "decision": contents.DecisionContent,
@@ -44,7 +50,7 @@ _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
 }
 
 
-def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch) -> tuple[AnyBound, ...]:
+def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch, passages: Passages) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the skills that answer them."""
 
     async def get_chunk(params: GetChunkParams, call: Call) -> GetChunkResult:
@@ -64,17 +70,15 @@ def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch) -> tuple[AnyBo
         question = KnowledgeQuestion(
             params.query, call.viewer, params.limit, mode, _types(filters), filters.topic, filters.source
         )
-        matches = [(match, _citation(match)) for match in await knowledge.query(question, call.agent)]
-        return SearchKnowledgeResult(
-            results=[_found(match, cited) for match, cited in matches],
-            metadata=SearchMetadata(
-                query=params.query,
-                sources_cited=titles(cited for _, cited in matches),
-                result_count=len(matches),
-                search_type=mode.value,
-            ),
-            query_time_ms=round((perf_counter() - began) * 1000),
-        )
+        matches = await knowledge.query(question, call.agent)
+        whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
+        answer = _answer(params, mode, matches, whole)
+        if params.max_tokens is not None:
+            cut = partial(passages.cut_for, call.agent)
+            parts = [_part(item, match) for item, match in zip(answer.results, matches, strict=True)]
+            found = await fit(cut, params.query, parts, params.max_tokens, _answer(params, mode, matches, []))
+            answer = _answer(params, mode, matches, found)
+        return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 
     return (Bound(GET_CHUNK, get_chunk), Bound(SEARCH_KNOWLEDGE, search_knowledge))
 
@@ -112,6 +116,32 @@ def _related(related: Related) -> RelatedChunk:
         snippet=snippet(chunk.content),
         similarity_score=related.cosine,
     )
+
+
+def _answer(
+    params: SearchKnowledgeParams, mode: Mode, matches: Sequence[KnowledgeMatch], items: Sequence[Wire | None]
+) -> SearchKnowledgeResult:
+    """The answer with those of the items that are there, one of each match."""
+    kept = [(match, item) for match, item in zip(matches, items, strict=False) if isinstance(item, KnowledgeFound)]
+    return SearchKnowledgeResult(
+        results=[item for _, item in kept],
+        metadata=SearchMetadata(
+            query=params.query,
+            sources_cited=titles(_citation(match) for match, _ in kept),
+            result_count=len(kept),
+            search_type=mode.value,
+        ),
+        query_time_ms=0,
+        omitted=None if params.max_tokens is None else len(matches) - len(kept),
+    )
+
+
+def _part(item: KnowledgeFound, match: KnowledgeMatch) -> Part:
+    """A chunk can be cut, an extraction comes whole; the title of its source is cited in the answer, too."""
+    cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
+    if not isinstance(item.content, str):
+        return Part(item, None, extra=cited)
+    return Part(item, "content", extra=cited, record=match.record, own=item.content, window=match.window)
 
 
 def _types(filters: KnowledgeFilters) -> tuple[str, ...] | None:

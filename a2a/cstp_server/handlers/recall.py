@@ -1,6 +1,7 @@
 """Answers recall: one selector decides, all else is the same for each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from cognition_engines.chunks import place
@@ -14,10 +15,13 @@ from cognition_engines.recall.selectors import content_of
 from cognition_engines.recall.values import Asked, Mentioned, Recalled, Related, Result
 from cognition_engines.records.memory import TurnPage
 from cognition_engines.records.values import Stored
+from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import recall as wire
+from cstp_server.adapters.passages import Passages
 from cstp_server.adapters.recall import Recall
 from cstp_server.call import AnyBound, Bound, Call
+from cstp_server.handlers.budget import Cutting, Part, fit
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.ARTIFACT: "artifact",
@@ -34,22 +38,32 @@ _LEVELS: Final[Mapping[Sensitivity, wire.Sensitivity]] = {
 }
 
 
-def recall_methods(recall: Recall) -> tuple[AnyBound, ...]:
+def recall_methods(recall: Recall, passages: Passages) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the skills that answer them."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        asked, agent = _asked(params, call.viewer), call.agent
+        asked = _asked(params, call.viewer)
+        cut = partial(passages.cut_for, call.agent)
+        if params.id is None and params.conversation_id is not None:
+            turns = await recall.conversation(params.conversation_id, asked, call.agent)
+            whole = _conversation(turns, params.conversation_id)
+            return whole if params.max_tokens is None else await _within(cut, whole, (), "", params.max_tokens)
+        selector, found = await recalled(params, asked, call.agent)
+        whole = _recalled(found, selector)
+        if params.max_tokens is None:
+            return whole
+        query = params.query if selector == "query" else None
+        return await _within(cut, whole, found.results, query or "", params.max_tokens)
+
+    async def recalled(params: wire.RecallParams, asked: Asked, agent: str) -> tuple[wire.Selector, Recalled]:
         if params.id is not None:
             found = await recall.by_id(params.id, asked, agent)
             if found is None:
                 raise NotFound(params.id)
-            return _recalled(found, "id")
-        if params.conversation_id is not None:
-            turns = await recall.conversation(params.conversation_id, asked, agent)
-            return _conversation(turns, params.conversation_id)
+            return "id", found
         if params.query is not None:
-            return _recalled(await recall.by_query(params.query, asked, agent), "query")
-        return _recalled(await recall.by_context(asked, agent), "context")
+            return "query", await recall.by_query(params.query, asked, agent)
+        return "context", await recall.by_context(asked, agent)
 
     return (Bound(wire.RECALL, answer),)
 
@@ -97,6 +111,43 @@ def _conversation(page: TurnPage, id: str) -> wire.RecallResult:
         total_turns=page.total,
         conversation_id=id,
     )
+
+
+async def _within(
+    cut: Cutting, whole: wire.RecallResult, results: Sequence[Result], query: str, max_tokens: int
+) -> wire.RecallResult:
+    """The answer with its texts cut: what was found first, then its events, who is named, what is related."""
+    none = {"results": [], "related": [], "entities": [], "omitted": 0}
+    empty = whole.model_copy(update=none | ({} if whole.turns is None else {"turns": []}))
+    bare = [item.model_copy(update={"events": []}) for item in whole.results]
+    named = whole.selector == "id"
+    groups: list[list[Part]] = [
+        [_part(item, result, whole=named) for item, result in zip(bare, results, strict=True)],
+        [Part(turn, "content") for turn in whole.turns or ()],
+        [Part(event, "narrative", rank=1) for item in whole.results for event in item.events],
+        [Part(entity, None, rank=1) for entity in whole.entities],
+        [Part(item, "content", rank=1) for item in whole.related],
+    ]
+    parts = [part for group in groups for part in group]
+    fitted = iter(await fit(cut, query, parts, max_tokens, empty))
+    kept, turns, events, entities, related = ([next(fitted) for _ in group] for group in groups)
+    attached = iter(events)
+    each = [(item, [next(attached) for _ in before.events]) for item, before in zip(kept, whole.results, strict=True)]
+    shown = [item.model_copy(update={"events": _there(its)}) for item, its in each if item is not None]
+    shown_events = sum(len(_there(its)) for item, its in each if item is not None)
+    there = len(shown) + shown_events + len(_there(turns)) + len(_there(entities)) + len(_there(related))
+    left = {"results": shown, "entities": _there(entities), "related": _there(related), "omitted": len(parts) - there}
+    return empty.model_copy(update=left | ({} if whole.turns is None else {"turns": _there(turns)}))
+
+
+def _there(items: Iterable[Wire | None]) -> list[Wire]:
+    return [item for item in items if item is not None]
+
+
+def _part(item: wire.RecallItem, result: Result, *, whole: bool) -> Part:
+    record = result.stored.record
+    own = record.text if isinstance(record, Decision) else content_of(result.stored)
+    return Part(item, "content", whole=whole, record=record, own=own, window=result.window)
 
 
 def _turn(stored: Stored, index: int) -> wire.TurnItem:

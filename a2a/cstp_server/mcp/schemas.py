@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
 from pydantic import BaseModel, JsonValue
-from pydantic.alias_generators import to_snake
+from pydantic.alias_generators import to_camel, to_snake
 
 _CAMEL_CASE: Final = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
+_INSTANT: Final = "ISO 8601: 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
+_READ: Final[Mapping[str, type]] = {"object": dict, "array": list}
 Schema = dict[str, Any]
 
 
@@ -20,11 +23,59 @@ class Schemas:
     output: Schema
 
 
-def schemas_of(params: type[BaseModel], result: type[BaseModel]) -> Schemas:
-    """JSON Schema 2020-12 with `$defs`; every `properties` key is the name of a field."""
-    taken = params.model_json_schema(by_alias=False)
+def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mapping[str, Any] | None = None) -> Schemas:
+    """JSON Schema 2020-12; every `properties` key is the name of a field. `defaults` are those of the tool.
+
+    The input has no `$ref` and no null: some clients send an object as JSON text where it may be something else. What
+    is optional is just not required.
+    """
+    taken = _lean(params.model_json_schema(by_alias=False))
     given = result.model_json_schema(by_alias=False, mode="serialization")
-    return Schemas(_lean(taken), _lean(given))
+    inlined = _plain({name: value for name, value in taken.items() if name != "$defs"}, taken.get("$defs", {}))
+    for name, value in (defaults or {}).items():
+        inlined["properties"][name]["default"] = value
+    return Schemas(inlined, _lean(given))
+
+
+def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """The arguments with JSON texts of objects and lists read, where the schema has one and the text is of one."""
+    members: Mapping[str, Schema] = schema.get("properties", {})
+    spelled = {to_camel(name): inner for name, inner in members.items()} | dict(members)
+    return {name: _read(value, spelled.get(name, {})) for name, value in arguments.items()}
+
+
+def _read(value: Any, schema: Schema) -> Any:
+    branches = schema.get("anyOf", [schema])
+    wanted = tuple(_READ[one["type"]] for one in branches if one.get("type") in _READ)
+    if isinstance(value, str) and wanted:
+        try:
+            found = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+        value = found if isinstance(found, wanted) else value
+    return read_texts(value, schema) if isinstance(value, dict) else value
+
+
+def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """The schema with definitions in their places, and without null beside another type."""
+    if "$ref" in schema:
+        return _plain(definitions[schema["$ref"].rpartition("/")[2]] | _without(schema, "$ref"), definitions)
+    if "anyOf" in schema:
+        branches = [one for one in schema["anyOf"] if one.get("type") != "null"]
+        rest = _without(schema, "anyOf")
+        if all("format" in one for one in branches):  # of times: a date, or a date with a time
+            return {"type": "string", "description": _INSTANT} | rest
+        if len(branches) == 1:
+            return _plain(branches[0] | rest, definitions)
+        return rest | {"anyOf": [_plain(one, definitions) for one in branches]}
+    if "properties" in schema:
+        members = {name: _plain(inner, definitions) for name, inner in schema["properties"].items()}
+        return schema | {"properties": members}
+    return schema
+
+
+def _without(schema: Schema, key: str) -> Schema:
+    return {name: value for name, value in schema.items() if name != key}
 
 
 def in_snake_case(text: str) -> str:
@@ -56,12 +107,7 @@ def _value(value: Any) -> Any:
 
 
 def bounds(schema: Mapping[str, JsonValue], field: str) -> Mapping[str, JsonValue]:
-    """The schema of a field's value, past the choice between it and null; empty for what is no field."""
+    """The schema of a field's value; empty for what is no field."""
     properties = schema.get("properties")
     found = properties.get(field) if isinstance(properties, Mapping) else None
-    if not isinstance(found, Mapping):
-        return {}
-    branches = found.get("anyOf")
-    if not isinstance(branches, list):
-        return found
-    return next((one for one in branches if isinstance(one, Mapping) and one.get("type") != "null"), {})
+    return found if isinstance(found, Mapping) else {}

@@ -36,7 +36,11 @@ def make_mcp_server(run: Run) -> Server[Any]:
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = TOOLS.get(params.name)
-        outcome = await run(UNKNOWN if tool is None else tool.method.name, params.arguments or {}, context)
+        given = params.arguments or {}
+        if tool is None:
+            outcome = await run(UNKNOWN, given, context)
+        else:
+            outcome = await run(tool.method.name, tool.arguments(given), context)
         if isinstance(outcome.error, MethodNotFound):
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
         if outcome.error is not None:

@@ -7,27 +7,34 @@ from typing import Any, Final
 import orjson
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
+from pydantic.alias_generators import to_camel
 
 from cstp.contract import Method
-from cstp.errors import CstpError
+from cstp.errors import CstpError, JsonValue
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.recall import RECALL
 from cstp_server.mcp.errors import Body, Shape, coded, of_episodes, of_recall
-from cstp_server.mcp.schemas import Schemas, in_snake_case, schemas_of
+from cstp_server.mcp.schemas import Schemas, in_snake_case, read_texts, schemas_of
 
 INSTRUCTIONS: Final = (
     "What an agent, or a team, has decided, learned and remembers. Start with query_decisions for why something is as "
     "it is, with search_knowledge for what documents say, with recall for what people said, wrote or promised. "
+    "Answers hold the passages that fit the question. For a whole text, call recall with the id of a decision, an "
+    "artifact, a turn or an event, and get_chunk with a chunk_id; truncated says where there is more. "
     "Everything is read-only. Distances: lower is closer; scores: higher is better."
 )
+ANSWER_TOKENS: Final = 8000  # common clients cut at 25,000
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A method as a tool. `naming` are members of its result whose value is the name of a parameter."""
+    """A method as a tool. `naming` are members of its result whose value is the name of a parameter.
+
+    `defaults` are what parameters are that a caller leaves out, where it is not what the method takes.
+    """
 
     name: str
     title: str
@@ -35,6 +42,7 @@ class Tool:
     method: Method[Any, Any]
     schemas: Schemas
     shape: Shape
+    defaults: Mapping[str, JsonValue]
     naming: tuple[str, ...] = ()
 
     @property
@@ -51,6 +59,14 @@ class Tool:
             ),
         )
 
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of the method: with defaults, and with objects and lists that came as JSON text."""
+        either = {spelling: name for name in self.defaults for spelling in (name, to_camel(name))}
+        stated = {name: value for name, value in given.items() if value is not None or name not in either}
+        known = {either.get(name) for name in stated}
+        missing = {name: value for name, value in self.defaults.items() if name not in known}
+        return missing | read_texts(stated, self.schemas.input)
+
     def result(self, found: str) -> dict[str, Any]:
         """The structured content, from a result as JSON in snake_case."""
         members: dict[str, Any] = orjson.loads(found)
@@ -62,9 +78,16 @@ class Tool:
 
 
 def _tool(
-    method: Method[Any, Any], name: str, title: str, description: str, shape: Shape = coded, *naming: str
+    method: Method[Any, Any],
+    name: str,
+    title: str,
+    description: str,
+    shape: Shape = coded,
+    *naming: str,
+    **defaults: JsonValue,
 ) -> Tool:
-    return Tool(name, title, description, method, schemas_of(method.params, method.result), shape, naming)
+    schemas = schemas_of(method.params, method.result, defaults)
+    return Tool(name, title, description, method, schemas, shape, defaults, naming)
 
 
 _TOOLS: Final = (
@@ -72,9 +95,11 @@ _TOOLS: Final = (
         QUERY_DECISIONS,
         "query_decisions",
         "Search decisions",
-        "Search the decisions that this agent has recorded, by meaning and by words: what was chosen, how sure it was, "
-        "what was at stake, how it turned out. Use it first for questions such as why something was chosen or whether "
-        "it was decided already. Filters narrow by category, confidence, date, stakes and status before the limit.",
+        "Search the decisions that this agent has recorded, by meaning and by words: what was chosen and why (snippet)"
+        ", how sure it was, how it turned out, what superseded it (links). Use it first for questions such as why "
+        "something was chosen or whether it was decided already. Filters narrow by category, confidence, date, stakes "
+        "and status before the limit. recall with its id gives a decision's whole text.",
+        include=["snippet", "links", "provenance"],
     ),
     _tool(
         GET_DECISIONS,
@@ -121,16 +146,20 @@ _TOOLS: Final = (
         "Recall what was said and written",
         "Recall meetings, mails, notes, conversations and the events in them, with related people and commitments. "
         "Give a query in plain words, or an id, or a conversation_id for its latest turns, or a context such as "
-        "meeting to list the newest. Use it for who said, promised or owns what.",
+        "meeting to list the newest. Use it for who said, promised or owns what. Long texts are cut to the passages "
+        "that fit the question (truncated); recall with the id alone gives the whole text, also of a decision.",
         of_recall,
         "selector",
+        max_tokens=ANSWER_TOKENS,
     ),
     _tool(
         SEARCH_KNOWLEDGE,
         "search_knowledge",
         "Search documents",
         "Search passages of documents and what was drawn from them, by meaning and by words, filtered by type, topic "
-        "and source. Use it for questions about what is written; read a hit whole with get_chunk.",
+        "and source. Use it for questions about what is written. Long passages are cut (truncated); get_chunk with "
+        "the chunk_id gives the whole.",
+        max_tokens=ANSWER_TOKENS,
     ),
 )
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _TOOLS}

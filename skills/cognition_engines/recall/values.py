@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from cognition_engines.indexes.conditions import MemoryFilters
 from cognition_engines.models import Viewer
+from cognition_engines.passages import Window
 from cognition_engines.records.values import Stored
 
 
@@ -38,12 +39,16 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A record that was found. `content` is its own, or with its neighbours; `score` None where nothing is ranked."""
+    """A record that was found. `content` is its own, or with its neighbours; `score` None where nothing is ranked.
+
+    `window` is the one of its text that is nearest to the query; None where there is none, or where words alone decide.
+    """
 
     stored: Stored
     content: str
     score: float | None
     events: Sequence[Stored] = ()
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,103 @@
+"""Answers within a number of tokens: texts are cut to their best passages, and what does not fit is left out."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from pydantic_core import to_json
+
+from cognition_engines.kinds.kind import Record
+from cognition_engines.passages import Room, Window
+from cstp.contract import Wire
+from cstp_server.adapters.passages import Cut
+
+Cutting: TypeAlias = Callable[[str, Sequence[Cut]], Awaitable[list[str]]]  # a passage of each text, for a query
+
+TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
+LEAST: Final = 300  # bytes that each text gets before any gets more
+_SPARE: Final = 100  # bytes, of counts and the time that the answer has in the end
+_TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One item of an answer; `field` is its member with the text to be cut, None where it has none.
+
+    Items of a lower `rank` get what is left before others do. `whole` is one that comes as it is, whatever it takes.
+    `extra` are bytes that it takes elsewhere in the answer. The others as `Cut` has them.
+    """
+
+    item: Wire
+    field: str | None
+    rank: int = 0
+    whole: bool = False
+    extra: int = 0
+    record: Record | None = None
+    own: str = ""
+    window: Window | None = None
+
+    @property
+    def text(self) -> str:
+        return "" if self.field is None else getattr(self.item, self.field)
+
+    @property
+    def cost(self) -> int:
+        """What it takes without its text."""
+        bare = self.item if self.field is None else self.item.model_copy(update={self.field: ""})
+        return size_of(bare) + _TRUNCATED + self.extra
+
+
+def size_of(answer: Wire) -> int:
+    """The bytes of an answer as MCP gives it."""
+    return len(answer.model_dump_json(by_alias=False).encode())
+
+
+async def fit(cut: Cutting, query: str, parts: Sequence[Part], max_tokens: int, empty: Wire) -> list[Wire | None]:
+    """The items with their texts cut so that the answer, `empty` without them, fits; None for each that is left out.
+
+    Each says in `truncated` whether its text was cut. The first ones are kept first.
+    """
+    left = max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
+    rooms = _rooms([(part, part.cost, _measured(part.text)) for part in parts], left)
+    cuts = {
+        place: Cut(part.text, Room(room, _measured, beyond=True), part.record, part.own, part.window)
+        for place, (part, room) in enumerate(zip(parts, rooms, strict=True))
+        if room is not None and room < _measured(part.text)
+    }
+    texts = dict(zip(cuts, await cut(query, list(cuts.values())), strict=True))
+    found: list[Wire | None] = []
+    for place, (part, room) in enumerate(zip(parts, rooms, strict=True)):
+        if room is None:
+            found.append(None)
+        elif part.field is None:
+            found.append(part.item)
+        else:
+            changed = {part.field: texts[place], "truncated": True} if place in texts else {"truncated": False}
+            found.append(part.item.model_copy(update=changed))
+    return found
+
+
+def _rooms(sized: Sequence[tuple[Part, int, int]], left: int) -> list[int | None]:
+    """The bytes for each text: at first a few for each item that fits, then the rest by rank, evenly."""
+    rooms: list[int | None] = [size if part.whole else None for part, _, size in sized]
+    left -= sum(cost + size for part, cost, size in sized if part.whole)
+    for place, (part, cost, size) in enumerate(sized):
+        if not part.whole and cost + min(size, LEAST) <= left:
+            rooms[place] = min(size, LEAST)
+            left -= cost + min(size, LEAST)
+    for rank in sorted({part.rank for part, _, _ in sized}):
+        lacking = [
+            (size - room, place)
+            for place, ((part, _, size), room) in enumerate(zip(sized, rooms, strict=True))
+            if room is not None and part.rank == rank and size > room
+        ]
+        for number, (lack, place) in enumerate(sorted(lacking)):
+            more = min(lack, max(0, left) // (len(lacking) - number))
+            rooms[place] = (rooms[place] or 0) + more
+            left -= more
+    return rooms
+
+
+def _measured(text: str) -> int:
+    """The bytes of a text within JSON."""
+    return len(to_json(text)) - 2

@@ -1,0 +1,176 @@
+"""Answers over MCP fit a number of tokens: texts are cut to their best passages, and one call gives the whole."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.ingest.run import Options, ingest
+from cstp_server.mcp.tools import ANSWER_TOKENS
+from tests.mcp.conftest import _Quiet, body_of, mcp_url, over_http
+from tests.serving import Serving, start
+from tests.stores import Stores, wait_for
+
+TOKEN_BYTES = 3
+FILLER = 'The canteen serves soup on Mondays, and "noodles" on Thursdays.\nThe lift is slow in the morning. '
+ANSWER = "Number {}: two engineers on call already know how to restore the database after an outage."
+QUERY = "who has experience with disaster recovery"
+
+SAID: Mapping[str, Mapping[str, Any]] = {"recall": {"include_events": False}, "search_knowledge": {}}
+
+
+def long_text(number: int) -> str:
+    return FILLER * 100 + ANSWER.format(number) + " " + FILLER * 100
+
+
+def lines() -> Iterator[dict[str, Any]]:
+    for number in range(12):
+        yield {
+            "kind": "artifact",
+            "id": f"mail-{number}",
+            "title": f"Mail {number}",
+            "content": long_text(number),
+            "context": "email",
+            "source_system": "mail",
+            "participants": ["Mara", "Jonas"],
+        }
+        yield {
+            "kind": "chunk",
+            "id": f"chk-{number}",
+            "title": f"Page {number}",
+            "content": long_text(number),
+            "chunk_index": 0,
+            "total_chunks": 1,
+        }
+        yield {
+            "kind": "turn",
+            "conversation_id": "talk",
+            "turn_index": number,
+            "role": "user",
+            "content": long_text(number),
+            "source_system": "chat",
+        }
+        yield {
+            "kind": "event",
+            "id": f"event-{number}",
+            "category": "Decision",
+            "artifact_id": f"mail-{number}",
+            "narrative": f"Mara takes part {number} of the work. " * 20,
+            "actors": [{"ref": "Mara", "role": "owner"}],
+        }
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
+    """A server over long records, with the packaged model."""
+    file = tmp_path_factory.mktemp("records") / "records.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines())), encoding="utf-8")
+    embedder = open_embedder(EmbeddingChoice("minilm"))
+    serving, stop = start(tmp_path_factory.mktemp("long") / "data", lasting_stores, embedder, None)
+    tally = ingest([file], Options(), serving.records, embedder, _Quiet(), 1)
+    assert not tally.rejected, tally
+    wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+    yield serving
+    stop()
+
+
+async def told(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]:
+    """What a tool answers, and in how many bytes."""
+    async with over_http(mcp_url(serving), serving.token()) as client:
+        result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result
+    assert result.structured_content == body_of(result)
+    return result.structured_content, len(result.content[0].text.encode())
+
+
+@pytest.mark.parametrize("tool", ["recall", "search_knowledge"])
+async def test_long_results_are_cut_to_the_passage_that_answers(long: Serving, tool: str) -> None:
+    found, size = await told(long, tool, query=QUERY, **SAID[tool])
+    assert size <= ANSWER_TOKENS * TOKEN_BYTES
+    assert size > ANSWER_TOKENS * TOKEN_BYTES * 0.7
+    assert len(found["results"]) == 10
+    assert found["omitted"] == 0
+    for one in found["results"]:
+        assert one["truncated"]
+        assert ANSWER.partition(": ")[2] in one["content"]
+
+
+async def test_the_id_of_a_cut_result_gives_the_whole(long: Serving) -> None:
+    found, _ = await told(long, "recall", query=QUERY, include_events=False)
+    for one in found["results"][:3]:
+        whole, _ = await told(long, "recall", id=one["id"])
+        (record,) = whole["results"]
+        assert one["content"] in record["content"]
+        assert (
+            len(one["content"])
+            < len(record["content"])
+            == len(long.ask("recall", id=one["id"])["results"][0]["content"])
+        )
+        assert record["truncated"] is False
+    found, _ = await told(long, "search_knowledge", query=QUERY, limit=1)
+    (one,) = found["results"]
+    whole, _ = await told(long, "get_chunk", chunk_id=one["chunk_id"])
+    assert whole["content"] == long_text(int(one["id"].rpartition("-")[2]))
+
+
+async def test_a_conversation_is_cut_turn_by_turn(long: Serving) -> None:
+    found, size = await told(long, "recall", conversation_id="talk", limit=12)
+    assert size <= ANSWER_TOKENS * TOKEN_BYTES
+    assert [turn["turn_index"] for turn in found["turns"]] == list(range(12))
+    assert all(turn["truncated"] for turn in found["turns"])
+    assert found["total_turns"] == 12
+
+
+@pytest.mark.parametrize("max_tokens", [500, 700, 1000, 3000, 20_000])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("recall", {"query": QUERY, "limit": 50, "graph_budget": 50}),
+        ("recall", {"context": "email", "limit": 50}),
+        ("recall", {"conversation_id": "talk", "limit": 50}),
+        ("search_knowledge", {"query": QUERY, "limit": 100}),
+    ],
+    ids=str,
+)
+async def test_an_answer_is_never_longer_than_was_asked_for(
+    long: Serving, tool: str, arguments: dict[str, Any], max_tokens: int
+) -> None:
+    found, size = await told(long, tool, **arguments, max_tokens=max_tokens)
+    assert size <= max_tokens * TOKEN_BYTES
+    everything, _ = await told(long, tool, **arguments, max_tokens=1_000_000)
+    assert everything["omitted"] == 0
+
+    def items(answer: Any) -> int:
+        events = sum(len(one.get("events", ())) for one in answer["results"])
+        return events + sum(len(answer.get(name, ())) for name in ("results", "turns", "related", "entities"))
+
+    assert items(found) + found["omitted"] == items(everything)
+
+
+async def test_what_fits_is_whole_and_not_marked_as_cut(long: Serving) -> None:
+    found, _ = await told(long, "recall", query=QUERY, limit=2, include_events=False, max_tokens=1_000_000)
+    assert [one["truncated"] for one in found["results"]] == [False, False]
+    assert all(len(one["content"]) > 2_000 for one in found["results"])
+
+
+async def test_what_was_found_comes_before_what_is_related_to_it(long: Serving) -> None:
+    found, _ = await told(long, "recall", query=QUERY, limit=4, graph_budget=20, include_events=False)
+    least = min(len(one["content"]) for one in found["results"])
+    assert all(len(one["content"]) <= least for one in found["related"])
+
+
+def test_without_a_number_of_tokens_everything_is_whole_on_cstp(long: Serving) -> None:
+    found = long.ask("recall", query=QUERY, includeEvents=False)
+    assert "omitted" not in found
+    for one in [*found["results"], *found["related"]]:
+        assert "truncated" not in one
+    assert all("truncated" not in one for one in long.ask("searchKnowledge", query=QUERY)["results"])
+    assert sum(len(one["content"]) for one in found["results"]) > 30_000
+
+
+@pytest.mark.parametrize("wrong", [0, 499, 1_000_001, "8000", 500.5, True])
+def test_a_number_of_tokens_that_is_none_is_refused(long: Serving, wrong: Any) -> None:
+    assert long.refused("recall", query=QUERY, maxTokens=wrong) == ["maxTokens"]
+    assert long.refused("searchKnowledge", query=QUERY, maxTokens=wrong) == ["maxTokens"]
