@@ -58,10 +58,7 @@ class ServerSettings(Section):
         64, description="So many requests run at a time, of one agent half of them at most; the next ones wait."
     )
     max_queue: int = Field(
-        64,
-        ge=0,
-        description="So many requests may wait, as long as a call may take; the next is refused with 503, or the "
-        "newest one of an agent of which more wait.",
+        64, ge=0, description="So many requests may wait, as long as a call may take; then one is refused with 503."
     )
     max_connections: Positive = Field(
         1000, description="One more takes the place of one that is without a first request for a second, else gets 503."
