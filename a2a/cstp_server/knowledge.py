@@ -66,8 +66,9 @@ def open_knowledge(settings: Settings, model: Callable[[], Embedder | None] | No
     embedder = open_model(settings) if model is None else model()
     if embedder is not None and settings.embedding.model in LOCAL_MODELS:
         embedder.embed_query("warm")  # the first run of a local model allocates, and tells whether it works
+    store = settings.store  # its threads are there twice, for records and for lists
     with ExitStack() as undo:
-        records = open_records(settings.store_url, settings.store.deadline_seconds, settings.store_named)
+        records = open_records(settings.store_url, store.deadline_seconds, settings.store_named, 2 * store.threads)
         undo.callback(records.close)
         if embedder is not None and (dim := records.dimension(embedder.model)) is not None:
             embedder.expect(dim)  # so that a model that is down needs not be asked

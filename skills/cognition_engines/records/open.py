@@ -17,6 +17,8 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.records.schema import HEAD, meta
 
 SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
+CALLS: Final = 8  # that use a store at a time, where nobody says otherwise
+_FOLLOWERS: Final = 8  # connections beyond these: an index for each space, its neighbours, what embeds, what lists
 WAIT: Final = 30  # seconds that a writer waits for another one
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see shared_lock.py
@@ -62,12 +64,12 @@ class Store:
     seen: Seen = field(default_factory=Seen)
 
 
-def open_store(url: str, deadline_seconds: float | None = None, named: str = SETTING) -> Store:
+def open_store(url: str, deadline_seconds: float | None = None, named: str = SETTING, calls: int = CALLS) -> Store:
     """Open, create or migrate the database at `url`; the arguments are those of `open_records`."""
     target = parse_url(url, named)
     if target.get_backend_name() == "sqlite":
-        return _open_sqlite(target, named)
-    return _open_postgresql(target, deadline_seconds, named)
+        return _open_sqlite(target, named, calls)
+    return _open_postgresql(target, deadline_seconds, named, calls)
 
 
 def without_deadline(connection: sa.Connection) -> None:
@@ -105,13 +107,13 @@ def _check_host(host: str, named: str) -> None:
         raise ConfigurationError(f"{named}: its host is neither an address nor a name; correct it") from None
 
 
-def _open_sqlite(target: sa.URL, named: str) -> Store:
+def _open_sqlite(target: sa.URL, named: str, calls: int) -> Store:
     path = Path(str(target.database))
     engine = sa.create_engine(
         target,
         hide_parameters=True,
-        pool_size=8,
-        max_overflow=8,
+        pool_size=calls,
+        max_overflow=_FOLLOWERS,
         connect_args={"timeout": WAIT, "isolation_level": None},  # transactions are begun below, not by the driver
     )
     sa.event.listen(engine, "connect", _configure)
@@ -149,14 +151,19 @@ def _file_locked(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _open_postgresql(target: sa.URL, deadline_seconds: float | None, named: str) -> Store:
+def _open_postgresql(target: sa.URL, deadline_seconds: float | None, named: str, calls: int) -> Store:
     arguments = {name: value for name, value in _CONNECTION.items() if name not in target.query}
     if deadline_seconds is not None:
         given = target.query.get("options", "")
         timeout = f"-c statement_timeout={round((deadline_seconds + SPARE_SECONDS) * 1000)}"
         arguments["options"] = f"{given if isinstance(given, str) else ' '.join(given)} {timeout}".lstrip()
     engine = sa.create_engine(
-        target, hide_parameters=True, pool_size=8, max_overflow=8, pool_pre_ping=True, connect_args=arguments
+        target,
+        hide_parameters=True,
+        pool_size=calls,
+        max_overflow=_FOLLOWERS,
+        pool_pre_ping=True,
+        connect_args=arguments,
     )
     writer = engine.execution_options(isolation_level="READ COMMITTED")
     reader = engine.execution_options(isolation_level="REPEATABLE READ")

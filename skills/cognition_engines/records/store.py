@@ -12,7 +12,7 @@ from cognition_engines.records.around import Around, Named
 from cognition_engines.records.backup import Backup, Notes
 from cognition_engines.records.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.records.memory import Attached, Place, TurnPage
-from cognition_engines.records.open import SETTING, Store, open_store
+from cognition_engines.records.open import CALLS, SETTING, Store, open_store
 from cognition_engines.records.shared_lock import SharedLock, shared_lock
 from cognition_engines.records.spaces import Space
 from cognition_engines.records.supersession import Supersession
@@ -33,7 +33,9 @@ from cognition_engines.records.values import (
 )
 
 
-def open_records(url: str, deadline_seconds: float | None = None, named: str = SETTING) -> "Records":
+def open_records(
+    url: str, deadline_seconds: float | None = None, named: str = SETTING, calls: int = CALLS
+) -> "Records":
     """Open the database at `url`; create and migrate it where needed.
 
     With `deadline_seconds`, PostgreSQL cancels a read of few records that takes a second longer than that.
@@ -41,13 +43,14 @@ def open_records(url: str, deadline_seconds: float | None = None, named: str = S
     `url` is `sqlite:////folder/file` (folder and file are made if missing, for the owner only) or
     `postgresql://user:password@host/database`; `postgres://` and `postgresql+psycopg://` mean the same.
 
-    `named` is the setting or option that gave the URL, for errors.
+    `named` is the setting or option that gave the URL, for errors. `calls` is how many threads may use the records at a
+    time, from 1; each has a connection of its own.
 
     Raises `ConfigurationError` for another kind of URL, a file or folder that cannot be used and a database written by
     a newer version of the program; `ComponentFailed` when the database does not answer or is damaged.
     """
     with failures():
-        return Records(open_store(url, deadline_seconds, named))
+        return Records(open_store(url, deadline_seconds, named, calls))
 
 
 class Records:

@@ -1,0 +1,49 @@
+"""`store.threads` calls read records at a time, each with a connection of its own."""
+
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+import psycopg
+import pytest
+
+THREADS = 24
+
+
+@pytest.mark.embedded_only("brings its own PostgreSQL")
+def test_as_many_calls_reach_the_database_at_a_time_as_there_are_threads(
+    live_server: Any, postgresql_url: str, wait_until: Callable[..., None]
+) -> None:
+    server = live_server(
+        {
+            "store.url": postgresql_url,
+            "store.threads": THREADS,
+            "store.deadline_seconds": 60,
+            "server.handler_seconds": 60,
+        }
+    )
+    token = server.token()
+    codes: list[int] = []
+
+    def call(number: int) -> None:
+        codes.append(server.call("cstp.getChunk", token, {"chunkId": f"chunk-{number}"}).code)
+
+    threads = [Thread(target=call, args=[number]) for number in range(THREADS)]
+    with psycopg.connect(postgresql_url.replace("+psycopg", ""), autocommit=True) as watching:
+
+        def waiting() -> int:
+            return watching.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ).fetchone()[0]  # type: ignore[index]
+
+        with psycopg.connect(postgresql_url.replace("+psycopg", "")) as held:
+            tables = held.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+            held.execute(f"LOCK TABLE {', '.join(name for (name,) in tables)} IN ACCESS EXCLUSIVE MODE")
+            wait_until(lambda: waiting() > 0)
+            for thread in threads:
+                thread.start()
+            wait_until(lambda: waiting() >= THREADS, 30)
+            held.rollback()
+    for thread in threads:
+        thread.join()
+    assert codes == [-32007] * THREADS
