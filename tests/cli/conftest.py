@@ -18,11 +18,12 @@ from tests.stores import Stores
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left: its exit code and both streams."""
+    """What a command left: its exit code and both streams; `places` are the lines that say where its records are."""
 
     code: int
     out: str
     err: str
+    places: str = ""
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,9 @@ def cstp(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
         code = run([str(word) for word in words])
         out, err = capfd.readouterr()
         assert "Traceback" not in err
-        return Done(code, out, err)
+        lines = err.splitlines(keepends=True)
+        places = [line for line in lines if line.startswith("cstp: records: ") and "; settings: " in line]
+        return Done(code, out, "".join(line for line in lines if line not in places), "".join(places))
 
     return done
 

@@ -53,7 +53,7 @@ def test_a_command_that_opens_a_store_says_once_where_it_and_its_settings_are(
     assert done.code == 0, done.err
     place, settings = Path("data/records.sqlite3").absolute(), Path("mine.yaml").absolute()
     line = f"cstp: records: {place}; settings: {settings}, CSTP_EMBEDDING__MODEL, CSTP_STORE__THREADS"
-    assert done.err.splitlines().count(line) == 1
+    assert done.places == f"{line}\n"
     assert "cstp: records" not in done.out
     if words[-1] in ("--json", "-"):
         for printed in done.out.splitlines():
@@ -66,7 +66,7 @@ def test_a_settings_file_that_lies_in_the_working_folder_redirects_nothing(cstp:
     Path("config/server.yaml").write_text("data_dir: elsewhere\nstore:\n  url: postgresql://them@127.0.0.1:1/x\n")
     done = cstp("status", "--json")
     assert json.loads(done.out)["records"] == {"episode": 1}
-    assert done.err.endswith("settings: CSTP_EMBEDDING__MODEL\n")
+    assert done.places.endswith("settings: CSTP_EMBEDDING__MODEL\n")
 
 
 @pytest.mark.usefixtures("stored")
@@ -82,8 +82,8 @@ def test_the_settings_file_may_be_named_by_the_environment(cstp: Cstp, monkeypat
 def test_a_password_of_a_store_is_not_named(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
     done = cstp("doctor", "--json")
-    assert "records: postgresql://***@127.0.0.1:1/x; settings:" in done.err
-    assert "hunter2" not in done.err + done.out
+    assert "records: postgresql://***@127.0.0.1:1/x; settings:" in done.places
+    assert "hunter2" not in done.places + done.err + done.out
 
 
 @pytest.mark.parametrize("level", ["info", "error"])

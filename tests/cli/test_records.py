@@ -68,6 +68,7 @@ def test_ingest_says_what_it_did_and_doing_it_again_changes_nothing(cstp: Cstp, 
         "rejected": [],
         "warnings": [],
         "kinds": {"decision": 2},
+        "skipped": {},
     }
 
 

@@ -314,7 +314,7 @@ def test_a_file_that_cannot_be_read_is_rejected_and_the_rest_is_kept(
     adr(tmp_path / "docs/b.md", "b")
     # reading a process's memory from its start fails for everybody, root included
     (tmp_path / "docs/a.md").symlink_to("/proc/self/mem")
-    summary = run(tmp_path / "docs")
+    summary = run(tmp_path / "docs", tmp_path / "docs/a.md")
     ((problem),) = summary.rejected
     assert problem.file == str(tmp_path / "docs/a.md")
     assert problem.reason.startswith("cannot be read")

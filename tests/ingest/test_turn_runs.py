@@ -1,10 +1,8 @@
 """Runs over conversations: which turns are one, their order, and what becomes of those that are gone."""
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -101,19 +99,6 @@ def test_turns_that_a_transcript_no_longer_has_are_told_of_until_they_are_pruned
     assert said(records, conversation)[-2:] == ["We can repeat them.", "No."]
     file.write_text(f"{TALK}Ana: \0\n")
     assert (run(file, prune=True).deleted, records.count(Kind.TURN)) == (0, 5)
-
-
-def test_what_came_through_a_pipe_is_not_pruned_by_what_comes_through_it_later(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
-    pipe = tmp_path / "talk.txt"
-    os.mkfifo(pipe)
-    for text in (TALK, TALK.replace("UDP", "TCP")):
-        writer = Thread(target=pipe.write_text, args=(text,), daemon=True)
-        writer.start()
-        assert run(pipe, prune=True).deleted == 0
-        writer.join(60)
-    assert records.count(Kind.TURN) == 5
 
 
 def test_transcripts_of_one_name_are_two_conversations(

@@ -1,13 +1,15 @@
 """`cstp ingest`: from files to records, with a progress bar, a summary and every refusal."""
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Annotated
 
 import typer
@@ -28,11 +30,13 @@ from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.reading import TextKind, Texts
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
+from cognition_engines.ingest.streams import Stream
 from cognition_engines.ingest.titles import DECISION_FOLDERS
 from cognition_engines.models import SENSITIVITIES, Problem
 from cognition_engines.records.store import Records
 from cstp_server.cli.opened import has_records, opened_records, records_in
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.skipped import skipped_lines
 from cstp_server.model import open_model
 from cstp_server.settings import Loaded
 
@@ -46,6 +50,21 @@ _FoldersOption = Annotated[
     typer.Option(metavar="NAME", help="A folder whose numbered Markdown files are decisions; may be repeated."),
 ]
 _FOLDERS = sorted(DECISION_FOLDERS)
+_NameOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="What standard input is called, such as notes.md: the extension is its format."),
+]
+_STDIN = "-"
+_UNNAMED = "standard input"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """What is to be read: files and folders, addresses of collections, and what standard input is called, if it is."""
+
+    files: Sequence[Path]
+    addresses: Sequence[str]
+    stream: str | None
 
 
 class _Bar:
@@ -70,7 +89,8 @@ def ingest_command(
         list[str],
         typer.Argument(
             metavar="PATH",
-            help="Files, folders, and Chroma collections: chroma:http://host:8000/NAME or chroma:FOLDER/NAME.",
+            help="Files, folders, - for standard input, and Chroma collections: chroma:http://host:8000/NAME or "
+            "chroma:FOLDER/NAME.",
         ),
     ],
     project: Annotated[
@@ -80,6 +100,7 @@ def ingest_command(
         str, typer.Option(metavar="LEVEL", help="Likewise: normal, sensitive or highly_sensitive.")
     ] = "normal",
     kind: _KindOption = None,
+    name: _NameOption = None,
     decision_folder: _FoldersOption = _FOLDERS,
     prune: Annotated[bool, typer.Option("--prune", help="Delete what a file or folder no longer holds.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change no record.")] = False,
@@ -100,14 +121,11 @@ def ingest_command(
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     if project is not None and not RULES["project"].allows(project):
         raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint="--project")
-    files = [Path(path) for path in paths if not is_address(path)]
-    if missing := [path for path in files if not path.exists()]:
-        raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
-    addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
+    sources = _sources(paths, name, prune=prune)
     loaded = settings_for(ctx, data_dir, config)
     texts = _texts(kind, decision_folder)
     options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict, texts)
-    summary = _ingested(files, addresses, options, loaded, quiet=as_json)
+    summary = _ingested(sources, options, loaded, quiet=as_json)
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
@@ -122,9 +140,19 @@ def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:
     return Texts(kind, frozenset(folder.lower().replace("_", "-") for folder in folders))
 
 
-def _ingested(
-    files: Sequence[Path], addresses: Iterable[str], options: Options, loaded: Loaded, *, quiet: bool
-) -> Summary:
+def _sources(paths: Sequence[str], name: str | None, *, prune: bool) -> _Sources:
+    files = [Path(path) for path in paths if path != _STDIN and not is_address(path)]
+    if name is not None and (_STDIN not in paths or not RULES["title"].allows(name)):
+        raise typer.BadParameter("must be the name of a file, and - among the paths", param_hint="--name")
+    if prune and _STDIN in paths and name is None:
+        raise typer.BadParameter("needs a --name: of which stream the records are that are gone", param_hint="--prune")
+    if missing := [path for path in files if not os.path.lexists(path)]:
+        raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
+    addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
+    return _Sources(files, tuple(addresses), (name or _UNNAMED) if _STDIN in paths else None)
+
+
+def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: bool) -> Summary:
     """The run, with a progress bar on a terminal unless it is to be `quiet`."""
     console = Console(stderr=True)
     columns = (
@@ -137,11 +165,22 @@ def _ingested(
     quiet = quiet or not console.is_terminal
     embedder = None if options.dry_run else open_model(loaded.settings)
     with ExitStack() as stack:
-        collections = [stack.enter_context(_collection(address, embedder)) for address in addresses]
+        collections = [stack.enter_context(_collection(address, embedder)) for address in sources.addresses]
+        if sources.stream is not None:
+            collections.append(stack.enter_context(_standard_input(sources.stream, options.texts)))
         records = stack.enter_context(_records(loaded, dry_run=options.dry_run))
         progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
         bar, threads = _Bar(progress), loaded.settings.embedding.threads
-        return ingest(files, options, records, embedder, bar, threads, collections)
+        return ingest(sources.files, options, records, embedder, bar, threads, collections)
+
+
+@contextmanager
+def _standard_input(name: str, texts: Texts) -> Iterator[Stream]:
+    """Standard input, copied to a file that is gone at the end, so that memory bounds none of it."""
+    with TemporaryFile(prefix="cstp-stdin-") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.seek(0)
+        yield Stream(name, copy, texts)
 
 
 def _collection(address: str, embedder: Embedder | None) -> AbstractContextManager[Collection]:
@@ -175,6 +214,8 @@ def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
     )
     if summary.kinds.keys() - {"decision"}:
         typer.echo("by kind: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
+    for line in skipped_lines(summary.skipped):
+        typer.echo(line)
 
 
 def _place(problem: Problem) -> str:

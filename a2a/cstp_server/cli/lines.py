@@ -137,12 +137,19 @@ def _regular(file: str) -> Iterator[Path]:
             if file == "-":
                 shutil.copyfileobj(sys.stdin.buffer, copy)
             else:
-                with path.open("rb") as pipe:
-                    shutil.copyfileobj(pipe, copy)
+                _copy_pipe(path, copy)
         except OSError as error:
             raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from None
         copy.flush()
         yield Path(copy.name)
+
+
+def _copy_pipe(path: Path, copy: IO[bytes]) -> None:
+    """Raises BadParameter for a device, which may have no end."""
+    if path.is_char_device() or path.is_block_device():
+        raise typer.BadParameter(f"{path}: is no file but a device", param_hint="FILE")
+    with path.open("rb") as pipe:
+        shutil.copyfileobj(pipe, copy)
 
 
 def _tell(done: Imported, file: str, *, as_json: bool) -> None:

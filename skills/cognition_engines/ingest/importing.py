@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.exchange import Unreadable, line_of, read_line
+from cognition_engines.ingest.opening import lines_of
 from cognition_engines.kinds.kind import NAMESAKES, Kind, kind_of
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Problem
@@ -26,6 +27,7 @@ T = TypeVar("T")
 
 BATCH: Final = 64  # records between two commits
 MOST: Final = 100  # problems that are told
+LONGEST: Final = 64 * 2**20  # bytes of a line: the largest text that is stored, all of it escaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
     for number, line in _lines(path):
         lines += 1
         try:
-            entry = read_line(line)
+            entry = _read(line)
             kind, id = kind_of(entry.record), str(entry.record.id)
             place = (NAMESAKES[0] if kind in NAMESAKES else kind, id)
             if place in first:
@@ -109,15 +111,21 @@ def _taken(path: Path, records: Records, names: Mapping[tuple[Kind, str], tuple[
                 yield Problem(str(path), wanted[id][0], f"record.id is that of a stored {kind.label}")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     with path.open("rb") as file:
-        yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
+        yield from ((number, line) for number, line in lines_of(file, LONGEST) if line is None or line.strip())
+
+
+def _read(line: bytes | None) -> Entry:
+    if line is None:
+        raise Unreadable(f"the line has more than {LONGEST // 2**20} MiB")
+    return read_line(line)
 
 
 def _entries(path: Path) -> Iterator[Entry]:
     for number, line in _lines(path):
         try:
-            yield read_line(line)
+            yield _read(line)
         except Unreadable as error:
             raise ComponentFailed("import", f"{path}:{number}: the file was changed meanwhile: {error}") from None
 

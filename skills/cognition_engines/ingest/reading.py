@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr import read_adr
 from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.opening import LARGEST_WHOLE
 from cognition_engines.ingest.structured import read_json, read_json_lines, read_lines, read_yaml, starts_lines
 from cognition_engines.ingest.titles import DECISION_FOLDERS
 from cognition_engines.models import Problem
@@ -50,14 +51,15 @@ def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MA
 
     `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
     this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
-    all else at once. Raises OSError where the file does.
+    all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. Raises OSError where it does.
     """
     suffix = _suffix(path)
-    if not file.seekable():
-        file = BytesIO(file.read())
     if suffix not in MARKDOWN and (texts.kind is None or suffix in STRUCTURED) and starts_lines(file):
         return read_lines(path, file, explicit)
-    content = file.read()
+    content = file.read(LARGEST_WHOLE + 1)
+    if len(content) > LARGEST_WHOLE:
+        file.seek(0)
+        return read_lines(path, file, explicit) if suffix in JSON_LINES else _too_large(path, explicit)
     try:
         return _read_text(path, content.decode("utf-8-sig"), explicit, texts)
     except UnicodeDecodeError as error:
@@ -71,6 +73,12 @@ def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MA
             reason = f"the encoding must be UTF-8; this line is in {found}"
             return iter([Rejected(Problem(path, line, reason))])
         return None
+
+
+def _too_large(path: str, explicit: bool) -> Iterator[Item]:
+    most = f"has more than {LARGEST_WHOLE // 2**20} MiB, which only JSONL may: it is read line by line"
+    problem = Problem(path, None, most)
+    return iter([Rejected(problem) if explicit else Noticed(problem)])
 
 
 def _suffix(path: str) -> str:

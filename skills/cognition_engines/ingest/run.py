@@ -13,8 +13,9 @@ from typing import Final, Protocol
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.discover import files_under
+from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
+from cognition_engines.ingest.opening import NotAFile, open_file
 from cognition_engines.ingest.reading import BY_MARKS, Texts, read
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.settle import Candidate, Settling, Unit
@@ -50,7 +51,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind."""
+    """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind.
+
+    `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first.
+    """
 
     read: int
     new: int
@@ -60,6 +64,7 @@ class Summary:
     rejected: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
     kinds: dict[str, int]
+    skipped: dict[str, int]
 
 
 class Progress(Protocol):
@@ -73,8 +78,12 @@ class Progress(Protocol):
 @dataclass(frozen=True, slots=True)
 class _File:
     path: Path
-    explicit: bool
+    below: Path | None  # the folder in which it was found; None for one that a person named
     size: int  # bytes
+
+    @property
+    def explicit(self) -> bool:
+        return self.below is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +109,8 @@ def ingest(
     Raises FileNotFoundError for a path that is not there, before anything is read; ComponentFailed when the store, the
     embedder or a collection fails, with what was committed before kept.
     """
-    files = list(_expand(paths))
     tally = Tally()
+    files = _expand(paths, tally)
     progress.start(sum(file.size for file in files))
     # unlike an executor's, these threads do not hold the process when it is told to end while a model hangs
     with ThreadPool(threads) as pool:
@@ -115,7 +124,8 @@ def ingest(
     tally.warnings += tally.notices()
     deleted = 0
     nothing_written = options.dry_run or (options.strict and bool(tally.rejected))
-    if options.prune and not (options.strict and tally.rejected):
+    # what a folder that cannot be read still holds is not known
+    if options.prune and not tally.unlisted and not (options.strict and tally.rejected):
         deleted = _prune(paths, collections, options, tally, records)
     if not nothing_written:
         tally.warnings += _left_behind(options, tally, records)
@@ -130,21 +140,37 @@ def ingest(
         tuple(tally.rejected),
         tuple(tally.warnings),
         {kind.label: tally.kinds[kind] for kind in sorted(tally.kinds)},
+        dict(tally.skipped.most_common()),
     )
 
 
-def _expand(paths: Iterable[Path]) -> Iterator[_File]:
+def _expand(paths: Iterable[Path], tally: Tally) -> list[_File]:
+    """The files to read, each once; what folders hold besides goes to the tally."""
     paths = [Path(os.path.abspath(path)) for path in paths]
     for path in paths:
-        if not path.exists():
+        if not os.path.lexists(path):
             raise FileNotFoundError(path)
-    seen: set[Path] = set()
+    found: dict[Path, _File] = {}
     for path in paths:
-        found = files_under(path) if path.is_dir() else [path]
-        for file in found:
-            if file not in seen:
-                seen.add(file)
-                yield _File(file, explicit=not path.is_dir(), size=file.stat().st_size)
+        if not path.is_dir():
+            found.setdefault(path, _File(path, None, _size(path)))
+            continue
+        walked = walk(path)
+        tally.skipped.update(walked.skipped)
+        tally.warnings += walked.warnings
+        tally.rejected += walked.refused
+        tally.unlisted = tally.unlisted or bool(walked.refused)
+        for file in walked.files:
+            found.setdefault(file.path, _File(file.path, path, file.size))
+    return list(found.values())
+
+
+def _size(path: Path) -> int:
+    """In bytes; 0 for a link that leads nowhere."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _units(
@@ -195,18 +221,20 @@ def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]
     try:
         source.encode()
     except UnicodeEncodeError:
-        legible = os.fsencode(source).decode(errors="replace")
+        legible = os.fsencode(source).decode(errors="backslashreplace")
         yield Rejected(Problem(legible, None, "the name of the file must be UTF-8; rename it")), 0
         return
     try:
-        with file.path.open("rb") as opened:
+        with open_file(file.path, file.below) as opened:
             items = read(source, opened, file.explicit, texts)
             if items is None:
                 problem = Problem(source, None, "holds no record in a format that is known")
                 tally.unrecognised(source, problem, explicit=file.explicit)
                 return
             for item in items:
-                yield item, opened.tell() if opened.seekable() else 0
+                yield item, opened.tell()
+    except NotAFile as error:
+        yield Rejected(Problem(source, None, str(error))), 0
     except OSError as error:
         yield Rejected(Problem(source, None, f"cannot be read: {error.strerror}")), 0
 

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest.items import Item, Noticed, Rejected
 from cognition_engines.ingest.json_values import parse_json
 from cognition_engines.ingest.objects import Candidate, ObjectReader
+from cognition_engines.ingest.opening import LONGEST_LINE, lines_of
 from cognition_engines.ingest.recognise import KIND_NAMES, is_record
 from cognition_engines.ingest.soundness import RIGHTS
 from cognition_engines.ingest.values import LISTS, Parsed, Refused, Unreadable, Value, listed
@@ -26,9 +27,9 @@ def starts_lines(file: BinaryIO) -> bool:
     """Whether the first line that is not blank is a whole JSON object and more follow; ends where it began."""
     start = file.tell()
     try:
-        filled = (line for line in file if line.strip())
-        first = next(filled, b"").removeprefix(b"\xef\xbb\xbf").strip()
-        if not first.startswith(b"{") or next(filled, None) is None:
+        filled = (line for _, line in lines_of(file) if line is None or line.strip())
+        first = (next(filled, b"") or b"").removeprefix(b"\xef\xbb\xbf").strip()
+        if not first.startswith(b"{") or next(filled, b"") == b"":
             return False
         parse_json(first.decode("utf-8", errors="replace"))  # a line in another encoding is refused alone
     except Unreadable:
@@ -56,7 +57,11 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
 
 
 def _lines(file: BinaryIO) -> Iterator[Candidate]:
-    for number, line in enumerate(file, start=1):
+    for number, line in lines_of(file):
+        if line is None:
+            most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
+            yield Candidate(Refused(most), number, broken=True)
+            continue
         content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if not content.strip():
             continue
@@ -83,7 +88,7 @@ def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | No
 def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     """One JSON document."""
     try:
-        return _read_documents(path, [parse_json(text)], explicit)
+        return _read_whole(path, text, [parse_json(text)], explicit)
     except Unreadable as error:
         return _broken(path, text, error, explicit)
 
@@ -92,7 +97,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     """YAML of one or several documents, or JSON."""
     if text.lstrip()[:1] in {"{", "["}:
         try:
-            return _read_documents(path, [parse_json(text)], explicit)
+            return _read_whole(path, text, [parse_json(text)], explicit)
         except Unreadable:
             pass  # YAML may begin so as well
     try:
@@ -103,7 +108,18 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
         if items is None:
             return _broken(path, text, error, explicit)
         return chain(items, [Rejected(Problem(path, error.line, error.reason))])
-    return _read_documents(path, documents, explicit)
+    return _read_whole(path, text, documents, explicit)
+
+
+def _read_whole(path: str, text: str, documents: Sequence[Parsed], explicit: bool) -> Iterator[Item] | None:
+    """The records of a whole file; the refusal of one that cannot be told to hold any, as for a member given twice."""
+    items = _read_documents(path, documents, explicit)
+    if items is not None:
+        return items
+    for candidate in (candidate for parsed in documents for candidate in _candidates(parsed)):
+        if isinstance(candidate.value, Refused):
+            return _broken(path, text, Unreadable(candidate.line, candidate.value.reason), explicit)
+    return None
 
 
 def _read_documents(path: str, documents: Sequence[Parsed], explicit: bool) -> Iterator[Item] | None:

@@ -40,6 +40,8 @@ class Tally:
 
     counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
     kinds: Counter[Kind] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)  # files of folders that hold no records, by extension
+    unlisted: bool = False  # whether a folder could not be read
     read: int = 0
     rejected: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sqlite3
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -210,7 +211,9 @@ def _check_header(file: Path) -> None:
 
 def _application_id(file: Path) -> int:
     """Of a file that SQLite made, else 0. Read by hand: SQLite would not open every file that may be named here."""
-    with file.open("rb") as opened:
+    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):  # a pipe would keep it waiting, a device for ever
+            return 0
         header = opened.read(72)
     return int.from_bytes(header[68:]) if header.startswith(b"SQLite format 3\0") else 0
 

@@ -1,0 +1,71 @@
+"""Opening files that others may have put there: no link, pipe or device is read where a file was found."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+LONGEST_LINE: Final = 16 * 2**20  # bytes of one line of JSONL
+LARGEST_WHOLE: Final = 64 * 2**20  # bytes of a file that is read at once
+# A pipe without a writer would keep the opening waiting; a terminal must not become ours.
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NotAFile(Exception):
+    """What stands there is not read; the message says what it is."""
+
+
+def open_file(path: Path, below: Path | None = None) -> BinaryIO:
+    """A regular file, opened for reading.
+
+    `below` is the folder in which `path` was found: then no part of the path from there on may be a link, whatever
+    has changed since. One that a person named (None) may be a link. Raises NotAFile, and OSError like `open`.
+    """
+    descriptor = os.open(path, _READ) if below is None else _open_below(below, path.relative_to(below).parts)
+    try:
+        if (reason := kind_of_place(os.fstat(descriptor).st_mode)) is not None:
+            raise NotAFile(reason)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def kind_of_place(mode: int) -> str | None:
+    """Why something of this mode is not read; None for a regular file."""
+    if stat.S_ISREG(mode):
+        return None
+    kinds = {
+        stat.S_IFLNK: "a link, which is not followed: name the file itself to read it",
+        stat.S_IFIFO: "a named pipe, which is not read: give it as standard input, with - for its name",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFDIR: "a folder",
+    }
+    return f"is no file but {kinds.get(stat.S_IFMT(mode), 'a device')}"
+
+
+def _open_below(folder: Path, parts: tuple[str, ...]) -> int:
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, _FOLDER, dir_fd=held)
+            os.close(held)
+            held = inner
+        return os.open(parts[-1], _READ | os.O_NOFOLLOW, dir_fd=held)
+    finally:
+        os.close(held)
+
+
+def lines_of(file: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
+    """The lines with their 1-based numbers; None for one of more than `longest` bytes, which is never held."""
+    number = 0
+    while line := file.readline(longest + 1):
+        number += 1
+        if len(line) <= longest:
+            yield number, line
+            continue
+        while not line.endswith(b"\n") and (line := file.readline(2**20)):
+            pass
+        yield number, None

@@ -1,0 +1,135 @@
+"""What `cstp ingest` reads besides files: standard input; and what its summary tells of what it did not read."""
+
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.ingest.opening import LONGEST_LINE
+
+Cstp = Callable[..., Any]
+Feed = Callable[[bytes], None]
+pytestmark = pytest.mark.usefixtures("wordless")
+ADR = b"# Use UDP\n\n## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n"
+TALK = "Ana: Which berth is free?\nBo: Four.\nAna: Until when?\nBo: Until noon, then the ferry needs it.\n"
+
+
+@pytest.fixture
+def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
+    """`feed(content)`: what the next command reads from a pipe."""
+
+    def give(content: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return give
+
+
+def kinds(done: Any) -> Any:
+    return json.loads(done.out)["kinds"]
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "kind"),
+    [
+        ((), b'{"id": "a", "title": "A"}\n{"id": "b", "title": "B"}\n', {"decision": 2}),
+        ((), b'[{"id": "a", "title": "A"}]', {"decision": 1}),
+        ((), b"title: A\nstatus: accepted\n", {"decision": 1}),
+        ((), ADR, {"decision": 1}),
+        (("--name", "0001-use-udp.md"), ADR, {"decision": 1}),
+        (("--name", "notes.md"), b"# Notes\n\nSome words.\n", {"source": 1, "chunk": 1}),
+        (("--kind", "document", "--name", "a.md"), ADR, {"source": 1, "chunk": 1}),
+        (("--kind", "transcript"), TALK.encode(), {"turn": 4}),
+    ],
+)
+def test_standard_input_is_read_by_what_it_holds_or_by_the_name_it_is_given(
+    cstp: Cstp, feed: Feed, words: tuple[str, ...], content: bytes, kind: dict[str, int]
+) -> None:
+    feed(content)
+    done = cstp("ingest", "-", *words, "--json")
+    assert (done.code, done.err, kinds(done)) == (0, "", kind)
+    feed(content)
+    assert json.loads(cstp("ingest", "-", *words, "--json").out)["unchanged"] == sum(kind.values())
+
+
+def test_what_is_wrong_with_standard_input_is_told_by_its_name(cstp: Cstp, feed: Feed) -> None:
+    feed(b'{"title": "A"}\n{"title": 5}\n')
+    assert cstp("ingest", "-").err == (
+        "rejected: standard input:2: title must be one line of text, not blank, of at most 1000 characters\n"
+    )
+    feed(b"")
+    assert cstp("ingest", "-", "--name", "a.jsonl").err.startswith("rejected: a.jsonl: holds no record")
+
+
+def test_a_long_line_of_standard_input_is_refused_alone(cstp: Cstp, feed: Feed) -> None:
+    feed(b'{"title": "A"}\n' + b"x" * (LONGEST_LINE + 1) + b'\n{"title": "B"}\n')
+    done = cstp("ingest", "-", "--json")
+    found = json.loads(done.out)
+    assert (found["new"], [one["line"] for one in found["rejected"]]) == (2, [2])
+
+
+def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> None:
+    both = b'{"id": "a", "title": "A"}\n{"id": "b", "title": "B"}\n'
+    feed(both)
+    done = cstp("ingest", "-", "--prune")
+    assert (done.code, "--name" in done.err) == (2, True)
+    feed(both)
+    cstp("ingest", "-", "--name", "export.jsonl")
+    feed(b'{"id": "a", "title": "A"}\n{"id": "c", "title": "C"}\n')
+    done = cstp("ingest", "-", "--name", "export.jsonl", "--prune", "--json")
+    assert json.loads(done.out)["deleted"] == 1
+    assert [cstp("show", id).code for id in "abc"] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("words", [("docs", "--name", "a.md"), ("-", "--name", "a\nb")])
+def test_a_name_is_that_of_standard_input_and_one_line(cstp: Cstp, words: tuple[str, ...]) -> None:
+    Path("docs").mkdir()
+    done = cstp("ingest", *words)
+    assert (done.code, "--name" in done.err) == (2, True)
+
+
+def test_a_summary_names_what_was_not_read_and_what_would_read_it(cstp: Cstp) -> None:
+    names = [*(f"{number}.html" for number in range(3)), "a.pdf", "b.pdf", "c.csv", "LICENSE", "d.png"]
+    for name in ("docs/z.md", *(f"docs/{name}" for name in names)):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(ADR)
+    done = cstp("ingest", "docs")
+    assert done.out.splitlines()[1:] == [
+        "8 files skipped: 3 .html, 2 .pdf, 1 without an extension, 1 .csv, 1 .png",
+        "to read them: convert .pdf with pdftotext; .html with pandoc, to Markdown; .csv to JSONL; "
+        "a file of text is read whatever its extension when it is named itself",
+    ]
+    done = cstp("ingest", "docs", "--json")
+    assert json.loads(done.out)["skipped"] == {".html": 3, ".pdf": 2, ".csv": 1, ".png": 1, "": 1}
+
+
+def test_many_extensions_are_told_as_the_most_frequent_and_the_others(cstp: Cstp) -> None:
+    Path("docs").mkdir()
+    for number in range(12):
+        Path(f"docs/a.x{number:02}").touch()
+    lines = cstp("ingest", "docs").out.splitlines()
+    assert lines[1].startswith("12 files skipped: 1 .x00, 1 .x01, ")
+    assert lines[1].endswith(", 4 others")
+    assert lines[2].startswith("to read them: read are .json, .jsonl, ")
+
+
+@pytest.mark.parametrize("place", ["pipe", "/dev/zero"])
+def test_a_pipe_or_device_given_to_restore_is_refused_and_waits_for_nobody(cstp: Cstp, place: str) -> None:
+    os.mkfifo("pipe")
+    done = cstp("restore", place)
+    assert (done.code, "is no backup" in done.err) == (2, True)
+
+
+def test_a_device_given_to_import_is_refused(cstp: Cstp) -> None:
+    done = cstp("import", "/dev/zero")
+    assert (done.code, "/dev/zero: is no file but a device" in done.err) == (2, True)
+
+
+def test_a_line_of_an_export_that_no_record_has_is_refused_and_never_held(cstp: Cstp) -> None:
+    with Path("a.jsonl").open("wb") as file:
+        file.truncate(70 * 2**20)
+    done = cstp("import", "a.jsonl")
+    assert (done.code, done.err) == (1, "rejected: a.jsonl:1: the line has more than 64 MiB\n")

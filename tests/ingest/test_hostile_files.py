@@ -1,0 +1,262 @@
+"""Links, pipes, devices, names and sizes that somebody put into a folder: refused alone, and the rest is read."""
+
+import json
+import os
+import subprocess
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.ingest.opening import LARGEST_WHOLE, LONGEST_LINE
+from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.records.store import Records
+from tests.ingest.conftest import CountingEmbedder, Silent
+from tests.ingest.runs import Run, ids, json_lines
+
+
+class Swapping(Silent):
+    """Progress that changes the folder once it was walked, before anything in it is read."""
+
+    def __init__(self, change: Callable[[], None]) -> None:
+        super().__init__()
+        self._change = change
+
+    def start(self, files: int) -> None:
+        super().start(files)
+        self._change()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With one decision that is to be read whatever else is in it."""
+    json_lines(tmp_path / "docs/z.jsonl", {"id": "kept", "title": "Kept"})
+    return tmp_path / "docs"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    return json_lines(tmp_path / "outside/secret.jsonl", {"id": "secret", "title": "Secret"})
+
+
+@pytest.fixture
+def deep(folder: Path) -> Iterator[Path]:
+    """A folder with very many others in each other."""
+    yield folder
+    subprocess.run(["rm", "-rf", str(folder)], check=True)  # Python's own removal is recursive
+
+
+def nested(folder: Path, name: str, levels: int) -> None:
+    held = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir(name, dir_fd=held)
+        inner = os.open(name, os.O_RDONLY, dir_fd=held)
+        os.close(held)
+        held = inner
+    os.close(os.open("deep.jsonl", os.O_WRONLY | os.O_CREAT, dir_fd=held))
+    os.close(held)
+
+
+def told(problems: Any) -> dict[str, str]:
+    return {Path(problem.file).name: problem.reason for problem in problems}
+
+
+def test_no_link_is_followed_out_of_a_folder(folder: Path, secret: Path, run: Run, records: Records) -> None:
+    (folder / "a.jsonl").symlink_to(secret)
+    (folder / "b.jsonl").symlink_to("b.jsonl")  # a loop
+    (folder / "c.md").symlink_to("nowhere")
+    (folder / "d").symlink_to(secret.parent, target_is_directory=True)
+    (folder / "e.html").symlink_to(secret)
+    summary = run(folder)
+    assert (ids(records, Kind.DECISION), summary.rejected) == ({"kept"}, ())
+    reason = "is no file but a link, which is not followed: name the file itself to read it"
+    assert told(summary.warnings) == dict.fromkeys(("a.jsonl", "b.jsonl", "c.md"), reason)
+    assert summary.skipped == {"link": 2}
+
+
+def test_a_link_that_a_person_names_is_read(folder: Path, secret: Path, run: Run, records: Records) -> None:
+    link = folder / "a.jsonl"
+    link.symlink_to(secret)
+    named_folder = folder.parent / "named"
+    named_folder.symlink_to(folder, target_is_directory=True)
+    assert run(link, named_folder).rejected == ()
+    assert ids(records, Kind.DECISION) == {"kept", "secret"}
+
+
+@pytest.mark.parametrize("of", ["a file", "a folder"])
+def test_what_becomes_a_link_while_a_run_reads_is_not_followed(
+    of: str, folder: Path, secret: Path, records: Records, embedder: CountingEmbedder
+) -> None:
+    json_lines(folder / "inner/secret.jsonl", {"id": "a", "title": "A"})
+    place = folder / "inner" if of == "a folder" else folder / "inner/secret.jsonl"
+
+    def swap() -> None:
+        place.rename(folder.parent / "old")
+        place.symlink_to(secret.parent if of == "a folder" else secret)
+
+    summary = ingest([folder], Options(), records, embedder, Swapping(swap))
+    assert ids(records, Kind.DECISION) == {"kept"}
+    (problem,) = summary.rejected
+    assert problem.file == str(folder / "inner/secret.jsonl")
+
+
+def test_a_pipe_without_a_writer_and_a_device_are_refused_and_wait_for_nobody(
+    folder: Path, run: Run, records: Records
+) -> None:
+    os.mkfifo(folder / "p.jsonl")
+    summary = run(folder)
+    assert "a named pipe" in told(summary.warnings)["p.jsonl"]
+    (folder / "zero.md").symlink_to("/dev/zero")
+    (folder / "nowhere.md").symlink_to("nowhere")
+    (folder / "loop.md").symlink_to("loop.md")
+    named = [folder / name for name in ("p.jsonl", "zero.md", "nowhere.md", "loop.md", "z.jsonl")]
+    summary = run(*named)
+    assert told(summary.rejected) == {
+        "p.jsonl": "is no file but a named pipe, which is not read: give it as standard input, with - for its name",
+        "zero.md": "is no file but a device",
+        "nowhere.md": "cannot be read: No such file or directory",
+        "loop.md": "cannot be read: Too many levels of symbolic links",
+    }
+    assert ids(records, Kind.DECISION) == {"kept"}
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_line_beyond_the_bound_is_refused_alone_and_never_held(
+    end: bytes, folder: Path, run: Run, records: Records
+) -> None:
+    file = folder / "z.jsonl"
+    with file.open("ab") as opened:
+        opened.write(b'{"id": "b", "title": "')
+        opened.truncate(opened.tell() + 20 * LONGEST_LINE)  # 320 MiB that take no place on the disk
+        opened.seek(0, os.SEEK_END)
+        opened.write(end)
+        if end:
+            opened.write(b'{"id": "c", "title": "C"}\n')
+    tracemalloc.start()
+    summary = run(file)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [(problem.line, problem.reason) for problem in summary.rejected] == [(2, "the line has more than 16 MiB")]
+    assert ids(records, Kind.DECISION) == ({"kept", "c"} if end else {"kept"})
+    assert peak < 6 * LONGEST_LINE
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.md", "a.yaml", "a.txt"])
+def test_a_file_that_is_too_large_to_be_read_at_once_is_refused_alone(
+    name: str, folder: Path, run: Run, records: Records
+) -> None:
+    large = folder / name
+    large.write_text('{"title": "A",\n')
+    os.truncate(large, LARGEST_WHOLE + 1)
+    reason = "has more than 64 MiB, which only JSONL may: it is read line by line"
+    summary = run(folder)
+    assert (told(summary.warnings), summary.rejected) == ({name: reason}, ())
+    assert told(run(large).rejected) == {name: reason}
+    assert ids(records, Kind.DECISION) == {"kept"}
+
+
+def test_very_many_folders_in_each_other_are_walked(deep: Path, run: Run, records: Records) -> None:
+    nested(deep, "a", 1200)
+    (problem,) = run(deep).warnings
+    assert problem.file.endswith("/deep.jsonl")
+    assert ids(records, Kind.DECISION) == {"kept"}
+
+
+def test_a_folder_that_cannot_be_read_is_refused_alone_and_nothing_is_pruned(
+    deep: Path, run: Run, records: Records
+) -> None:
+    json_lines(deep / "gone.jsonl", {"id": "gone", "title": "Gone"})
+    run(deep)
+    (deep / "gone.jsonl").unlink()
+    nested(deep, "n" * 250, 20)  # a path that is longer than any may be
+    summary = run(deep, prune=True)
+    (problem,) = summary.rejected
+    assert problem.reason == "the folder cannot be read: File name too long"
+    assert (summary.deleted, ids(records, Kind.DECISION)) == (0, {"kept", "gone"})
+
+
+@pytest.mark.parametrize("name", ["line\nbreak", "\x1b]0;title\x07", "\u202eexe.", "half-\udce9"])
+def test_a_file_of_any_name_is_read_or_refused_with_a_name_that_can_be_stored(
+    name: str, folder: Path, run: Run, records: Records
+) -> None:
+    json_lines(folder / f"{name}.jsonl", {"id": "odd", "title": "Odd"})
+    summary = run(folder)
+    if name.isprintable() or "\udce9" not in name:
+        assert (summary.rejected, ids(records, Kind.DECISION)) == ((), {"kept", "odd"})
+        return
+    (problem,) = summary.rejected
+    assert problem.file == f"{folder}/half-\\xe9.jsonl"
+    assert problem.reason == "the name of the file must be UTF-8; rename it"
+    assert ids(records, Kind.DECISION) == {"kept"}
+
+
+def test_what_a_folder_holds_besides_is_counted_by_extension(folder: Path, run: Run) -> None:
+    for name in ("a.html", "b.HTML", "inner/c.html", "d.pdf", "e.tar.gz", "LICENSE", ".hidden", "node_modules/f.js"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+    skipped = run(folder).skipped
+    assert skipped == {".html": 3, ".pdf": 1, ".gz": 1, "": 1}
+    assert next(iter(skipped)) == ".html"
+
+
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "aliases.yaml": (
+        b"title: A\na: &a [x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\ntext: *b\n",
+        "anchors and aliases are not read",
+    ),
+    "twice.yaml": (b"title: A\ntitle: B\n", "'title' is given twice"),
+    "twice.json": (b'{"title": "A", "title": "B", "text": "x"}', "'title' is given twice"),
+    "deep.json": (b'{"title": "A", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+    "deep.yaml": (b"title: A\ntext: " + b"[" * 100 + b"]" * 100, "nested too deeply"),
+    "kept-deep.json": (b'{"title": "A", "x": ' + b"[" * 80 + b"]" * 80 + b"}", "nested too deeply"),
+    "huge.json": (b'{"title": "A", "text": "t", "x": ' + b"9" * 5000 + b"}", "x: the number is too large"),
+    "big.yaml": (b"title: A\ntext: t\nx: 99999999999999999999999\n", "x: a whole number must have at most 64 bits"),
+    "surrogate.json": (b'{"title": "A", "text": "a\\ud800b"}', "text must be text"),
+    "surrogate-kept.json": (b'{"title": "A", "x": "a\\ud800b"}', "x: there must be no NUL and no lone surrogate"),
+    "nul.json": (b'{"title": "A", "text": "a\\u0000b"}', "text must be text"),
+    "nul.yaml": (b"title: A\ntext: a\0b\n", "not valid YAML: a character that is not allowed"),
+    "nul.md": (b"# A\n\n## Status\n\nAccepted\n\n## Decision\n\na\0b\n", "without NUL"),
+    "tag.yaml": (b"title: A\ntext: !!python/object/apply:os.system [id]\n", "tags such as"),
+    "latin.yaml": (b"title: caf\xe9\ntext: b\n", "the encoding must be UTF-8"),
+}
+
+
+def test_each_broken_file_of_a_folder_is_refused_with_its_line_and_the_rest_is_read(
+    folder: Path, run: Run, records: Records
+) -> None:
+    for name, (content, _) in BROKEN.items():
+        (folder / name).write_bytes(content)
+    summary: Summary = run(folder)
+    assert ids(records, Kind.DECISION) == {"kept"}
+    reasons = told(summary.rejected)
+    assert reasons.keys() == BROKEN.keys()
+    assert {name: expected for name, (_, expected) in BROKEN.items() if expected not in reasons[name]} == {}
+    assert all(problem.line is not None for problem in summary.rejected)
+
+
+def test_broken_records_between_good_ones_are_refused_alone(folder: Path, run: Run, records: Records) -> None:
+    singles = [json.dumps(json.loads(content)) for content, _ in (BROKEN["surrogate-kept.json"], BROKEN["nul.json"])]
+    lines = [*singles, BROKEN["deep.json"][0].decode(), BROKEN["huge.json"][0].decode(), "{", '{"a": 1}']
+    text = "".join(f'{line}\n{{"id": "{at}", "title": "t"}}\n' for at, line in enumerate(lines))
+    (folder / "mixed.jsonl").write_text(text)
+    summary = run(folder)
+    assert [problem.line for problem in summary.rejected] == [1, 3, 5, 7, 9, 11]
+    assert len(ids(records, Kind.DECISION)) == 1 + len(lines)
+
+
+def test_a_file_that_is_cut_or_grows_while_it_is_read_is_read_as_it_is_then(
+    folder: Path, records: Records, embedder: CountingEmbedder
+) -> None:
+    cut = json_lines(folder / "a.jsonl", *({"id": f"a{number}", "title": "t"} for number in range(100)))
+    grown = json_lines(folder / "b.jsonl", {"id": "b0", "title": "t"})
+
+    def change() -> None:
+        os.truncate(cut, len('{"id": "a0", "title": "t"}\n') + 5)
+        json_lines(grown, *({"id": f"b{number}", "title": "t"} for number in range(100)))
+
+    summary = ingest([folder], Options(), records, embedder, Swapping(change))
+    assert [(Path(problem.file).name, problem.line) for problem in summary.rejected] == [("a.jsonl", 2)]
+    assert len(ids(records, Kind.DECISION)) == 1 + 1 + 100
