@@ -165,6 +165,23 @@ def test_mcp_takes_the_public_name(proxied: Proxied) -> None:
     assert proxied.send("/mcp", LIST, Authorization=bearer, Accept=accept, Origin="https://evil.org").status_code == 403
 
 
+@pytest.mark.parametrize("command", [nginx_command, caddy_command], ids=["nginx", "caddy"])
+def test_mcp_takes_a_public_name_with_a_port(
+    command: Callable[..., list[str]], live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    named = {"server.public_url": f"https://{NAME}:8443"}
+    with in_front(command, live_server, named, tmp_path, wait_until) as running:
+        fields = {
+            "Authorization": f"Bearer {running.server.token()}",
+            "Accept": "application/json, text/event-stream",
+            "Host": f"{NAME}:8443",
+        }
+        assert running.send("/mcp", LIST, **fields, Origin=f"https://{NAME}:8443").status_code == 200
+        assert running.send("/mcp", LIST, **fields, Origin=f"https://{NAME}:8444").status_code == 403
+        evil = {**fields, "Host": "evil.org:8443"}
+        assert httpx.post(f"http://127.0.0.1:{running.server.port}/mcp", json=LIST, headers=evil).status_code == 421
+
+
 def test_wrong_tokens_count_against_the_caller_and_not_against_the_proxy(proxied: Proxied) -> None:
     def wrong(source: str) -> int:
         return proxied.send("/cstp", WHOAMI, source=source, Authorization="Bearer cstp_wrong").status_code

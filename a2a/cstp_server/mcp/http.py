@@ -90,7 +90,8 @@ def allowed(settings: Settings) -> TransportSecuritySettings:
     named = [*settings.mcp.allowed_hosts]
     if settings.server.public_url is not None:
         public = urlsplit(settings.server.public_url)
-        named.append(public.netloc)
+        name = public.netloc if public.port is None else public.netloc.rpartition(":")[0]
+        named += [name, f"{name}:*"]  # a proxy may hand on the name without its port, as nginx does with $host
         origins.append(f"{public.scheme}://{public.netloc}")
     return TransportSecuritySettings(
         allowed_hosts=[*hosts, *(f"{name}:*" for name in hosts), *named],
