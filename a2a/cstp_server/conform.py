@@ -74,7 +74,7 @@ class Declared:
 class Verdict:
     """How a conversation went; `line` is that of the exchange that went otherwise, `reason` why it did or was left.
 
-    `edge` says that a proxy in front of the server may answer it itself.
+    `edge` says that a proxy in front of the server may answer it itself; of one that was skipped, that this is why.
     """
 
     name: str
@@ -98,7 +98,10 @@ def held(
         caller = _caller(conversation, callers)
         reason = _not_held(conversation, caller, declared)
         if reason is not None or caller is None:
-            yield Verdict(conversation.name, "skipped", reason or "", edge=conversation.edge is not None)
+            yield Verdict(conversation.name, "skipped", reason or "")
+            continue
+        if declared.behind_proxy and conversation.edge is not None:
+            yield Verdict(conversation.name, "skipped", f"behind a proxy, {conversation.edge}", edge=True)
             continue
         verdict = _hold(conversation, caller.token, _Line(url, timeout), pace)
         yield replace(verdict, edge=conversation.edge is not None)
@@ -110,8 +113,6 @@ def _caller(conversation: Conversation, callers: Sequence[Caller]) -> Caller | N
 
 def _not_held(conversation: Conversation, caller: Caller | None, declared: Declared) -> str | None:
     """Why a conversation says nothing about this server; None when it does."""
-    if declared.behind_proxy and conversation.edge is not None:
-        return f"behind a proxy, {conversation.edge}"
     if conversation.gate is not None:
         return f"needs a server that is {conversation.gate}"
     if conversation.needs is not None:

@@ -172,6 +172,10 @@ def test_what_a_proxy_may_answer_itself_is_left_out_by_name_where_one_is_in_fron
     done = cstp(*words, "--behind-proxy")
     assert done.out == "0 passed, 0 failed, 1 skipped; left out behind a proxy: body-too-large\n"
     assert "skipped: body-too-large: behind a proxy, " in done.err
+    # the proxy is the reason only where there is no other
+    done = cstp(*words, "--behind-proxy", "--set", "server.max_body_bytes=2000")
+    assert done.out == "0 passed, 0 failed, 1 skipped\n"
+    assert "skipped: body-too-large: needs the setting server.max_body_bytes=" in done.err
     url, token = altered(lambda reply: reply.content.replace(b"Invalid params", b"Bad params"))
     done = cstp("conform", url, token, "--only", "params-violations", "--behind-proxy")
     assert (done.code, done.out) == (1, "0 passed, 1 failed, 0 skipped\n")
