@@ -71,11 +71,11 @@ class _Seen:
 
 
 def parse_windows(text: str, setting: str) -> tuple[Window, ...]:
-    """`600/minute; 40/second` as windows, shortest first. Raises ConfigurationError naming `setting`."""
+    """`600/minute; 60/second` as windows, shortest first. Raises ConfigurationError naming `setting`."""
     try:
         items = sorted(parse_many(text), key=lambda item: item.get_expiry())
     except ValueError as error:
-        raise ConfigurationError(f'{setting}: must read like "600/minute" or "600/minute; 40/second"') from error
+        raise ConfigurationError(f'{setting}: must read like "600/minute" or "600/minute; 60/second"') from error
     windows = tuple(map(_window, items))
     if any(window.limit < 1 for window in windows):
         raise ConfigurationError(f"{setting}: a limit must be at least 1")

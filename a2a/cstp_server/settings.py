@@ -151,7 +151,7 @@ class EmbeddingSettings(Section):
 class LimitSettings(Section):
     """What each agent may spend."""
 
-    default: str = Field("600/minute", description='One or more windows for every agent: "600/minute; 40/second".')
+    default: str = Field("600/minute; 60/second", description='One or more windows for every agent: "600/minute; 60/second".')
     agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
         {},

@@ -44,7 +44,7 @@ def test_an_answer_is_one_json_document_with_the_headers_of_cstp(live: Live, ask
     assert reply.status == 200
     assert reply.header("content-type") == "application/json"
     assert reply.header("x-request-id") == "mine"
-    assert reply.header("ratelimit-policy") == '"minute";q=600;w=60'
+    assert reply.header("ratelimit-policy") == '"second";q=60;w=1, "minute";q=600;w=60'
     assert reply.header("mcp-session-id") is None
     assert len(reply.json["result"]["tools"]) == 8
 

@@ -212,7 +212,7 @@ def test_a_body_of_too_many_values_is_refused_before_they_are_made(unit: bytes) 
 def test_more_values_than_any_batch_needs_are_refused_and_commas_in_texts_are_none(
     live_server: Any, value: str
 ) -> None:
-    server = live_server()
+    server = live_server({"limits.default": "1000000/minute"})
     token = server.token()
 
     def reply(count: int) -> Any:
@@ -227,7 +227,7 @@ def test_more_values_than_any_batch_needs_are_refused_and_commas_in_texts_are_no
 
 
 def test_elements_of_a_batch_run_at_the_same_time_and_answer_in_order(live_server: Any) -> None:
-    server = live_server({"server.batch_concurrency": 3})
+    server = live_server({"server.batch_concurrency": 3, "limits.default": "1000000/minute"})
     batch = [
         {
             "jsonrpc": "2.0",
