@@ -1,6 +1,6 @@
 """Several servers by name: `AgentRegistry` over a file like `agents.yaml`.
 
-Needs PyYAML: `pip install "cognition-cstp[agents]"`.
+Needs PyYAML, which the extra `agents` brings: `pip install ".[agents]"` in a clone.
 """
 
 import os
@@ -18,7 +18,7 @@ try:
     import yaml
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        'cstp.agents reads YAML, and PyYAML is not installed: pip install "cognition-cstp[agents]"', name=error.name
+        "cstp.agents reads YAML, and PyYAML is not installed: pip install pyyaml", name=error.name
     ) from error
 
 Text = Annotated[str, Field(min_length=1)]

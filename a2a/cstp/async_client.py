@@ -26,7 +26,7 @@ class AsyncClient(AsyncMethods):
 
     def __init__(
         self,
-        url: str,
+        url: str | None = None,
         token: str | None = None,
         timeout: float = 30.0,
         retries: int = 3,

@@ -4,7 +4,7 @@ Generated from `cstp.methods` by `make docs`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Literal, TypeVar
 
 import cstp.calls as calls
@@ -39,7 +39,7 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
-        filters: QueryFilters | None = None,
+        filters: QueryFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         include_reasons: bool = False,
         include: list[Literal["snippet", "links", "provenance"]] | None = None,
@@ -154,7 +154,7 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
-        filters: KnowledgeFilters | None = None,
+        filters: KnowledgeFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,

@@ -3,6 +3,7 @@
 Generated from `cstp.methods` by `make docs`.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from cstp.call import Call, typed_call
@@ -25,7 +26,7 @@ from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
 def query_decisions(
     query: str,
     *,
-    filters: QueryFilters | None = None,
+    filters: QueryFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     include_reasons: bool = False,
     include: list[Literal["snippet", "links", "provenance"]] | None = None,
@@ -100,7 +101,7 @@ def list_episodes(
 def search_knowledge(
     query: str,
     *,
-    filters: KnowledgeFilters | None = None,
+    filters: KnowledgeFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     max_tokens: int | None = None,

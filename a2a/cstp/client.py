@@ -27,18 +27,18 @@ R = TypeVar("R")
 class Client(Methods):
     """Asks one CSTP server, over connections that are kept open. Safe to share between threads.
 
-    `url` is `http://host:8100`, with or without `/cstp`. The token is `token`, else what `token_file` holds, else
-    `CSTP_TOKEN`. `timeout` is how many seconds a call may take, with all tries and pauses, at most 1,000,000; each
-    method takes another one for itself. `retries` is how often a call is tried again: after 429, 503 and failed
-    connections always, after a connection that broke where the method only reads. `ssl_context` is for servers with a
-    certificate of one's own.
+    `url` is `http://host:8100`, with or without `/cstp`, else that of `CSTP_URL`. The token is `token`, else what
+    `token_file` holds, else `CSTP_TOKEN`. `timeout` is how many seconds a call may take, with all tries and pauses, at
+    most 1,000,000; each method takes another one for itself. `retries` is how often a call is tried again: after 429,
+    503 and failed connections always, after a connection that broke where the method only reads. `ssl_context` is for
+    servers with a certificate of one's own.
 
     Methods raise a CstpError for an error of the server, and a TransportError where none came. Raises ValueError.
     """
 
     def __init__(
         self,
-        url: str,
+        url: str | None = None,
         token: str | None = None,
         timeout: float = 30.0,
         retries: int = 3,

@@ -2,6 +2,7 @@
 
 from cstp.call import Call
 from cstp.client import Client
+from cstp.filters import Filters, KnowledgeFilters, QueryFilters
 from cstp.methods.contents import (
     ChecklistContent,
     ChecklistItem,
@@ -14,7 +15,7 @@ from cstp.methods.contents import (
     WorkflowContent,
     WorkflowStep,
 )
-from cstp.methods.decisions import DecisionSummary, Filters, QueryDecisionsResult, QueryFilters
+from cstp.methods.decisions import DecisionLinks, DecisionSummary, Provenance, QueryDecisionsResult
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
 from cstp.methods.extractions import (
     ExtractedDecision,
@@ -29,7 +30,6 @@ from cstp.methods.knowledge import (
     ChunkCluster,
     GetChunkResult,
     KnowledgeCard,
-    KnowledgeFilters,
     KnowledgeFound,
     RelatedChunk,
     SearchKnowledgeResult,
@@ -64,6 +64,7 @@ __all__ = [
     "ChunkMetadata",
     "Client",
     "DecisionContent",
+    "DecisionLinks",
     "DecisionMetadata",
     "DecisionSummary",
     "DiscoverResult",
@@ -88,6 +89,7 @@ __all__ = [
     "MethodologyContent",
     "PatternContent",
     "PersonaContent",
+    "Provenance",
     "QueryDecisionsResult",
     "QueryFilters",
     "Quote",

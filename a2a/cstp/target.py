@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from random import random
-from typing import Any
+from typing import Any, Final
 
 import httpx
 from pydantic import SecretStr
@@ -14,6 +14,8 @@ from cstp.credentials import BearerAuth, read_token
 from cstp.retries import pause_before_retry
 from cstp.transport import HEADERS, Deadline, deadline_after, endpoint
 from cstp.transport_errors import TransportError
+
+VARIABLE: Final = "CSTP_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,11 @@ class Target:
         return deadline_after(self.timeout if timeout is None else timeout)
 
 
-def make_target(url: str, timeout: float, retries: int) -> Target:
+def make_target(url: str | None, timeout: float, retries: int) -> Target:
+    if url is None:
+        url = os.environ.get(VARIABLE)
+        if not url:
+            raise ValueError(f"no url: give url, or set {VARIABLE}")
     deadline_after(timeout)
     if retries < 0:
         raise ValueError("retries must not be negative")

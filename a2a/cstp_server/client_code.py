@@ -85,8 +85,12 @@ def _module(whom: str, base: str, prefix: str, iterator: str, each: str) -> str:
         '"""',
         "",
         "from abc import ABC, abstractmethod",
-        f"from collections.abc import {iterator}",
-        *_imports(own, constants=False, after={"typing": {"TypeVar"}}, first=["import cstp.calls as calls"]),
+        *_imports(
+            own,
+            constants=False,
+            after={"collections.abc": {iterator}, "typing": {"TypeVar"}},
+            first=["import cstp.calls as calls"],
+        ),
         "",
         'R = TypeVar("R")',
         "",
@@ -166,6 +170,8 @@ def _spelled(annotation: Any) -> str:
         return "Literal[" + ", ".join(f'"{value}"' for value in get_args(annotation)) + "]"
     if annotation is NoneType:
         return "None"
+    if isinstance(annotation, type) and issubclass(annotation, Wire):
+        return f"{annotation.__name__} | Mapping[str, object]"
     return "Instant" if annotation is datetime else str(annotation.__name__)
 
 
@@ -203,6 +209,8 @@ def _imports(
                 ours.setdefault("cstp.fields", set()).add("Instant")
             if "Literal" in parameter.annotation:
                 standard.setdefault("typing", set()).add("Literal")
+            if "Mapping" in parameter.annotation:
+                standard.setdefault("collections.abc", set()).add("Mapping")
     return [*_import_lines(standard), "", *first, *_import_lines(ours)]
 
 

@@ -49,8 +49,7 @@ def _explain(error: ModuleNotFoundError) -> int:
         raise error
     sys.stderr.write(
         "cstp: this is the client install, for use from Python (`import cstp`).\n"
-        'The server and this command line come with: pip install "cognition-cstp[server]"\n'
-        'From a checkout: pip install ".[server]"\n'
+        'The server and this command line come with, in a clone of the project: pip install ".[server]"\n'
     )
     return 2
 

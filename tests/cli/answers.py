@@ -37,6 +37,8 @@ class Demo:
     process: "subprocess.Popen[str]"
     curls: Sequence[str]
     http: str
+    mcp: str
+    call: str
 
     def end(self) -> int:
         """Ends it as Ctrl-C does; its exit code."""
@@ -56,13 +58,15 @@ def demo(folder: Path, **environment: str) -> Iterator[Demo]:
         ) as process,
     ):
         assert process.stdout is not None
-        curls = []
+        curls, others = [], {}
         try:
             for line in process.stdout:
                 if line.startswith("curl "):
                     curls.append(line.strip())
+                if line.startswith(("claude ", "cstp call ")):
+                    others[line.partition(" ")[0]] = line.strip()
                 if line.startswith("http "):
-                    yield Demo(process, curls, line.strip())
+                    yield Demo(process, curls, line.strip(), others["claude"], others["cstp"])
                     break
             else:
                 raise AssertionError((folder / "demo.log").read_text())

@@ -17,6 +17,7 @@ import trustme
 from cstp.methods.registry import METHODS
 from cstp_server.cli.demo import demo_paths
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
+from tests.mcp.conftest import over_http
 
 ROOT = Path(__file__).parents[2]
 # what a demo must not touch
@@ -73,6 +74,21 @@ def test_the_line_for_httpie_asks_the_first_call(running: Demo) -> None:
             body[name] = json.loads(value) if separator == ":=" else value
     reply = httpx.post(url, headers=headers, json=body, timeout=30, trust_env=False).json()
     assert reply["result"]["decisions"] == next(replies(running))[1]["result"]["decisions"]
+
+
+async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: Demo) -> None:
+    words = shlex.split(running.mcp)
+    assert words[:3] == ["claude", "mcp", "add"]
+    url, header = words[-3], words[-1]
+    assert words[-2] == "--header"
+    async with over_http(url, header.removeprefix("Authorization: Bearer ")) as client:
+        result = await client.call_tool("query_decisions", {"query": "which database holds the records", "limit": 1})
+    assert result.structured_content is not None
+    assert result.structured_content["decisions"][0]["snippet"]
+
+
+def test_the_first_call_is_printed_for_cstp_call_as_the_readme_has_it(running: Demo) -> None:
+    assert running.call in shown()
 
 
 def test_the_demo_ends_with_0_and_leaves_nothing_behind(running: Demo, folder: Path) -> None:

@@ -182,4 +182,4 @@ def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert "client install" in done.stderr
-    assert 'pip install "cognition-cstp[server]"' in done.stderr
+    assert 'pip install ".[server]"' in done.stderr

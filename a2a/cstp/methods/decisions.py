@@ -66,9 +66,6 @@ class QueryFilters(Wire):
         return not_later(info.data.get("date_after"), "dateAfter", value, "dateBefore")
 
 
-Filters = QueryFilters  # as the client calls them
-
-
 class QueryDecisionsParams(Wire):
     """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back."""
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import Final
 
@@ -94,12 +95,24 @@ def _tell(token: str, url: str) -> None:
     typer.echo(f"CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
     for call in CALLS:
         typer.echo(f"\n# {call.about}\n{_curl(call, url, token)}")
+    base = url.removesuffix("/cstp")
+    typer.echo(f"\n# The same with cstp call\nexport CSTP_URL={base} CSTP_TOKEN={token}\n{_command(CALLS[0])}")
+    header = f'--header "Authorization: Bearer {token}"'
+    typer.echo(f"\n# Over MCP, in Claude Code\nclaude mcp add --transport http cstp {base}/mcp {header}")
     first = CALLS[0]
     params = f"params:='{json.dumps(first.params)}'"
     typer.echo(
         f"\n# The first one with HTTPie\n"
         f"http POST {url} Authorization:'Bearer {token}' jsonrpc=2.0 id:=1 method={first.method} {params}\n"
     )
+
+
+def _command(call: Call) -> str:
+    pairs = [
+        f"{name}={quote(value)}" if isinstance(value, str) else f"{name}:={quote(json.dumps(value))}"
+        for name, value in call.params.items()
+    ]
+    return " ".join(["cstp call", call.method, *pairs])
 
 
 def _curl(call: Call, url: str, token: str) -> str:

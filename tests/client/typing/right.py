@@ -8,12 +8,14 @@ from cstp import (
     AsyncClient,
     Client,
     CstpError,
+    DecisionLinks,
     DecisionSummary,
     EpisodeSummary,
     ExtractedPattern,
     Filters,
     InvalidParams,
     KnowledgeFilters,
+    Provenance,
     QueryDecisionsResult,
     RateLimited,
     RecallResult,
@@ -26,6 +28,11 @@ from cstp.agents import AgentRegistry
 from cstp.errors import JsonValue
 
 
+def connect() -> None:
+    assert_type(Client(), Client)
+    assert_type(AsyncClient(timeout=5), AsyncClient)
+
+
 def ask(client: Client) -> None:
     found = client.query_decisions(
         "why",
@@ -33,6 +40,12 @@ def ask(client: Client) -> None:
         limit=3,
     )
     assert_type(found, QueryDecisionsResult)
+    client.query_decisions("why", filters={"min_confidence": 0.5, "stakes": ["high"]}, include=["snippet", "links"])
+    narrow: dict[str, float] = {"minConfidence": 0.5}
+    client.query_decisions("why", filters=narrow)
+    assert_type(found.decisions[0].links, DecisionLinks | None)
+    assert_type(found.decisions[0].provenance, Provenance | None)
+    assert_type(found.decisions[0].snippet, str | None)
     assert_type(found.decisions, list[DecisionSummary])
     assert_type(found.decisions[0].confidence, float | None)
     assert_type(found.decisions[0].date, datetime | None)

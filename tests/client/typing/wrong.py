@@ -8,7 +8,9 @@ def ask(client: Client, other: NoSuchName) -> None:
     client.query_decisions("why", Filters(), 3)  # error: call-arg
     client.query_decisions("why", limit="3")  # error: arg-type
     client.query_decisions("why", mode="fuzzy")  # error: arg-type
-    client.query_decisions("why", filters={"minConfidence": 0.5})  # error: arg-type
+    client.query_decisions("why", filters={5: 0.5})  # error: dict-item
+    client.query_decisions("why", filters="storage")  # error: arg-type
+    client.query_decisions("why", include=["text"])  # error: list-item
     client.query_decisions("why", minConfidence=0.5)  # error: call-arg
     Filters(min_confidence="high")  # error: arg-type
     Filters(confidence=0.5)  # error: call-arg

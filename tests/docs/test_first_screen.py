@@ -1,0 +1,73 @@
+"""What a newcomer sees first: what this is, MCP, own records; and commands that install without a registry."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.test_readme import PAGES, ROOT, words_after
+from tests.mcp.conftest import Connect, over_stdio, sampled
+
+__all__ = ["over_stdio", "sampled"]
+
+SCREEN = 40  # lines
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST = "\n".join(README.splitlines()[:SCREEN])
+
+
+def is_text(path: Path) -> bool:
+    return path.suffix in {".py", ".sh", ".md", ".yaml", ".yml", ".txt"}
+
+
+SHOWN = [
+    *PAGES,
+    *(path for folder in ("a2a", "skills", "examples") for path in (ROOT / folder).rglob("*") if is_text(path)),
+    ROOT / "Makefile",
+]
+
+
+def installs(path: Path) -> Iterator[list[str]]:
+    """The arguments of each `pip install` in a file."""
+    for command in re.findall(r"pip install ([^`\n#;)]*)", path.read_text(encoding="utf-8")):
+        yield [word.strip("'\"\\n") for word in command.split() if word not in ("'", '"')]
+
+
+def test_the_first_line_says_what_the_name_stands_for() -> None:
+    assert "Cognition State Transfer Protocol" in README.splitlines()[0]
+
+
+def test_the_first_screen_names_mcp_and_shows_ones_own_records() -> None:
+    before, _, after = FIRST.partition("## With your own records")
+    assert "MCP" in before
+    assert "make demo" in before
+    assert "cstp ingest" in after
+    assert '"mcpServers"' in after
+
+
+async def test_the_mcp_configuration_of_the_readme_starts_and_answers(sampled: Path, over_stdio: Connect) -> None:
+    (block,) = re.findall(r"^```json\n(\{\n  \"mcpServers\".*?)^```$", FIRST + "\n```", re.MULTILINE | re.DOTALL)
+    (server,) = json.loads(block)["mcpServers"].values()
+    command, *words = server["args"]
+    assert Path(server["command"]).name == "cstp"
+    assert command == "mcp"
+    own = {"/home/me/cstp/data": str(sampled), "claude": "reader"}
+    async with over_stdio(*(own.get(word, word) for word in words)) as client:
+        result = await client.call_tool("query_decisions", {"query": "which database holds the records", "limit": 1})
+    assert result.structured_content is not None
+    (found,) = result.structured_content["decisions"]
+    assert set(found) >= {"snippet", "links", "provenance"}
+
+
+def test_the_agent_of_the_configuration_is_the_one_that_a_token_is_made_for() -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    made = [words_after(line, "cstp") for block in blocks for line in block.splitlines() if "--agent claude" in line]
+    assert [words[:2] for words in made if words] == [["token", "create"]]
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_is_installed_by_the_projects_own_name(path: Path) -> None:
+    """It is on no registry: what is there under that name would be somebody else's."""
+    for words in installs(path):
+        assert not any(word.startswith(("cognition-cstp", "cstp")) for word in words), words
