@@ -80,20 +80,20 @@ def _ways(
     def semantic(number: int) -> list[int]:
         snapshot = _unasked(known)
         mask = snapshot.mask(question.filters.conditions(), _VIEWER)
-        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, neighbours).rows)
+        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, neighbours, _VIEWER).rows)
 
     def exact(number: int) -> list[int]:
         snapshot = _unasked(known)
         mask = snapshot.mask(question.filters.conditions(), _VIEWER)
-        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, None).rows)
+        return _places(snapshot, semantic_leg(snapshot, mask, vectors[number], LIMIT, None, _VIEWER).rows)
 
     def hybrid(number: int) -> list[int]:
         query, vector, snapshot = queries[number], vectors[number], _unasked(known)
         mask = snapshot.mask(question.filters.conditions(), _VIEWER)
-        labelled = textual(question.filters.conditions(), _VIEWER)
-        by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words, labelled)
-        by_meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, neighbours)
-        hits = fuse([Part(snapshot, mask, words, by_meaning, by_words)], query, vector, LIMIT)
+        labelled = textual(question.filters.conditions())
+        by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words, _VIEWER, labelled)
+        by_meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, neighbours, _VIEWER)
+        hits = fuse([Part(_VIEWER, snapshot, mask, words, by_meaning, by_words)], query, vector, LIMIT)
         return _places(snapshot, [hit.row for hit in hits])
 
     ways = (("semantic", semantic), ("exact", exact), ("hybrid", hybrid))

@@ -58,9 +58,8 @@ def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer,
     snapshot = index.snapshot
     mask = snapshot.mask((_CHUNKS,), viewer)
     most = limit + SPARE
-    ranked = semantic_leg(
-        snapshot, mask, mean_direction(windows), most + 1, index.vectors
-    )  # the chunk itself is among them
+    # the chunk itself is among them
+    ranked = semantic_leg(snapshot, mask, mean_direction(windows), most + 1, index.vectors, viewer)
     keys: list[int] = snapshot.keys[ranked.rows].tolist()
     found = zip(keys, ranked.scores.tolist(), strict=True)
     return [Neighbour(other, cosine) for other, cosine in found if other != key][:most]

@@ -13,6 +13,7 @@ import numpy as np
 
 from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Viewer
 from cognition_engines.search import EMPTY, Doubles, Ranked, Words, cosines, distances, keyword_leg, semantic_leg
 
 CANDIDATES: Final = 100  # of each leg
@@ -22,9 +23,10 @@ CANDIDATES: Final = 100  # of each leg
 class Part:
     """One space in a search: the rows that may be found, and what each leg found among them.
 
-    `words` is None where no words are searched; then `keyword` is empty.
+    `words` is None where no words are searched; then `keyword` is empty. `viewer` is who searches.
     """
 
+    viewer: Viewer
     snapshot: Snapshot
     mask: Bools
     words: Words | None
@@ -203,6 +205,8 @@ def _widened(part: Part, query: str, vector: Floats | None) -> Part:
     limit = 2 * max(len(part.semantic.rows), len(part.keyword.rows), 1)
     return replace(
         part,
-        semantic=EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None),
-        keyword=EMPTY if part.words is None else keyword_leg(part.snapshot, part.mask, query, limit, part.words),
+        semantic=EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None, part.viewer),
+        keyword=EMPTY
+        if part.words is None
+        else keyword_leg(part.snapshot, part.mask, query, limit, part.words, part.viewer),
     )

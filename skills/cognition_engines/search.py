@@ -16,6 +16,7 @@ from cognition_engines.indexes import sketches
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.indexes.marks import Marks, marks_for
 from cognition_engines.indexes.snapshot import Bools, Floats, Ints, Snapshot, window_indices
+from cognition_engines.models import Viewer
 
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/sketches.py for what that keeps
@@ -56,9 +57,9 @@ class Neighbours(Protocol):
 class Words(Protocol):
     """A keyword index: keys and BM25 scores, best first."""
 
-    def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[Ints, Floats]: ...
+    def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[Ints, Doubles]: ...
 
-    def search_among(self, query: str, keys: Sequence[int]) -> tuple[Ints, Floats]: ...
+    def search_among(self, query: str, keys: Sequence[int]) -> tuple[Ints, Doubles]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +150,25 @@ def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) ->
     return _best(snapshot, rows, cosines(snapshot, rows, vector), limit)
 
 
-def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None) -> Ranked:
+def semantic_leg(
+    snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None, viewer: Viewer
+) -> Ranked:
     """The `limit` rows under the mask whose best window is nearest, with their cosines.
 
     Whichever costs least by the constants above: exact ranking where few rows match; the neighbour index where most
     do (a filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows that
     the neighbour index has not seen yet are always ranked exactly.
+
+    What `viewer` may not see changes nothing: it has no part in the costs, and as the neighbour index is approximate
+    over all rows, only a viewer that sees all of them is answered by it.
     """
     accepted = snapshot.windows_of(mask)
-    exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit)
+    exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit, viewer)
     budget = min(exact, sketched * CLEARLY)
     matching = int(np.count_nonzero(mask))
-    most = 2 * matching >= len(snapshot.keys) or not snapshot.sketches
-    if neighbours is not None and matching > limit and most:
+    seen = snapshot.count((), viewer)
+    most = 2 * matching >= seen or not snapshot.sketches
+    if neighbours is not None and matching > limit and most and seen == snapshot.alive_count:
         found = _approximate(snapshot, mask, matching, vector, limit, neighbours, budget)
         if found is not None:
             return found
@@ -173,19 +180,22 @@ def semantic_leg(snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, ne
     return _best_cosines(snapshot, np.flatnonzero(mask), vector, limit)
 
 
-def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> Ranked:
+def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int, viewer: Viewer) -> Ranked:
     """As `semantic_leg`, among the given rows, ascending: without a mask where it is cheaper to rank them exactly."""
-    exact, sketched = _costs(snapshot, int(snapshot.counts[rows].sum()), limit)
+    exact, sketched = _costs(snapshot, int(snapshot.counts[rows].sum()), limit, viewer)
     if exact <= sketched:
         return _best_cosines(snapshot, rows, vector, limit)
     mask = np.zeros(len(snapshot.keys), np.bool_)
     mask[rows] = True
-    return semantic_leg(snapshot, mask, vector, limit, None)
+    return semantic_leg(snapshot, mask, vector, limit, None, viewer)
 
 
-def _costs(snapshot: Snapshot, matching: int, limit: int) -> tuple[float, float]:
-    """Microseconds to rank `matching` windows exactly, and by sketches; the same where there are none."""
-    windows = len(snapshot.vectors)
+def _costs(snapshot: Snapshot, matching: int, limit: int, viewer: Viewer) -> tuple[float, float]:
+    """Microseconds to rank `matching` windows exactly, and by sketches, as if the viewer's windows were all there are.
+
+    The same where there are no sketches.
+    """
+    windows = snapshot.window_count(viewer)
     exact = min(matching * GATHERED_VECTOR, windows * STREAMED_VECTOR)
     if not snapshot.sketches:
         return exact, exact / CLEARLY
@@ -228,21 +238,29 @@ def _approximate(
 
 
 def keyword_leg(
-    snapshot: Snapshot, mask: Bools, query: str, limit: int, words: Words, labelled: Conditions = ()
+    snapshot: Snapshot,
+    mask: Bools,
+    query: str,
+    limit: int,
+    words: Words,
+    viewer: Viewer,
+    labelled: Conditions = (),
 ) -> Ranked:
     """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query.
 
-    `labelled` are conditions on labels and sets that every row under the mask meets. The keyword index is held to the
-    one that the fewest rows meet, where that costs less than the hits that would fall away, and where too many did.
+    `words` finds what `viewer` sees. `labelled` are conditions on labels and sets that every row under the mask meets.
+    The keyword index is held to the one that the fewest rows meet, where that costs less than the hits that would fall
+    away, and where too many did.
     """
     matching = int(np.count_nonzero(mask))
     if not matching:
         return EMPTY
-    meeting = [snapshot.meeting(each) for each in labelled]
+    seen = snapshot.count((), viewer)
+    meeting = [snapshot.count((each,), viewer) for each in labelled]
     among = min(meeting, default=0)
     narrowest = labelled[meeting.index(among)] if labelled else None
     marks: Marks = ()
-    wanted = _wanted(limit, matching, len(snapshot.keys))
+    wanted = _wanted(limit, matching, seen)
     held = narrowest is not None and among * LABELLED_EACH <= wanted
     if narrowest is not None and held:
         marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, matching, among)
@@ -265,14 +283,14 @@ def _wanted(limit: int, matching: int, among: int) -> int:
     return int(limit * among / matching * SPARE) + 1
 
 
-def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Floats], limit: int) -> Ranked:
+def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], limit: int) -> Ranked:
     keys, scores = hits
     within = (keys >= 0) & (keys < len(snapshot.row_of))
     rows = snapshot.row_of[keys[within]]
     scores = scores[within]
     kept = rows >= 0
     kept[kept] = mask[rows[kept]]
-    return _best(snapshot, rows[kept].astype(np.int64), scores[kept].astype(np.float64), limit)
+    return _best(snapshot, rows[kept].astype(np.int64), scores[kept], limit)
 
 
 def distances(meaning: Doubles) -> list[float | None]:

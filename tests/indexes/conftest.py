@@ -98,7 +98,7 @@ def nearest() -> Callable[..., list[str]]:
     def ids(indexes: Indexes, vector: Any, limit: int = 5) -> list[str]:
         index = indexes[DECISIONS]
         snapshot = index.snapshot
-        ranked = semantic_leg(snapshot, snapshot.mask((), EVERYTHING), vector, limit, index.vectors)
+        ranked = semantic_leg(snapshot, snapshot.mask((), EVERYTHING), vector, limit, index.vectors, EVERYTHING)
         return [snapshot.ids[row] for row in ranked.rows.tolist()]
 
     return ids
@@ -111,7 +111,7 @@ def worded() -> Callable[..., list[str]]:
     def ids(indexes: Indexes, query: str, limit: int = 5) -> list[str]:
         index = indexes[DECISIONS]
         snapshot = index.snapshot
-        ranked = keyword_leg(snapshot, snapshot.mask((), EVERYTHING), query, limit, index.keywords)
+        ranked = keyword_leg(snapshot, snapshot.mask((), EVERYTHING), query, limit, index.keywords, EVERYTHING)
         return [snapshot.ids[row] for row in ranked.rows.tolist()]
 
     return ids

@@ -81,8 +81,8 @@ def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CA
     snapshot = columns.publish()
     mask = snapshot.mask((), ALL)
     words = Scores({row.key: row.score for row in rows})
-    semantic = EMPTY if vector is None else semantic_leg(snapshot, mask, vector, candidates, None)
-    return Part(snapshot, mask, words, semantic, keyword_leg(snapshot, mask, "words", candidates, words))
+    semantic = EMPTY if vector is None else semantic_leg(snapshot, mask, vector, candidates, None, ALL)
+    return Part(ALL, snapshot, mask, words, semantic, keyword_leg(snapshot, mask, "words", candidates, words, ALL))
 
 
 def ids(parts: Sequence[Part], hits: Sequence[Hit]) -> list[str]:

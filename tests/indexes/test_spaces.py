@@ -2,22 +2,26 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from cognition_engines.fusion import Part, fuse
+from cognition_engines.indexes.chroma_address import LEAST_DEADLINE
 from cognition_engines.indexes.chroma_folders import collection_name
 from cognition_engines.indexes.following import Indexes
+from cognition_engines.indexes.marks import textual
+from cognition_engines.indexes.space_index import open_space
 from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.kind import Kind, Record
 from cognition_engines.kinds.memory import Artifact
 from cognition_engines.kinds.texts import embedded
-from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.spaces import KNOWLEDGE, MEMORY, SEARCHED, Space
+from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.records.spaces import DECISIONS, KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.records.store import Records
 from cognition_engines.search import keyword_leg, semantic_leg
 from tests.indexes.made import MADE, Maker, entry
@@ -55,8 +59,8 @@ class Run:
         index = indexes[space]
         snapshot, words, vector = index.snapshot, index.words(ALL, index.snapshot), self.embedder.embed_query(query)
         mask = snapshot.mask((), ALL)
-        meaning = semantic_leg(snapshot, mask, vector, 50, index.vectors)
-        part = Part(snapshot, mask, words, meaning, keyword_leg(snapshot, mask, query, 50, words))
+        meaning = semantic_leg(snapshot, mask, vector, 50, index.vectors, ALL)
+        part = Part(ALL, snapshot, mask, words, meaning, keyword_leg(snapshot, mask, query, 50, words, ALL))
         return [(snapshot.ids[hit.row], hit.score) for hit in fuse([part], query, vector, 50)]
 
     def collections(self) -> set[str]:
@@ -215,3 +219,17 @@ def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
     )
     run.wait_until(lambda: len(asked) > 12)
     assert not [statement for statement in asked if "tombstones" in statement]
+
+
+def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
+    fewer = replace(DECISIONS, labels=tuple(label for label in DECISIONS.labels if label.name != "stakes"))
+    run.put(*(Decision(f"d-{n}", "one queue", stakes="high" if n % 2 else "low") for n in range(1500)))
+    earlier = open_space(fewer, run.folder / "decisions", run.records, None, None, LEAST_DEADLINE)
+    earlier.start()
+    earlier.close(monotonic() + 5)
+    index = run.opened(None)[DECISIONS]
+    run.wait_until(lambda: index.keywords_state == "ready")
+    snapshot, high = index.snapshot, Filters(stakes=("high",)).conditions()
+    words = index.words(ALL, snapshot)
+    found = keyword_leg(snapshot, snapshot.mask(high, ALL), "queue", 10, words, ALL, textual(high))
+    assert len(found.rows) == 10

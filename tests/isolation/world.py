@@ -3,8 +3,7 @@
 Words, people, topics and times are few, so that visible and hidden records have nearly everything in common.
 """
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -15,7 +14,6 @@ from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.kind import Kind, kind_of, prefixed
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import SENSITIVITIES, Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS, KNOWLEDGE, MEMORY
 from cognition_engines.records.store import Records
 from cognition_engines.records.values import Entry
 from tests.kinds import entry
@@ -32,7 +30,6 @@ TITLES: Final = ("the handbook", "The Handbook", "the report")
 LEVELS: Final = (*["normal"] * 3, "sensitive", "highly_sensitive")
 PROJECTS: Final = (None, "alpha", "alpha", "beta")
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
-_TOKEN: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -81,6 +78,10 @@ class _Maker:
     def words(self, count: int) -> str:
         return " ".join(self.random.choices(WORDS, k=count))
 
+    def body(self, count: int) -> str:
+        """So many words, or many more: how long hidden texts are must not matter."""
+        return self.words(count * self.random.choice([1, 1, 1, 2, 40]))
+
     def when(self) -> str:
         return (EPOCH + timedelta(days=self.random.randrange(6), hours=self.random.choice([0, 12]))).isoformat()
 
@@ -92,7 +93,7 @@ class _Maker:
 
 
 def make_world(random: Random) -> World:
-    """About 200 records; every text that is searched has about as many words as the others of its kind."""
+    """About 200 records."""
     maker = _Maker(random)
     _decisions(maker)
     _knowledge(maker)
@@ -109,7 +110,7 @@ def _decisions(maker: _Maker) -> None:
         maker.put(
             Kind.DECISION,
             title=maker.words(2),
-            text=maker.words(6),
+            text=maker.body(6),
             category=maker.maybe(lambda: maker.one(["storage", "Storage", "search"])),
             confidence=maker.maybe(maker.share),
             stakes=maker.maybe(lambda: maker.one(["low", "high"])),
@@ -129,7 +130,7 @@ def _knowledge(maker: _Maker) -> None:
         maker.put(
             Kind.CHUNK,
             title=maker.words(2),
-            content=maker.words(8),
+            content=maker.body(8),
             author=maker.maybe(lambda: maker.one(PEOPLE)),
             source=maker.maybe(lambda: maker.one(SYSTEMS)),
             source_id=maker.maybe(lambda: maker.some_id(Kind.SOURCE)),
@@ -187,7 +188,7 @@ def _memory(maker: _Maker) -> None:
         id = maker.put(
             Kind.ARTIFACT,
             title=maker.words(2),
-            content=maker.words(8),
+            content=maker.body(8),
             context=maker.one(CONTEXTS),
             author=maker.maybe(lambda: maker.one(PEOPLE)),
             participants=maker.some(PEOPLE, 1),
@@ -202,7 +203,7 @@ def _memory(maker: _Maker) -> None:
                 Kind.ARTIFACT_CHUNK,
                 artifact_id=id,
                 title=maker.words(2),
-                content=maker.words(8),
+                content=maker.body(8),
                 chunk_index=index,
                 total_chunks=3,
                 **_child_rights(maker),
@@ -211,7 +212,7 @@ def _memory(maker: _Maker) -> None:
         maker.put(
             Kind.TURN,
             conversation_id=maker.one(CONVERSATIONS),
-            content=maker.words(6),
+            content=maker.body(6),
             turn_index=place // 2 if place % 3 else None,
             role=maker.maybe(lambda: maker.one(["user", "assistant"])),
             speaker=maker.maybe(lambda: maker.one(PEOPLE[:4])),
@@ -224,7 +225,7 @@ def _memory(maker: _Maker) -> None:
         maker.put(
             Kind.EVENT,
             category=maker.one(CATEGORIES),
-            narrative=maker.words(5),
+            narrative=maker.body(5),
             artifact_id=maker.maybe(lambda: maker.some_id(Kind.ARTIFACT, Kind.TURN)),
             event_time=maker.maybe(maker.when),
             actors=[{"ref": maker.one(PEOPLE), "role": "owner"}],
@@ -282,35 +283,3 @@ def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -
         return one if embedder is None or text is None else replace(one, vectors=embedder.embed_text(text))
 
     records.put([told(one) for one in entries], None if embedder is None else embedder.model)
-
-
-def ballast(records: Records, seen: Sequence[Entry], **rights: str) -> list[Entry]:
-    """Records with these rights, after which a text has as many words on average as those of `seen` have.
-
-    That average is all that a reader can learn of what it may not see: the known limits in docs/security.md.
-    """
-    ids = {(kind_of(one.record), one.record.id) for one in seen}
-    found: list[Entry] = []
-    for space, kind in ((DECISIONS, Kind.DECISION), (KNOWLEDGE, Kind.CHUNK), (MEMORY, Kind.ARTIFACT)):
-        stored = records.by_keys(records.page(space, 0, 10_000, None).keys.tolist(), None)
-        lengths = {text.key: len(_TOKEN.findall(text.body)) for text in records.texts(list(stored))}
-        own = [length for key, length in lengths.items() if (stored[key].kind, stored[key].record.id) in ids]
-        found += [_of_length(kind, place, share, rights) for place, share in enumerate(_shares(own, lengths.values()))]
-    return found
-
-
-def _shares(own: Collection[int], lengths: Collection[int]) -> list[int]:
-    """Lengths of further texts, at least 1 each. An index counts one text more than there are, an empty one."""
-    number, have = len(lengths) + 1, sum(lengths)
-    for count in range(1, 10_000):
-        total, rest = divmod(sum(own) * (number + count), len(own) + 1)
-        left = total - have
-        if not rest and left >= count:
-            return [left // count + (place < left % count) for place in range(count)]
-    raise AssertionError("no such lengths")
-
-
-def _of_length(kind: Kind, place: int, words: int, rights: Mapping[str, Any]) -> Entry:
-    text = " ".join(["ballast"] * words)
-    name = "title" if kind is Kind.DECISION else "content"
-    return _entry(kind, f"ballast-{place}", {name: text, **rights})

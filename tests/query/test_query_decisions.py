@@ -31,7 +31,7 @@ def crowd(kit: ModuleType, asking: Callable[..., Any]) -> Any:
             Decision(
                 f"far-{n}",
                 "notes",
-                "one database among a great many other words that have nothing to do with it " * 4,
+                "one database among " + "a great many other words that have nothing to do with it " * 4,
                 category="far",
                 confidence=n / 10,
                 stakes="High" if n % 2 else "low",

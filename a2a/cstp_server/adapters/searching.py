@@ -127,7 +127,7 @@ class Searching:
                 self._by_meaning(caller, views, query, candidates), self._by_words(caller, views, query, candidates)
             )
         found = zip(views, masks, meaning, words, strict=True)
-        return [Part(view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
+        return [Part(query.viewer, view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
 
     def _view(self, sought: Sought, query: Query) -> _View:
         index = self._indexes[sought.space]
@@ -163,7 +163,7 @@ class Searching:
 
         def leg(view: _View) -> tuple[Bools, Ranked]:
             mask = view.mask(query.viewer)
-            return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours)
+            return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours, query.viewer)
 
         found = await asyncio.gather(*(self._pools.vectors.run(caller, leg, view) for view in views))
         return [mask for mask, _ in found], [ranked for _, ranked in found], vector
@@ -176,8 +176,8 @@ class Searching:
         def leg(view: _View) -> tuple[Bools, Ranked]:
             assert view.words is not None
             mask = view.mask(query.viewer)
-            labelled = textual(view.sought.conditions, query.viewer)
-            return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words, labelled)
+            labelled = textual(view.sought.conditions)
+            return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words, query.viewer, labelled)
 
         found = await asyncio.gather(*(self._pools.keywords.run(caller, leg, view) for view in views))
         return [mask for mask, _ in found], [ranked for _, ranked in found]

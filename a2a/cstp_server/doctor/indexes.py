@@ -10,6 +10,7 @@ from cognition_engines.indexes.chroma_folders import collection_name, inspect_fo
 from cognition_engines.indexes.chroma_server import ChromaServer
 from cognition_engines.indexes.inspection import KeywordState, inspect_keywords
 from cognition_engines.indexes.lock import is_held
+from cognition_engines.indexes.marks import columns_of
 from cognition_engines.records.inspection import Held, Position, position, windows_up_to
 from cognition_engines.records.spaces import SEARCHED, Space
 from cstp_server.doctor.finding import Checked, Finding, Level
@@ -45,7 +46,7 @@ def _check_keywords_of(settings: Settings, held: Held, space: Space, give_up: fl
 
 
 def _keywords(settings: Settings, held: Held, space: Space) -> tuple[KeywordState | None, Position]:
-    state = inspect_keywords(settings.indexes_path / space.name / "keywords", held.store_id)
+    state = inspect_keywords(settings.indexes_path / space.name / "keywords", held.store_id, columns_of(space))
     return state, position(settings.store_url, space, state.seq if state else 0)
 
 

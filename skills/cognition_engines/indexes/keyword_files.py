@@ -1,15 +1,15 @@
-"""The files of a keyword index: whether they are as tantivy wrote them, and setting a damaged folder aside.
+"""The files of a keyword index: whether they are as they were written, and setting a damaged folder aside.
 
-tantivy writes a checksum into each file, but reads past a changed byte without a word, and what it has mapped into
-memory it reads as it is now.
+tantivy writes a file of a segment once and reads past a changed byte without an error, and what it has mapped into
+memory it reads as it is now. So the folder has a list of these files with their sizes and SHA-256 digests.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,15 +21,11 @@ Signature = tuple[int, int, int]  # inode, size and time of change: another one 
 
 COMPONENT: Final = "keywords"
 KEPT_ASIDE: Final = 3
+LIST: Final = "files.json"
 _ATTEMPTS: Final = 10
-_BLOCK: Final = 1 << 22
 _TABLE: Final = "meta.json"
-_FILE_LIST: Final = ".managed.json"
+_MANAGED: Final = ".managed.json"
 _LARGEST_TABLE: Final = 1 << 26
-_SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
-_FOOTER_MAGIC: Final = 1337
-_FOOTER_ENDS: Final = 8  # bytes: its length and the magic number
-_LONGEST_FOOTER: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +34,18 @@ class SetAside:
 
     folder: Path
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file as it was written. `signature` is None until the file has been compared with its digest once."""
+
+    size: int
+    digest: str
+    signature: Signature | None = None
+
+
+Files = Mapping[str, Written]
 
 
 @contextmanager
@@ -55,19 +63,39 @@ def writer_lock(folder: Path) -> Iterator[None]:
 
 def is_empty(folder: Path) -> bool:
     """Whether nothing was ever committed to the folder."""
-    some = [name for name in (_TABLE, _FILE_LIST) if (folder / name).exists()]
+    some = [name for name in (_TABLE, _MANAGED) if (folder / name).exists()]
     return not some and next(folder.glob("*.store"), None) is None
 
 
-def check_files(folder: Path, known: Mapping[str, Signature]) -> dict[str, Signature]:
-    """Compares every live file with its checksum, except those that have their `known` signature; the signatures.
+def read_list(folder: Path) -> dict[str, Written]:
+    """The files as the folder lists them; none without a list. Raises ComponentFailed for a damaged list."""
+    try:
+        _check_size(folder / LIST)
+        listed = json.loads((folder / LIST).read_bytes())
+        return {str(name): Written(int(size), str(digest)) for name, (size, digest) in listed.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ComponentFailed(COMPONENT, f"damaged index: {LIST}: {error}") from error
 
-    Raises ComponentFailed for a folder that is damaged. A merge may replace files meanwhile.
+
+def write_list(folder: Path, files: Files) -> None:
+    """Replaces the list. Raises OSError."""
+    new = folder / f"{LIST}.new"
+    new.write_text(json.dumps({name: [file.size, file.digest] for name, file in files.items()}), encoding="utf-8")
+    new.replace(folder / LIST)
+
+
+def check_files(folder: Path, known: Files) -> dict[str, Written]:
+    """All files in use, of which those that are `known` are as they were written.
+
+    Reads the files that have another signature than the known one, or none. Raises ComponentFailed for a folder that
+    is damaged. A merge may replace files meanwhile.
     """
     table = _table_of_contents(folder)
     for _ in range(_ATTEMPTS):
         try:
-            return _check_live_files(folder, table, known)
+            return {name: _checked(folder / name, known.get(name)) for name in _in_use(folder, table, known)}
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             now = _table_of_contents(folder)
             if now == table:
@@ -76,14 +104,14 @@ def check_files(folder: Path, known: Mapping[str, Signature]) -> dict[str, Signa
     raise ComponentFailed(COMPONENT, "damaged index: its files change all the time")
 
 
-def is_touched(folder: Path, known: Mapping[str, Signature]) -> bool:
-    """Whether a file has lost its `known` signature. One that a merge has removed has not."""
-    return any(_signature(folder / name) not in (signature, None) for name, signature in known.items())
+def is_touched(folder: Path, files: Files) -> bool:
+    """Whether a file has lost its signature. One that a merge has removed has not."""
+    return any(_signature(folder / name) not in (file.signature, None) for name, file in files.items())
 
 
 def _signature(path: Path) -> Signature | None:
     try:
-        status = path.stat()
+        status = os.stat(path)
     except FileNotFoundError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
@@ -92,53 +120,45 @@ def _signature(path: Path) -> Signature | None:
 def _table_of_contents(folder: Path) -> bytes:
     """tantivy reads two small files whole, so they must be small."""
     try:
-        for name in (_TABLE, _FILE_LIST):
-            if (folder / name).stat().st_size > _LARGEST_TABLE:
-                raise ComponentFailed(COMPONENT, f"damaged index: {name} is too large")
+        for name in (_TABLE, _MANAGED):
+            _check_size(folder / name)
         return (folder / _TABLE).read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ComponentFailed(COMPONENT, f"damaged index: {error}") from error
 
 
-def _check_live_files(folder: Path, table: bytes, known: Mapping[str, Signature]) -> dict[str, Signature]:
-    found: dict[str, Signature] = {}
-    for segment in json.loads(table)["segments"]:
-        name = segment["segment_id"].replace("-", "")
-        suffixes = list(_SEGMENT_FILES)
-        if segment["deletes"] is not None:
-            suffixes.append(f"{segment['deletes']['opstamp']}.del")
-        for suffix in suffixes:
-            path = folder / f"{name}.{suffix}"
-            signature = _signature(path)
-            if signature is None:
-                raise ValueError(f"{path.name} is missing")
-            if known.get(path.name) != signature:
-                _check_file(path, size=signature[1])
-            found[path.name] = signature
-    return found
+def _check_size(path: Path) -> None:
+    if path.stat().st_size > _LARGEST_TABLE:
+        raise ValueError(f"{path.name} is too large")
 
 
-def _check_file(path: Path, size: int) -> None:
-    """The footer first: a damaged file may have grown to a terabyte."""
+def _in_use(folder: Path, table: bytes, known: Iterable[str]) -> list[str]:
+    """The files of the segments that the table names: a merge may still be writing those of others.
+
+    Those that are known are among them whether they are there or not, but for lists of deletions: they are replaced.
+    """
+    segments = {segment["segment_id"].replace("-", "") for segment in json.loads(table)["segments"]}
+    names = {*os.listdir(folder), *(name for name in known if not name.endswith(".del"))}
+    return sorted(name for name in names if name.partition(".")[0] in segments)
+
+
+def _checked(path: Path, known: Written | None) -> Written:
+    signature = _signature(path)
+    if signature is None:
+        raise ValueError(f"{path.name} is missing")
+    if known is None:
+        return Written(signature[1], _digest(path), signature)
+    if known.signature == signature:
+        return known
+    # the size first: a damaged file may have grown to a terabyte
+    if known.size != signature[1] or known.digest != _digest(path):
+        raise ValueError(f"{path.name} is not as it was written")
+    return Written(known.size, known.digest, signature)
+
+
+def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        file.seek(max(0, size - _FOOTER_ENDS))
-        ends = file.read(_FOOTER_ENDS)
-        length, magic = (int.from_bytes(ends[at : at + 4], "little") for at in (0, 4))
-        content = size - _FOOTER_ENDS - length
-        if magic != _FOOTER_MAGIC or length > _LONGEST_FOOTER or content < 0:
-            raise ValueError(f"{path.name} has no footer")
-        file.seek(content)
-        footer = json.loads(file.read(length))
-        file.seek(0)
-        crc = 0
-        while content > 0:
-            block = file.read(min(_BLOCK, content))
-            if not block:
-                raise ValueError(f"{path.name} has shrunk")
-            crc = zlib.crc32(block, crc)
-            content -= len(block)
-    if crc != footer["crc"]:
-        raise ValueError(f"{path.name} differs from its checksum")
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def move_aside(folder: Path) -> Path:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TypeAlias
 
-from cognition_engines.indexes.conditions import Condition, Conditions, HasAll, HasAny, OneOf, one_of
+from cognition_engines.indexes.conditions import Condition, Conditions, HasAll, HasAny, OneOf
 from cognition_engines.indexes.snapshot import Readers
-from cognition_engines.models import Viewer
+from cognition_engines.records.spaces import Space
 from cognition_engines.records.values import Page, Text
 
 Marks: TypeAlias = tuple[tuple[int, ...], ...]  # a text must have one of each
@@ -19,6 +19,12 @@ Marks: TypeAlias = tuple[tuple[int, ...], ...]  # a text must have one of each
 def mark(column: str, text: str) -> int:
     """What stands for `text` in `column`: 0 to 2^63 - 1."""
     return int.from_bytes(blake2b(f"{column}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
+
+
+def columns_of(space: Space) -> str:
+    """A digest of what the texts of a space are marked with: an index that was written under another one is rebuilt."""
+    columns = [(column.name, column.fold) for column in (*space.labels, *space.sets)]
+    return blake2b(repr(([int(kind) for kind in space.kinds], columns)).encode(), digest_size=8).hexdigest()
 
 
 def marked(texts: Sequence[Text], page: Page, readers: Readers) -> list[Text]:
@@ -35,10 +41,9 @@ def _marks_at(place: int, columns: Mapping[str, Sequence[Sequence[str]]], reader
     return tuple({mark(name, readers[name](text)) for name, column in columns.items() for text in column[place]})
 
 
-def textual(conditions: Conditions, viewer: Viewer) -> Conditions:
-    """What of the conditions, and of what the viewer may see, is about labels and sets."""
-    projects = None if viewer.projects is None else sorted(viewer.projects)
-    return (*one_of("project", projects), *(each for each in conditions if isinstance(each, OneOf | HasAll | HasAny)))
+def textual(conditions: Conditions) -> Conditions:
+    """What of the conditions is about labels and sets."""
+    return tuple(each for each in conditions if isinstance(each, OneOf | HasAll | HasAny))
 
 
 def marks_for(condition: Condition, readers: Readers) -> Marks:

@@ -74,8 +74,9 @@ def _coarsely(
     """Accepted places that differ least in these words, about `count` and half of it at least, and in how many bits."""
     places = np.flatnonzero(accepted) if matching * GATHERED < len(accepted) * STREAMED else None
     differing = differing_bits(columns, wanted, places)
-    step = max(1, len(differing) // _SAMPLE)
-    sample = differing[::step] if places is not None else differing[::step][accepted[::step]]
+    # of the accepted ones alone: those that are not must not decide which are chosen
+    step = max(1, matching // _SAMPLE)
+    sample = differing[::step] if places is not None else differing[np.flatnonzero(accepted)[::step]]
     reached = np.cumsum(np.bincount(sample, minlength=1))
     bound = int(np.searchsorted(reached, len(sample) * count / matching))
     while True:

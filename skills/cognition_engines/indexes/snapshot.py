@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cognition_engines.indexes.conditions import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
 from cognition_engines.indexes.remembered import Remembered
 from cognition_engines.indexes.sketches import Words
-from cognition_engines.models import EVERYTHING, Viewer
+from cognition_engines.models import Viewer
 from cognition_engines.records.spaces import NO_NUMBER
 
 Bools = NDArray[np.bool_]
@@ -82,9 +82,15 @@ class Snapshot:
                 accepted &= test(part)
         return mask
 
-    def meeting(self, condition: Condition) -> int:
-        """How many living rows meet the condition, whoever may see them."""
-        return self.remembered.number(condition, lambda: int(np.count_nonzero(self._told((condition,), EVERYTHING))))
+    def count(self, conditions: Conditions, viewer: Viewer) -> int:
+        """How many rows the viewer may see and the conditions accept."""
+        key = "rows", conditions, viewer
+        return self.remembered.number(key, lambda: int(np.count_nonzero(self._told(conditions, viewer))))
+
+    def window_count(self, viewer: Viewer) -> int:
+        """How many windows the rows have that the viewer may see."""
+        key = "windows", viewer
+        return self.remembered.number(key, lambda: int(self.counts[self._told((), viewer)].sum()))
 
     def windows_of(self, mask: Bools) -> Bools:
         """Which windows are those of rows under the mask."""

@@ -10,7 +10,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns import Columns
 from cognition_engines.indexes.keywords import KeywordIndex, ViewedWords
-from cognition_engines.indexes.marks import marked
+from cognition_engines.indexes.marks import columns_of, marked
 from cognition_engines.indexes.neighbours import VectorSide
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.snapshot import Snapshot
@@ -175,7 +175,7 @@ def open_space(
     side = None
     if embedder is not None:
         side = VectorSide(records, space, embedder.model, embedder.dim, folder, vectors_url, vectors_deadline)
-    words = WordSide(folder / "keywords", records.store_id, records.last_seq())
+    words = WordSide(folder / "keywords", records.store_id, columns_of(space), records.last_seq())
     return SpaceIndex(space, records, embedder, words, side)
 
 

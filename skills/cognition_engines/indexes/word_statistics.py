@@ -1,11 +1,13 @@
 """How rare a word is, counted over the texts that a reader may see.
 
 BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
-tantivy counts all texts, so a reader could tell from the order of its own hits which words are common in texts it may
-not see. A factor on each word puts the reader's own rarity in its place.
+A count is made when it is first asked for. From then on each commit adds the texts that it brings and takes away those
+that it removes, so the count stays exact and is not made again.
 """
 
-import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import log
 from typing import Final
 
@@ -13,7 +15,9 @@ import tantivy
 
 from cognition_engines.models import Sensitivity, Viewer
 
-_TOTAL: Final = "N, total number of docs"
+COUNTS_KEPT: Final = 200_000
+_TEXTS: Final = ""  # no word: all texts that a reader sees
+_LISTED: Final = 64  # up to here, a query of a term for each project takes less than one of a set
 
 
 def rarity(texts: int, containing: int) -> float:
@@ -21,35 +25,100 @@ def rarity(texts: int, containing: int) -> float:
     return log(1 + (texts - containing + 0.5) / (containing + 0.5))
 
 
-def total_documents(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
-    """The N that tantivy computes with (it counts removed documents until they are merged away).
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What of a text is counted: its words, each once, and who may see it."""
 
-    `query` is a term query with at least one hit; only an explanation of a hit tells the number.
-    """
-    _, address = searcher.search(query, 1, count=False).hits[0]
-    pending = [json.loads(query.explain(searcher, address).to_json())]
-    while pending:
-        step = pending.pop()
-        if step["description"] == _TOTAL:
-            return int(step["value"])
-        pending += step.get("details") or []
-    raise ValueError("the explanation of a hit names no total")
+    words: Sequence[str]
+    project: str | None
+    sensitivity: int
+
+    def is_seen_by(self, viewer: Viewer) -> bool:
+        return self.sensitivity <= viewer.clearance and (viewer.projects is None or self.project in viewer.projects)
 
 
-def visible_to(schema: tantivy.Schema, viewer: Viewer) -> tantivy.Query | None:
-    """The texts that `viewer` sees; None when it is barred from none."""
+def visible_to(schema: tantivy.Schema, viewer: Viewer) -> list[tantivy.Query]:
+    """What a text must meet for `viewer` to see it; nothing for a viewer that is barred from none."""
     conditions = []
     if viewer.clearance < max(Sensitivity):
-        levels = tantivy.Query.term_set_query(schema, "level", list(range(viewer.clearance + 1)))
-        conditions.append((tantivy.Occur.Must, levels))
+        conditions.append(_term(schema, "clearance", int(viewer.clearance)))
     if viewer.projects is not None:
-        projects = tantivy.Query.term_set_query(schema, "project", sorted(viewer.projects))
-        conditions.append((tantivy.Occur.Must, projects))
-    return tantivy.Query.boolean_query(conditions) if conditions else None
+        projects = sorted(viewer.projects)
+        if len(projects) > _LISTED:
+            conditions.append(tantivy.Query.term_set_query(schema, "project", projects))
+        else:
+            any_of = [(tantivy.Occur.Should, _term(schema, "project", project)) for project in projects]
+            conditions.append(tantivy.Query.boolean_query(any_of))
+    return conditions
 
 
-def count(searcher: tantivy.Searcher, *conditions: tantivy.Query) -> int:
-    """How many documents meet all conditions."""
-    both = tantivy.Query.boolean_query([(tantivy.Occur.Must, condition) for condition in conditions])
-    found: int = searcher.search(both, 1, count=True).count  # type: ignore[attr-defined]  # not in its stub
-    return found
+class WordCounts:
+    """The counts of one commit. Any number of threads may ask."""
+
+    def __init__(
+        self,
+        searcher: tantivy.Searcher,
+        schema: tantivy.Schema,
+        known: Mapping[Viewer, Mapping[str, int]] | None = None,
+    ) -> None:
+        self._searcher = searcher
+        self._schema = schema
+        self._known = {viewer: dict(counts) for viewer, counts in (known or {}).items()}
+        self._size = sum(map(len, self._known.values()))
+
+    def __bool__(self) -> bool:
+        """Whether anything was counted."""
+        return self._size > 0
+
+    def texts(self, viewer: Viewer) -> int:
+        """How many texts the viewer sees."""
+        return self.containing(viewer, _TEXTS)
+
+    def containing(self, viewer: Viewer, word: str) -> int:
+        """How many texts that the viewer sees have the word."""
+        counts = self._known.get(viewer)
+        if counts is None:
+            counts = self._known[viewer] = {}
+        found = counts.get(word)
+        if found is None:
+            if self._size >= COUNTS_KEPT:
+                self._known, self._size = {viewer: counts}, 0
+                counts.clear()
+            found = counts[word] = self._count(viewer, word)
+            self._size += 1
+        return found
+
+    def after(self, searcher: tantivy.Searcher, gone: Iterable[Counted], new: Iterable[Counted]) -> "WordCounts":
+        """The counts of the next commit, which removed and added these texts."""
+        changes: dict[tuple[str | None, int], Counter[str]] = {}
+        rights: dict[tuple[str | None, int], Counted] = {}
+        for sign, texts in ((-1, gone), (1, new)):
+            for text in texts:
+                by = text.project, text.sensitivity
+                rights[by] = text
+                change = changes.setdefault(by, Counter())
+                for word in (_TEXTS, *text.words):
+                    change[word] += sign
+        known: dict[Viewer, dict[str, int]] = {}
+        for viewer, counts in self._known.copy().items():
+            known[viewer] = carried = counts.copy()
+            for by, change in changes.items():
+                if rights[by].is_seen_by(viewer):
+                    for word in change.keys() & carried.keys():
+                        carried[word] += change[word]
+        return WordCounts(searcher, self._schema, known)
+
+    def _count(self, viewer: Viewer, word: str) -> int:
+        conditions = visible_to(self._schema, viewer)
+        if word != _TEXTS:
+            conditions.append(_term(self._schema, "word", word))
+        if not conditions:
+            return int(self._searcher.num_docs) - 1  # the checkpoint is a document too
+        every = tantivy.Query.boolean_query([(tantivy.Occur.Must, condition) for condition in conditions])
+        counted = self._searcher.search(tantivy.Query.const_score_query(every, 1.0), 1, count=True)
+        found: int = counted.count  # type: ignore[attr-defined]  # not in its stub
+        return found
+
+
+def _term(schema: tantivy.Schema, field: str, value: int | str) -> tantivy.Query:
+    return tantivy.Query.term_query(schema, field, value, index_option="basic")

@@ -22,13 +22,14 @@ _log = logging.getLogger(__name__)
 class WordSide:
     """Owns the keyword index of one store. One thread applies, checks and closes; any may ask."""
 
-    def __init__(self, folder: Path, store_id: str, last_seq: int) -> None:
+    def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int) -> None:
         """Opens the index in `folder`, or begins a new one there when it is damaged or ahead of `last_seq`.
 
         Raises FolderInUse, ConfigurationError, ComponentFailed.
         """
         self._folder = folder
         self._store_id = store_id
+        self._columns = columns
         self._index = self._open()
         if self._index.seq > last_seq:
             # the records were replaced by older ones
@@ -79,7 +80,7 @@ class WordSide:
         self._index.close()
 
     def _open(self) -> KeywordIndex:
-        index = KeywordIndex.open(self._folder, self._store_id)
+        index = KeywordIndex.open(self._folder, self._store_id, self._columns)
         if index.set_aside is not None:
             _log.warning("the keyword index was set aside at %s (%s)", index.set_aside.folder, index.set_aside.reason)
         return index

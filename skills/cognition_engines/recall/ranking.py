@@ -55,7 +55,7 @@ def reach(
     near, far = rows[~away], rows[away]
     mask = snapshot.mask(conditions, asked.viewer)
     if compared.vector is not None:
-        scored = by_meaning(snapshot, mask, near, far, compared.vector, budget)
+        scored = by_meaning(snapshot, mask, near, far, compared.vector, budget, asked.viewer)
     elif compared.words is not None and compared.text is not None:
         scored = by_words(snapshot, mask, near, far, compared.words, compared.text, budget)
     else:
@@ -66,11 +66,13 @@ def reach(
     ]
 
 
-def by_meaning(snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, vector: Floats, budget: int) -> list[Scored]:
+def by_meaning(
+    snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, vector: Floats, budget: int, viewer: Viewer
+) -> list[Scored]:
     """The best of both by cosine, at least 0; those of `far` weigh less. An artifact counts with its best chunk."""
     found: list[Scored] = []
     for rows, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
-        best = _nearest(snapshot, mask, rows, vector, budget)
+        best = _nearest(snapshot, mask, rows, vector, budget, viewer)
         scored = {row: round(weight * max(0.0, cosine), DECIMALS) for row, cosine in best.items()}
         found += _filled(snapshot, rows, scored, budget)
     return _ordered(snapshot, found, budget)
@@ -83,7 +85,7 @@ def by_words(
     both = np.concatenate((near, far))
     rows = np.concatenate((both, passages(snapshot, mask, both)))
     keys, scores = words.search_among(query, snapshot.keys[rows].tolist())
-    best = _folded(snapshot, Ranked(snapshot.rows_of(keys), scores.astype(np.float64)))
+    best = _folded(snapshot, Ranked(snapshot.rows_of(keys), scores))
     top = max(best.values(), default=1.0)
     found: list[Scored] = []
     for part, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
@@ -109,12 +111,14 @@ def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
     return None if length == 0 else (mean / length).astype(np.float32)
 
 
-def _nearest(snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, budget: int) -> dict[int, float]:
+def _nearest(
+    snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, budget: int, viewer: Viewer
+) -> dict[int, float]:
     """The cosines of at least the best `budget` of the rows that have vectors."""
     chosen = np.union1d(rows, passages(snapshot, mask, rows))
     limit = budget
     while True:
-        ranked = nearest_of(snapshot, chosen, vector, limit)
+        ranked = nearest_of(snapshot, chosen, vector, limit, viewer)
         best = _folded(snapshot, ranked)
         if len(best) >= budget or len(ranked.rows) < limit:
             return best

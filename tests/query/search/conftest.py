@@ -79,13 +79,13 @@ class World:
         return self.columns.publish()
 
     def semantic(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, vector: Any, limit: int) -> Any:
-        ranked = semantic_leg(snapshot, snapshot.mask(filters.conditions(), viewer), vector, limit, None)
+        ranked = semantic_leg(snapshot, snapshot.mask(filters.conditions(), viewer), vector, limit, None, viewer)
         return named(snapshot, ranked)
 
     def keyword(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, limit: int) -> Any:
         conditions = filters.conditions()
-        mask, labelled = snapshot.mask(conditions, viewer), textual(conditions, viewer)
-        return named(snapshot, keyword_leg(snapshot, mask, query, limit, self.words, labelled))
+        mask, labelled = snapshot.mask(conditions, viewer), textual(conditions)
+        return named(snapshot, keyword_leg(snapshot, mask, query, limit, self.words, viewer, labelled))
 
     def bm25(self, snapshot: Snapshot, query: str) -> dict[str, float]:
         """The score of every record that has a word of the query."""
@@ -100,9 +100,9 @@ class World:
 
     def hybrid(self, snapshot: Snapshot, filters: Filters, viewer: Viewer, query: str, vector: Any, limit: int) -> Any:
         mask = snapshot.mask(filters.conditions(), viewer)
-        words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, textual(filters.conditions(), viewer))
-        meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None)
-        hits = fuse([Part(snapshot, mask, self.words, meaning, words)], query, vector, limit)
+        words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, viewer, textual(filters.conditions()))
+        meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None, viewer)
+        hits = fuse([Part(viewer, snapshot, mask, self.words, meaning, words)], query, vector, limit)
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def expected_hybrid(

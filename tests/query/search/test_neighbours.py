@@ -103,7 +103,7 @@ def test_many_matches_ask_the_neighbour_index_and_few_are_ranked_exactly(
     for _ in range(20):
         vector = world.kit.unit(random.normal(size=world.kit.DIM))[0]
         neighbours.asked.clear()
-        found = world.named(snapshot, semantic_leg(snapshot, mask, vector, FEW, neighbours))
+        found = world.named(snapshot, semantic_leg(snapshot, mask, vector, FEW, neighbours, ALL))
         expected = world.reference.semantic(filters, ALL, vector, FEW)
         assert bool(neighbours.asked) is asks
         assert len(found) == len(expected) == len(set(names(found)))
@@ -122,11 +122,11 @@ def test_what_the_neighbour_index_has_not_seen_is_ranked_all_the_same(large: tup
     mask = snapshot.mask(Filters().conditions(), ALL)
     late = world.known["late"].vectors[0]
     neighbours.asked.clear()
-    found = names(world.named(snapshot, semantic_leg(snapshot, mask, late, FEW, neighbours)))
+    found = names(world.named(snapshot, semantic_leg(snapshot, mask, late, FEW, neighbours, ALL)))
     assert neighbours.asked
     assert found[0] == "late"
     turned = world.known["d-0000"].vectors[0]
-    assert names(world.named(snapshot, semantic_leg(snapshot, mask, turned, FEW, neighbours)))[0] == "d-0000"
+    assert names(world.named(snapshot, semantic_leg(snapshot, mask, turned, FEW, neighbours, ALL)))[0] == "d-0000"
     assert not any(f"d-{number:04}" in found for number in range(100, 140))
 
 
@@ -142,7 +142,7 @@ def test_a_neighbour_index_that_is_lost_leaves_the_exact_answer(large: tuple[Wor
 
     snapshot = world.columns.snapshot
     vector = world.kit.unit([1, 0, 0, 1, 0, 0, 0, 1])[0]
-    found = semantic_leg(snapshot, snapshot.mask(Filters().conditions(), ALL), vector, FEW, Lost(neighbours.seq))
+    found = semantic_leg(snapshot, snapshot.mask(Filters().conditions(), ALL), vector, FEW, Lost(neighbours.seq), ALL)
     assert same_scores(world.named(snapshot, found), world.reference.semantic(Filters(), ALL, vector, FEW))
 
 
@@ -157,7 +157,6 @@ def test_a_neighbour_server_that_fails_is_told_not_hidden(large: tuple[World, Ne
             raise ComponentFailed("vectors", "down")
 
     snapshot = world.columns.snapshot
+    vector = world.kit.unit([1] * 8)[0]
     with pytest.raises(ComponentFailed):
-        semantic_leg(
-            snapshot, snapshot.mask(Filters().conditions(), ALL), world.kit.unit([1] * 8)[0], FEW, Down(neighbours.seq)
-        )
+        semantic_leg(snapshot, snapshot.mask(Filters().conditions(), ALL), vector, FEW, Down(neighbours.seq), ALL)

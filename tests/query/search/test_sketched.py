@@ -47,7 +47,7 @@ def snapshot_of(windows: list[Floats]) -> Snapshot:
 
 
 def search(snapshot: Snapshot, vector: Floats, limit: int, filters: Filters = HALF) -> Ranked:
-    return semantic_leg(snapshot, snapshot.mask(filters.conditions(), Viewer()), vector, limit, None)
+    return semantic_leg(snapshot, snapshot.mask(filters.conditions(), Viewer()), vector, limit, None, Viewer())
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_the_best_of_given_rows_are_found_whether_few_or_many(clustered: Snapsho
     given = np.sort(np.random.default_rng(count).choice(len(clustered.keys), count, replace=False))
     for centre in centres[:20]:
         best = sorted(zip(-cosines(clustered, given, centre), (clustered.ids[row] for row in given), strict=True))[:10]
-        found = nearest_of(clustered, given, centre, 10)
+        found = nearest_of(clustered, given, centre, 10, Viewer())
         assert [clustered.ids[row] for row in found.rows] == [id for _, id in best]
 
 
