@@ -1,15 +1,17 @@
 """A turn is found by the words of its neighbours, but only of those that whoever sees it may see too."""
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.records.spaces import MEMORY
-from cognition_engines.records.store import Records
+from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.values import Entry
 from tests.kinds import entry
 
@@ -124,3 +126,29 @@ def test_whatever_changes_every_turn_whose_words_change_is_told(records: Records
         after = told(records)
         differing = {id for id, body in after.items() if before.get(id) != body}
         assert differing <= changed(records, seen)
+
+
+@pytest.mark.embedded_only("counts what SQLite does")
+@pytest.mark.parametrize("levels", [["normal"], ["sensitive"], ["highly_sensitive"], ["normal", *["sensitive"] * 9]])
+def test_twice_as_many_turns_of_a_guarded_conversation_are_at_most_about_twice_the_work(
+    tmp_path: Path, levels: list[str]
+) -> None:
+    def work(count: int) -> int:
+        records, steps = open_records(f"sqlite:///{tmp_path}/{count}.sqlite3"), 0
+
+        def step() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        def counted(connection: Any, *_: Any) -> None:
+            connection.set_progress_handler(step, 1000)
+
+        sa.event.listen(records._store.writer, "checkout", counted)
+        for start in range(0, count, 250):
+            places = range(start, start + 250)
+            records.put([turn(place, sensitivity=levels[place % len(levels)]) for place in places], None)
+        records.close()
+        return steps
+
+    assert work(3000) < 2.5 * work(1500)

@@ -143,7 +143,7 @@ def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
     return found
 
 
-def _nearest(side: Side, least: sa.ColumnElement[int] | int, most: sa.ColumnElement[int] | int) -> Any:
+def _nearest(side: Side, least: sa.ColumnElement[int], most: sa.ColumnElement[int]) -> Any:
     """The key of the nearest turn on a side of a turn of the statement around it, of a clearance in a range."""
     turn, spine = _turns.alias(), records.alias()
     order = place_of(turn)
@@ -153,6 +153,8 @@ def _nearest(side: Side, least: sa.ColumnElement[int] | int, most: sa.ColumnElem
         sa.select(turn.c.key)
         .join_from(turn, spine, spine.c.key == turn.c.key)
         .where(
+            # of what is around it alone, so asked once: else a bound below the turn's own level reads all its side
+            least <= most,
             turn.c.conversation_id == _turns.c.conversation_id,
             place < own if side == "before" else place > own,
             turn.c.session.is_not_distinct_from(_turns.c.session),
@@ -173,14 +175,14 @@ def _select_turns(*columns: Any) -> sa.Select[Any]:
 
 _NEIGHBOURS: Final = _select_turns(
     _turns.c.key,
-    _nearest("before", 0, records.c.sensitivity),
-    _nearest("after", 0, records.c.sensitivity),
+    _nearest("before", sa.literal(0), records.c.sensitivity),
+    _nearest("after", sa.literal(0), records.c.sensitivity),
 )
 # A turn lends its words to the nearest turn that may see it, and beyond that one to the nearest that is less guarded:
-# for each upper bound of clearance there is one on each side.
+# for each upper bound of clearance, from its own level, there is one on each side.
 _LENT_TO: Final = _select_turns(
     *(
-        _nearest(side, records.c.sensitivity, most)
+        _nearest(side, records.c.sensitivity, sa.literal(most))
         for side in ("before", "after")
         for most in sorted(map(int, Sensitivity), reverse=True)
     )
