@@ -20,6 +20,8 @@ _END: Final = re.compile(
     r"\n(?=[ \t]*(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)[ \t]|\|)"
 )
 
+_LAST_HEADING: Final = re.compile(r"\n#{1,6} [^\n]*\Z")  # over a text for which there was no room
+
 
 class Window(NamedTuple):
     """One window of a record's text: which one, from 0, of how many."""
@@ -71,7 +73,7 @@ def passage(text: str, window: Span | None, words: frozenset[str], analyze: Anal
     begin, finish = sentences[first].start, sentences[last].end
     if room.beyond and (first, last) == (0, len(sentences) - 1):
         begin, finish = _widened(text, (begin, finish), left, room)
-    return text[begin:finish].strip()
+    return _LAST_HEADING.sub("", text[begin:finish].rstrip()).strip()
 
 
 def _sentences(text: str, start: int, end: int, room: Room) -> Iterator[Span]:

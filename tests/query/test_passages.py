@@ -50,6 +50,10 @@ def test_what_the_window_leaves_of_the_room_is_filled_with_what_is_around_it() -
     assert of(PLAIN, "lamp", Room(80, beyond=True), (43, 60)) == PLAIN.partition("there. ")[2]
 
 
+def test_a_heading_without_its_text_is_left_out() -> None:
+    assert of("Tea is hot.\n\n## Why\n\nBecause the water boiled for a while.", "tea", Room(30)) == "Tea is hot."
+
+
 def test_a_word_that_few_sentences_have_weighs_more_than_one_that_most_have() -> None:
     assert of("The cat sat. The dog ran. The cat ran. A zebra came.", "the zebra", Room(14)) == "A zebra came."
 
