@@ -9,6 +9,8 @@ from importlib import import_module
 from types import FrameType, TracebackType
 from typing import NoReturn
 
+from cstp_server.terminal import say_error
+
 SERVER_PACKAGES = (
     *("typer", "rich", "yaml", "pydantic_settings", "sqlalchemy", "starlette", "structlog", "orjson", "numpy"),
     *("mcp", "uvicorn"),
@@ -83,7 +85,8 @@ def _replace_closed(words: Sequence[str]) -> None:
 
 def _fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """The end by an exception that nobody foresaw."""
-    sys.__excepthook__(kind, error, trace)
+    with suppress(OSError):
+        say_error(kind, error, trace)
     _leave(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
 

@@ -17,8 +17,10 @@ from typing import Any, Final, Protocol, TextIO, cast
 import orjson
 import structlog
 
+from cognition_engines.escapes import one_line
 from cstp_server.log_output import LogOutput
 from cstp_server.settings import LogSettings
+from cstp_server.terminal import say
 
 MAX_LINE: Final = 4000  # bytes; what is longer is cut down to the members that find it again
 MAX_VALUE: Final = 256
@@ -72,15 +74,16 @@ def _tell_lost(count: int) -> None:
     _log.error("log_lines_lost", count=count)
 
 
-def announce(event: str, sentence: str, **fields: object) -> None:
-    """Writes what is to be read at any level: a sentence for people, or a line of a JSON log."""
+def announce(event: str, *sentences: str, **fields: object) -> None:
+    """Writes what is to be read at any level: sentences for people, a line each, or one line of a JSON log."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
         line: Event = {**cleaned, "event": event, "level": "info", "timestamp": _now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
     with suppress(OSError):  # whoever was to read it has gone
-        sys.stderr.write(f"{sentence}\n")
+        for sentence in sentences:
+            say(sentence, err=True)
 
 
 def _now() -> str:
@@ -150,7 +153,7 @@ def _clean(value: object, level: int = 0) -> object:
     if isinstance(value, str):
         if value.isalnum():
             return value[:MAX_VALUE]  # every secret has a mark in it
-        return _SECRET.sub("[redacted]", value)[:MAX_VALUE]
+        return one_line(_SECRET.sub("[redacted]", value)[:MAX_VALUE])
     if isinstance(value, Mapping | list | tuple) and level == MAX_LEVELS:
         return "[deep]"
     if isinstance(value, Mapping):

@@ -151,7 +151,9 @@ class EmbeddingSettings(Section):
 class LimitSettings(Section):
     """What each agent may spend."""
 
-    default: str = Field("600/minute; 60/second", description='One or more windows for every agent: "600/minute; 60/second".')
+    default: str = Field(
+        "600/minute; 60/second", description='One or more windows for every agent: "600/minute; 60/second".'
+    )
     agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
         {},
@@ -366,4 +368,4 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
                 else details["msg"].removeprefix("Value error, ")
             )
             lines.append(f"{name}: {reason} (from {origins.get(setting, path)})")
-        raise ConfigurationError("\n".join(lines)) from None
+        raise ConfigurationError(*lines) from None

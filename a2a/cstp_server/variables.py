@@ -27,7 +27,7 @@ def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None
         if given.upper().startswith("CSTP_") and value and not _is_known(given.upper(), known)
     ]
     if unknown:
-        raise ConfigurationError("\n".join(unknown))
+        raise ConfigurationError(*unknown)
 
 
 def _is_known(variable: str, known: Set[str]) -> bool:

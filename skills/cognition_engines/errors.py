@@ -32,6 +32,10 @@ class BackupFailed(EngineError):
 class ConfigurationError(EngineError):
     """A setting, model file or folder cannot be used."""
 
+    def __init__(self, *reasons: str) -> None:
+        super().__init__("\n".join(reasons))
+        self.reasons = reasons
+
 
 class FolderInUse(EngineError):
     """Another process holds the indexes of this folder."""

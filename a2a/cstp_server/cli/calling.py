@@ -12,8 +12,10 @@ from typing import Annotated, Any, Final
 import httpx
 import typer
 from rich.console import Console
+from rich.highlighter import JSONHighlighter
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.escapes import one_line, several_lines
 from cstp.connections import BoundedTransport, options_for
 from cstp.errors import (
     ERRORS,
@@ -34,6 +36,7 @@ from cstp.methods.registry import METHODS
 from cstp.transport import TimeLeft, deadline_after
 from cstp_server.cli.completing import as_json_text
 from cstp_server.cli.exit_codes import BROKEN, FAILED, LATER, NOT_ALLOWED, NOT_FOUND, REFUSED, Unreachable
+from cstp_server.terminal import say, say_lines
 
 TokenOption = Annotated[
     str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
@@ -163,22 +166,24 @@ def required_token(token: str | None) -> str:
 
 def show(value: object, *, as_json: bool) -> None:
     """JSON on standard output: in one line for machines, else laid out, and in colours on a terminal."""
-    console = Console(soft_wrap=True)
-    if console.is_terminal and not as_json:
-        console.print_json(json.dumps(value), ensure_ascii=not _can_print(json.dumps(value, ensure_ascii=False)))
+    if as_json:
+        say(_json(value, None))
         return
-    indent = None if as_json else 2
+    console, text = Console(soft_wrap=True), several_lines(_json(value, 2))
+    if console.is_terminal:
+        console.print(JSONHighlighter()(text))
+    else:
+        say_lines(text)
+
+
+def _json(value: object, indent: int | None) -> str:
+    """As JSON, in ASCII where standard output takes no more."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    typer.echo(text if _can_print(text) else json.dumps(value, indent=indent))
-
-
-def _can_print(text: str) -> bool:
-    """Whether standard output takes the text: a server may send lone surrogates, and not every output is UTF-8."""
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        several_lines(text).encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        return False
-    return True
+        return json.dumps(value, indent=indent)
+    return text
 
 
 def code_of(error: Mapping[str, Any]) -> int:
@@ -197,7 +202,8 @@ def tell_error(
     lines = [f"cstp: {_printable(error['message'])} ({error['code']})"]
     lines += [f"  {line}" for line in _details(error)]
     lines += [f"next: {line}" for line in _next(error, method, given, status)]
-    typer.echo("\n".join(lines), err=True)
+    for line in lines:
+        say(line, err=True)
     return code
 
 
@@ -240,5 +246,4 @@ def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], st
 
 def _printable(value: object) -> str:
     """One line without control characters, whatever a server sent."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return "".join(character if character.isprintable() else "�" for character in text)
+    return one_line(value if isinstance(value, str) else json.dumps(value))

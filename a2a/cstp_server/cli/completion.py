@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from cstp_server.cli.given import command_family
+from cstp_server.terminal import say_lines
 
 app = command_family()
 VARIABLE: Final = "_CSTP_COMPLETE"
@@ -41,4 +42,4 @@ def completion_command(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
     """Print a script for the shell to read: eval "$(cstp completion bash)" in ~/.bashrc."""
-    typer.echo({Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}[shell])
+    say_lines({Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}[shell])

@@ -13,6 +13,7 @@ from cstp_server.cli.calling import TimeoutOption, base_of, connected, given_tok
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.cli.given import JsonOption, command_family
 from cstp_server.conform import Caller, Declared, Verdict, conversations, held
+from cstp_server.terminal import say
 
 app = command_family()
 _RECORDS = "decisions.jsonl, knowledge.jsonl or memory.jsonl"
@@ -109,15 +110,15 @@ def _tell(verdicts: Sequence[Verdict], behind_proxy: bool, *, as_json: bool) -> 
     if as_json:
         failed = [{"name": one.name, "line": one.line, "reason": one.reason} for one in of["failed"]]
         skipped = [{"name": one.name, "reason": one.reason} for one in of["skipped"]]
-        typer.echo(json.dumps({"passed": [one.name for one in of["passed"]], "failed": failed, "skipped": skipped}))
+        say(json.dumps({"passed": [one.name for one in of["passed"]], "failed": failed, "skipped": skipped}))
         return
     for one in of["skipped"]:
-        typer.echo(f"skipped: {one.name}: {one.reason}", err=True)
+        say(f"skipped: {one.name}: {one.reason}", err=True)
     for one in of["failed"]:
-        typer.echo(f"failed: {one.name}.txt:{one.line}: {one.reason}", err=True)
+        say(f"failed: {one.name}.txt:{one.line}: {one.reason}", err=True)
     edge = [one.name for one in of["skipped" if behind_proxy else "failed"] if one.edge]
     if edge and not behind_proxy:
         hint = "--behind-proxy leaves out what a proxy may answer itself; of those that failed"
-        typer.echo(f"{hint}: {', '.join(edge)}", err=True)
+        say(f"{hint}: {', '.join(edge)}", err=True)
     left_out = f"; left out behind a proxy: {', '.join(edge)}" if edge and behind_proxy else ""
-    typer.echo(", ".join(f"{len(found)} {name}" for name, found in of.items()) + left_out)
+    say(", ".join(f"{len(found)} {name}" for name, found in of.items()) + left_out)

@@ -23,6 +23,7 @@ from cstp_server.model import open_model
 from cstp_server.serve import serve
 from cstp_server.settings import Settings
 from cstp_server.stopping import ended_by_signals
+from cstp_server.terminal import say, say_lines
 from cstp_server.tokens import create_token
 
 app = command_family()
@@ -57,7 +58,7 @@ def demo_command(
     config: ConfigOption = None,
 ) -> None:
     """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token."""
-    typer.echo()  # a demo that cannot print what to ask ends here, before it reads anything
+    say()  # a demo that cannot print what to ask ends here, before it reads anything
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
         # whatever the environment names, a demo writes to its own folder alone
         own = {
@@ -92,16 +93,16 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
 
 
 def _tell(token: str, url: str) -> None:
-    typer.echo(f"CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
+    say(f"CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
     for call in CALLS:
-        typer.echo(f"\n# {call.about}\n{_curl(call, url, token)}")
+        say_lines(f"\n# {call.about}\n{_curl(call, url, token)}")
     base = url.removesuffix("/cstp")
-    typer.echo(f"\n# The same with cstp call\nexport CSTP_URL={base} CSTP_TOKEN={token}\n{_command(CALLS[0])}")
+    say_lines(f"\n# The same with cstp call\nexport CSTP_URL={base} CSTP_TOKEN={token}\n{_command(CALLS[0])}")
     header = f'--header "Authorization: Bearer {token}"'
-    typer.echo(f"\n# Over MCP, in Claude Code\nclaude mcp add --transport http cstp {base}/mcp {header}")
+    say_lines(f"\n# Over MCP, in Claude Code\nclaude mcp add --transport http cstp {base}/mcp {header}")
     first = CALLS[0]
     params = f"params:='{json.dumps(first.params)}'"
-    typer.echo(
+    say_lines(
         f"\n# The first one with HTTPie\n"
         f"http POST {url} Authorization:'Bearer {token}' jsonrpc=2.0 id:=1 method={first.method} {params}\n"
     )

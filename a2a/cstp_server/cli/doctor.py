@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.text import Text
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.escapes import one_line
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.doctor.finding import Finding, Level
 from cstp_server.doctor.run import diagnose
+from cstp_server.terminal import say
 
 app = command_family()
 _COLOURS: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "bold red"}
@@ -39,14 +41,14 @@ def doctor_command(
         if not as_json:
             _show(console, finding)
     if as_json:
-        typer.echo(json.dumps({"findings": [asdict(finding) for finding in found]}))
+        say(json.dumps({"findings": [asdict(finding) for finding in found]}))
     return 1 if any(finding.level is Level.PROBLEM for finding in found) else 0
 
 
 def _show(console: Console, finding: Finding) -> None:
     line = Text.assemble(
-        (f"{finding.level:<9}", _COLOURS[finding.level]), (f"{finding.part:<10}", "bold"), finding.seen
+        (f"{finding.level:<9}", _COLOURS[finding.level]), (f"{finding.part:<10}", "bold"), one_line(finding.seen)
     )
     console.print(line, soft_wrap=True)
     if finding.remedy:
-        console.print(Text(f"{'':<19}-> {finding.remedy}"), soft_wrap=True)
+        console.print(Text(f"{'':<19}-> {one_line(finding.remedy)}"), soft_wrap=True)

@@ -39,6 +39,7 @@ from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, com
 from cstp_server.cli.skipped import skipped_lines
 from cstp_server.model import open_model
 from cstp_server.settings import Loaded
+from cstp_server.terminal import say
 
 app = command_family()
 _Open = Callable[[str, Embedder | None], AbstractContextManager[Collection]]
@@ -127,7 +128,7 @@ def ingest_command(
     options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict, texts)
     summary = _ingested(sources, options, loaded, quiet=as_json)
     if as_json:
-        typer.echo(json.dumps(asdict(summary)))
+        say(json.dumps(asdict(summary)))
     else:
         _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
     return 1 if summary.rejected else 0
@@ -202,20 +203,20 @@ def _records(loaded: Loaded, *, dry_run: bool) -> Iterator[Records]:
 
 def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
     for problem in summary.warnings:
-        sys.stderr.write(f"warning: {_place(problem)}: {problem.reason}\n")
+        say(f"warning: {_place(problem)}: {problem.reason}", err=True)
     for problem in summary.rejected:
-        sys.stderr.write(f"rejected: {_place(problem)}: {problem.reason}\n")
+        say(f"rejected: {_place(problem)}: {problem.reason}", err=True)
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))
     warnings = len(summary.warnings)
     note = " (dry run: nothing was written)" if dry_run else " (strict: nothing was written)" if nothing_written else ""
-    typer.echo(
+    say(
         f"{summary.read} read: {counts}, {len(summary.rejected)} rejected, "
         f"{warnings} {'warning' if warnings == 1 else 'warnings'}{note}"
     )
     if summary.kinds.keys() - {"decision"}:
-        typer.echo("by kind: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
+        say("by kind: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
     for line in skipped_lines(summary.skipped):
-        typer.echo(line)
+        say(line)
 
 
 def _place(problem: Problem) -> str:

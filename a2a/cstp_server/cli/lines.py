@@ -25,6 +25,7 @@ from cstp_server.cli.options import (
 )
 from cstp_server.cli.progress import record_bars
 from cstp_server.model import open_model
+from cstp_server.terminal import say
 
 app = command_family()
 
@@ -55,7 +56,7 @@ def export_command(
         for line in exported(records, kinds, bars):
             out.write(line)
             count += 1
-    typer.echo(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
+    say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
 
 
 @app.command("import")
@@ -156,10 +157,10 @@ def _tell(done: Imported, file: str, *, as_json: bool) -> None:
     counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
     if as_json:
         rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]
-        typer.echo(json.dumps({**counts, "rejected": rejected, "kinds": dict(done.kinds)}))
+        say(json.dumps({**counts, "rejected": rejected, "kinds": dict(done.kinds)}))
         return
     for problem in done.rejected:
-        sys.stderr.write(f"rejected: {file}:{problem.line}: {problem.reason}\n")
+        say(f"rejected: {file}:{problem.line}: {problem.reason}", err=True)
     told = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
     nothing = "; nothing was written" if done.rejected else ""
-    typer.echo(f"{done.read} read: {told}, {len(done.rejected)} rejected{nothing}")
+    say(f"{done.read} read: {told}, {len(done.rejected)} rejected{nothing}")

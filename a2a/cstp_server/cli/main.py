@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
 from cstp_server.cli.exit_codes import FAILED, MISUSED, STOPPED, UNREACHABLE, Unreachable
 from cstp_server.cli.given import ConfigOption, DataDirOption, Given
+from cstp_server.terminal import say
 
 _COMPLETE: Final = "_CSTP_COMPLETE"
 
@@ -107,7 +108,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(importlib.import_module("cstp").__version__)
+        say(importlib.import_module("cstp").__version__)
         raise typer.Exit
 
 
@@ -134,29 +135,31 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except typer.TyperException as error:
-        return _tell(_in_words(error), error.exit_code)
+        return _tell(_in_words(error), code=error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        return _tell("stopped", STOPPED)
+        return _tell("stopped", code=STOPPED)
     except ConfigurationError as error:
-        return _tell(str(error), MISUSED)
+        return _tell(*error.reasons, code=MISUSED)
     except Unreachable as error:
-        return _tell(str(error), UNREACHABLE)
+        return _tell(str(error), code=UNREACHABLE)
     except ComponentFailed as error:
-        return _tell(_REMEDIES.get(error.component, "{}").format(error), FAILED)
+        return _tell(_REMEDIES.get(error.component, "{}").format(error), code=FAILED)
     except EngineError as error:
-        return _tell(str(error), FAILED)
+        return _tell(str(error), code=FAILED)
     except BrokenPipeError:
         # the reader has gone; the interpreter must not try to flush at exit what nobody reads
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        return _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
+        return _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=FAILED)
     return result if isinstance(result, int) else 0
 
 
-def _tell(message: str, code: int) -> int:
+def _tell(*reasons: str, code: int) -> int:
     with suppress(OSError):  # the exit code says it, too
-        sys.stderr.write(f"cstp: {message}\n")
+        say(f"cstp: {reasons[0]}", err=True)
+        for reason in reasons[1:]:
+            say(reason, err=True)
     return code
 
 

@@ -22,6 +22,7 @@ from cstp_server.cli.options import (
 )
 from cstp_server.cli.progress import record_bars
 from cstp_server.settings import Settings
+from cstp_server.terminal import say
 from cstp_server.tokens import Token, dump_tokens, parse_tokens, read_tokens, replace_tokens
 
 app = command_family()
@@ -49,10 +50,10 @@ def copy_command(
             target.close()
     shown = without_secrets(to)
     if as_json:
-        typer.echo(json.dumps({"to": shown, **_members(done)}))
+        say(json.dumps({"to": shown, **_members(done)}))
         return
-    typer.echo(f"copied {_counts(done)} to {shown}, and read them back: equal")
-    typer.echo("next: set store.url to that URL (or CSTP_STORE__URL) and start the server again; see cstp config")
+    say(f"copied {_counts(done)} to {shown}, and read them back: equal")
+    say("next: set store.url to that URL (or CSTP_STORE__URL) and start the server again; see cstp config")
 
 
 @app.command("backup")
@@ -73,15 +74,15 @@ def backup_command(
     try:
         tokens = read_tokens(loaded.settings.tokens_path)
     except ConfigurationError as error:
-        typer.echo(f"warning: the backup has no tokens: {error}", err=True)
+        say(f"warning: the backup has no tokens: {error}", err=True)
     attached = {_TOKENS: dump_tokens(tokens)} if tokens else {}
     with existing_records(loaded) as records, record_bars(quiet=as_json) as bars:
         notes = records.back_up(file, cstp.__version__, attached, replace=force, watcher=bars)
     if as_json:
         members = {"file": str(file.absolute()), "bytes": file.stat().st_size, "createdAt": notes.created_at}
-        typer.echo(json.dumps({**members, **_members(notes.contents), "tokens": len(tokens)}))
+        say(json.dumps({**members, **_members(notes.contents), "tokens": len(tokens)}))
         return
-    typer.echo(
+    say(
         f"wrote {_counts(notes.contents)} and {len(tokens)} tokens to {file} "
         f"({file.stat().st_size / 1e6:.1f} MB), and read them back: equal"
     )
@@ -110,10 +111,10 @@ def restore_command(
     if as_json:
         counts = {name: getattr(done, name) for name in ("new", "changed", "unchanged", "deleted")}
         members = {"file": str(file.absolute()), "createdAt": backup.notes.created_at, **counts}
-        typer.echo(json.dumps({**members, **_members(done.contents), "tokens": restored}))
+        say(json.dumps({**members, **_members(done.contents), "tokens": restored}))
         return
     kept = "tokens left as they are" if restored is None else f"{restored} tokens put back"
-    typer.echo(
+    say(
         f"the store is that of {backup.notes.created_at}: {_counts(done.contents)}; {done.new} new, "
         f"{done.changed} changed, {done.unchanged} unchanged, {done.deleted} deleted; {kept}"
     )

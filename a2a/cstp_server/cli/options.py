@@ -5,6 +5,7 @@ Every command with settings imports this module, so it imports nothing else that
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,9 +13,12 @@ from typing import Final
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from cognition_engines.escapes import one_line
 from cstp_server.cli.given import ConfigOption, DataDirOption, Given, JsonOption, command_family
 from cstp_server.settings import Loaded, Settings, load_settings
+from cstp_server.terminal import say
 
 __all__ = [
     "ConfigOption",
@@ -63,7 +67,7 @@ def store_line(loaded: Loaded) -> str:
 def name_store(loaded: Loaded) -> None:
     """Says on standard error which store a command has opened, and by which settings."""
     with suppress(OSError):  # whoever was to read it has gone
-        typer.echo(store_line(loaded), err=True)
+        say(store_line(loaded), err=True)
 
 
 def without_secrets(text: str) -> str:
@@ -71,7 +75,9 @@ def without_secrets(text: str) -> str:
     return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***", text))
 
 
-def print_table(table: Table) -> None:
+def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints a table; where nobody looks at it, every row is one line, however long."""
-    console = Console()
+    console, table = Console(), Table(*names, box=None)
+    for cells in rows:
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
     console.print(table, width=None if console.is_terminal else console.measure(table).maximum)

@@ -15,6 +15,7 @@ from cognition_engines.records.values import Stored
 from cstp.fields import format_instant
 from cstp_server.cli.opened import existing_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.terminal import say, say_lines
 
 app = command_family()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
@@ -38,10 +39,10 @@ def show(
     with existing_records(settings_for(ctx, data_dir, config)) as records:
         found = _found(records, id, kinds)
     if found is None:
-        typer.echo(f"no record has the id {id}", err=True)
+        say(f"no record has the id {id}", err=True)
         return 1
     if as_json:
-        typer.echo(json.dumps(_members(found)))
+        say(json.dumps(_members(found)))
     else:
         _print(_members(found))
     return 0
@@ -67,7 +68,7 @@ def delete(
         for id, stored in found.items():
             deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
             gone += deleted
-            typer.echo(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
+            say(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
     return 0 if gone == len(wanted) else 1
 
 
@@ -76,7 +77,7 @@ def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join
     """Print the JSON Schema of a record in YAML, JSON or JSONL files."""
     if kind not in KIND_NAMES:
         raise ConfigurationError(f"there is no schema of {kind!r}; there are: {', '.join(KINDS)}")
-    typer.echo(json.dumps(record_schema(KIND_NAMES[kind]), indent=2))
+    say_lines(json.dumps(record_schema(KIND_NAMES[kind]), indent=2))
 
 
 def _kinds(kind: str | None) -> list[Kind]:
@@ -100,9 +101,9 @@ def _print(members: dict[str, object]) -> None:
     long = [members.pop(name) for name in _LONG if isinstance(members.get(name), str)]
     for name, value in members.items():
         if value not in (None, [], {}):
-            typer.echo(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+            say(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
     for text in long:
-        typer.echo(f"\n{text}")
+        say_lines(f"\n{text}")
 
 
 def _members(stored: Stored) -> dict[str, object]:

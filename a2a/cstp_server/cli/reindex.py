@@ -15,6 +15,7 @@ from cognition_engines.records.spaces import SEARCHED
 from cstp_server.cli.opened import existing_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.model import open_model
+from cstp_server.terminal import say
 
 app = command_family()
 
@@ -59,4 +60,4 @@ def reindex_command(
             finally:
                 indexes.close()
     told = ", ".join(f"{count} {kind.label.replace('_', ' ')}s" for kind, count in sorted(counts.items()))
-    typer.echo(f"{told or 'no records'} indexed, {embedded} embedded anew, {dropped} vectors of other models removed")
+    say(f"{told or 'no records'} indexed, {embedded} embedded anew, {dropped} vectors of other models removed")

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx
-import typer
 
 from cstp_server.agent_card import EXTENSION
 from cstp_server.cli.calling import Answer, Remote, base_of, code_of, connected, tell_error
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.discovery import CARD_PATH
+from cstp_server.terminal import say
 
 
 def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
@@ -24,10 +24,10 @@ def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -
     refused = answer.error
     if as_json:
         failure = {} if refused is None else {"error": refused}
-        typer.echo(json.dumps(found | _private(answer.result) | failure))
+        say(json.dumps(found | _private(answer.result) | failure))
         return 0 if refused is None else code_of(refused)
     for name, value in (found | (_private(answer.result) if refused is None else {})).items():
-        typer.echo(f"{name}: {_shown(name, value)}")
+        say(f"{name}: {_shown(name, value)}")
     return 0 if refused is None else tell_error(refused, "cstp.whoami", as_json=False)
 
 

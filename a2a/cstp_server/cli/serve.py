@@ -67,8 +67,8 @@ def serve_command(
 def _say_where(loaded: Loaded, url: str, live: int) -> None:
     """Where the server is, and where its records and settings are."""
     agent, places = loaded.settings.agent.id, places_of(loaded)
-    sentence = f"cstp serves {agent} on {url} ({live} live token{'' if live == 1 else 's'})\n{store_line(loaded)}"
-    announce("serving", sentence, url=url, agent=agent, live_tokens=live, **places)
+    sentence = f"cstp serves {agent} on {url} ({live} live token{'' if live == 1 else 's'})"
+    announce("serving", sentence, store_line(loaded), url=url, agent=agent, live_tokens=live, **places)
     if not live:
         remedy = "make a token: cstp token create --agent NAME"
         announce("no_live_tokens", f"nobody can call yet; {remedy}", remedy=remedy)

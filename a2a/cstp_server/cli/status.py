@@ -6,8 +6,6 @@ from typing import Annotated
 
 import httpx
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from cognition_engines.indexes.lock import holder, is_address
 from cognition_engines.kinds.kind import Kind
@@ -26,6 +24,7 @@ from cstp_server.cli.options import (
 )
 from cstp_server.cli.remote import tell_remote
 from cstp_server.settings import Settings
+from cstp_server.terminal import say
 from cstp_server.tokens import read_tokens
 
 app = command_family()
@@ -61,11 +60,11 @@ def status(
         "server": "none has this folder" if held is None else _health(held),
     }
     if as_json:
-        typer.echo(json.dumps(found))
+        say(json.dumps(found))
         return 0
     for name, value in found.items():
         shown = ", ".join(f"{count} of {what}" for what, count in value.items()) if isinstance(value, dict) else value
-        typer.echo(f"{name}: {'unknown' if shown is None else 'none' if shown == '' else shown}")
+        say(f"{name}: {'unknown' if shown is None else 'none' if shown == '' else shown}")
     return 0
 
 
@@ -105,12 +104,10 @@ def show_config(
     loaded = settings_for(ctx, data_dir, config)
     rows = [(name, _shown(name, value), loaded.origins[name]) for name, value in _values(loaded.settings)]
     if as_json:
-        typer.echo(json.dumps([{"name": name, "value": value, "from": origin} for name, value, origin in rows]))
+        say(json.dumps([{"name": name, "value": value, "from": origin} for name, value, origin in rows]))
         return
-    table = Table("setting", "value", "from", box=None)
-    for name, value, origin in rows:
-        table.add_row(*map(Text, (name, json.dumps(value, ensure_ascii=False), origin)))
-    print_table(table)
+    shown = ((name, json.dumps(value, ensure_ascii=False), origin) for name, value, origin in rows)
+    print_table(("setting", "value", "from"), shown)
 
 
 def _values(settings: Settings) -> list[tuple[str, object]]:

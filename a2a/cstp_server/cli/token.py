@@ -7,10 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
+from cstp_server.terminal import say
 from cstp_server.tokens import Token, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
 
 app = command_family("Make, list, revoke and rotate bearer tokens.")
@@ -69,18 +68,12 @@ def list_tokens(
     """List the tokens; never their texts."""
     tokens = read_tokens(settings_for(ctx, data_dir, config).settings.tokens_path)
     if as_json:
-        typer.echo(json.dumps([_public(token) for token in tokens]))
+        say(json.dumps([_public(token) for token in tokens]))
         return
     if not tokens:
-        typer.echo("no tokens yet; make one: cstp token create --agent NAME")
+        say("no tokens yet; make one: cstp token create --agent NAME")
         return
-    table = Table("id", "agent", "scopes", "clearance", "projects", "expires", "state", box=None)
-    for token in tokens:
-        projects = "all" if token.projects is None else ", ".join(token.projects)
-        expires = token.expires.removesuffix("+00:00") + "Z"
-        cells = (token.id, token.agent, " ".join(token.scopes), token.clearance, projects, expires, _state(token))
-        table.add_row(*map(Text, cells))
-    print_table(table)
+    print_table(("id", "agent", "scopes", "clearance", "projects", "expires", "state"), map(_cells, tokens))
 
 
 @app.command()
@@ -89,7 +82,7 @@ def revoke(
 ) -> None:
     """End a token now; running servers refuse it within five seconds."""
     token = revoke_token(settings_for(ctx, data_dir, config).settings.tokens_path, token_id)
-    typer.echo(f"revoked {token.id} of {token.agent}")
+    say(f"revoked {token.id} of {token.agent}")
 
 
 @app.command()
@@ -113,16 +106,24 @@ def rotate(
 
 def _show(token: Token, text: str, *, quiet: bool, as_json: bool) -> None:
     if quiet:
-        typer.echo(text)
+        say(text)
     elif as_json:
-        typer.echo(json.dumps({**_public(token), "token": text}))
+        say(json.dumps({**_public(token), "token": text}))
     else:
-        typer.echo(f"{text}\n\nThis is the token of {token.agent}; it is not shown again.", nl=True)
-        typer.echo(f"id {token.id}, scopes {' '.join(token.scopes)}, until {token.expires}")
+        say(text)
+        say()
+        say(f"This is the token of {token.agent}; it is not shown again.")
+        say(f"id {token.id}, scopes {' '.join(token.scopes)}, until {token.expires}")
 
 
 def _public(token: Token) -> dict[str, object]:
     return {name: value for name, value in asdict(token).items() if name != "digest"} | {"state": _state(token)}
+
+
+def _cells(token: Token) -> tuple[str, ...]:
+    projects = "all" if token.projects is None else ", ".join(token.projects)
+    expires = token.expires.removesuffix("+00:00") + "Z"
+    return (token.id, token.agent, " ".join(token.scopes), token.clearance, projects, expires, _state(token))
 
 
 def _state(token: Token) -> str:

@@ -15,6 +15,7 @@ import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from cognition_engines.escapes import one_line
 from cognition_engines.ingest.ids import decision_digest, digest, hashed
 from cognition_engines.ingest.soundness import joined, unsound
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
@@ -96,7 +97,8 @@ def line_of(stored: Stored) -> bytes:
     record = stored.record
     origin = _Origin(source=stored.origin.source, ordinal=stored.origin.ordinal, ingested_as=stored.origin.ingested_as)
     line = _Line(kind=stored.kind.label, record=_members(record), origin=origin, updated_at=stored.updated_at)
-    return orjson.dumps(_LINE.dump_python(line, mode="json", by_alias=True)) + b"\n"
+    text = orjson.dumps(_LINE.dump_python(line, mode="json", by_alias=True)).decode()
+    return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
 
 
 def _members(record: Record) -> dict[str, Any]:

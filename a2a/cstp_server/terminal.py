@@ -1,0 +1,36 @@
+"""The one place where a command writes to standard output and standard error, for people and in JSON.
+
+Nothing of a record, a file name or an answer reaches a terminal as it came: see `cognition_engines.escapes`.
+"""
+
+import sys
+import traceback
+from types import TracebackType
+from typing import TextIO
+
+from cognition_engines.escapes import one_line, several_lines
+
+
+def say(line: str = "", *, err: bool = False) -> None:
+    """Writes one line, whatever is in it."""
+    _write(one_line(line), sys.stderr if err else sys.stdout)
+
+
+def say_lines(text: str, *, err: bool = False) -> None:
+    """Writes a text with its lines. What of it comes from elsewhere and must stay on its line goes through one_line."""
+    _write(several_lines(text), sys.stderr if err else sys.stdout)
+
+
+def say_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Writes an exception that nobody foresaw to standard error."""
+    say_lines("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if stream is None:  # closed from the start
+        return
+    encoding = stream.encoding or "utf-8"
+    if encoding.lower() not in ("utf-8", "utf8"):
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+    stream.write(f"{text}\n")
+    stream.flush()

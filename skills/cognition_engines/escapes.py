@@ -1,0 +1,38 @@
+"""Texts of others made fit to be shown: what a terminal would obey, or what would reorder a line, is written out.
+
+The notation is that of JSON, so that JSON stays what it was: ESC is `\\u001b`, a newline within a line `\\n`.
+"""
+
+import re
+from typing import Final
+
+# C0 but tab and newline, DEL, C1; marks, embeddings, overrides and isolates of bidirectional text; separators of lines
+# and paragraphs; interlinear annotations; halves of characters; tags
+_ACTIVE: Final = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\ud800-\udfff"
+    r"\U000e0000-\U000e007f"
+)
+_IN_LINES: Final = re.compile(f"[{_ACTIVE}]")
+_IN_ONE: Final = re.compile(f"[\\t\\n{_ACTIVE}]")
+_SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def one_line(text: str) -> str:
+    """The text on one line; newlines and tabs are written out, too."""
+    return _IN_ONE.sub(_written_out, text)
+
+
+def several_lines(text: str) -> str:
+    """The text with its newlines and tabs."""
+    return _IN_LINES.sub(_written_out, text)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    character = match[0]
+    if character in _SHORT:
+        return _SHORT[character]
+    code = ord(character)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

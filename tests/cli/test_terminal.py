@@ -1,0 +1,267 @@
+"""Control characters of records, names, answers and settings reach no terminal, whatever the command."""
+
+import io
+import json
+import logging
+import os
+import pty
+import re
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import structlog
+import typer
+
+from cognition_engines.escapes import one_line, several_lines
+from cstp_server.agent_card import EXTENSION
+from cstp_server.cli import main
+from cstp_server.cli.main import app, run
+from cstp_server.log import configure_logging, write_rest
+from cstp_server.settings import LogSettings
+
+# the title of the window, a bell, what hides and clears, a C1 introducer, text that runs backwards, DEL
+EVIL = "\x1b]0;owned\x07\x1b[8m\x1b[2J\x9b31m\u202egnp.\u2066\x7f\u2028"
+FORGED = "\nrejected: forged"
+# what rich writes on a terminal: colours, and a progress bar that comes and goes
+RICH = re.compile(r"\x1b\[(?:\?25[lh]|1A|2K|(?!8m)\d+(?:;\d+)*m)|\r")
+URL = "http://HOSTILE"  # stands for the address of the hostile server
+
+Output = Callable[..., str]
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """Answers every request with JSON full of what a terminal would obey, as raw as JSON has it."""
+
+    def do_GET(self) -> None:
+        params = {"methods": [{"name": EVIL}]}
+        self._answer({"name": EVIL, "version": EVIL, "status": EVIL, "parts": {EVIL: EVIL},
+                      "capabilities": {"extensions": [{"uri": EXTENSION, "params": params}]}})  # fmt: skip
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        method = body["method"] if isinstance(body, dict) else ""
+        if method == "cstp.whoami":
+            limits = [{"limit": EVIL, "window": EVIL, "remaining": EVIL}]
+            whoami = {"agent": EVIL, "scopes": [EVIL], "clearance": "normal", "projects": [EVIL],
+                      "limits": limits, "server": {"agent": EVIL}}  # fmt: skip
+            self._answer({"jsonrpc": "2.0", "id": 1, "result": whoami})
+        elif method == "cstp.recall":
+            self._answer({"jsonrpc": "2.0", "id": 1, "result": {EVIL: EVIL, "half": "\ud800"}})
+        else:
+            data = {"violations": [{"field": EVIL, "message": EVIL}], EVIL: EVIL, "scope": EVIL, "retryAfter": EVIL}
+            code = {"cstp.getChunk": -32602, "cstp.getWarnings": -32002}.get(method, -32009)
+            self._answer({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": EVIL + FORGED, "data": data}})
+
+    def _answer(self, document: object) -> None:
+        content = json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing on standard error."""
+
+
+@pytest.fixture(scope="module")
+def hostile_url() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hostile) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def files(wordless: None) -> Path:
+    """A folder of files with hostile names and contents, some of which are refused; and settings like them."""
+    folder = Path(f"docs{EVIL}{FORGED}")
+    folder.mkdir()
+    decision = {"id": "d", "title": "T \u202eevil", "text": f"{EVIL}\nnext line", "metadata": {EVIL: EVIL}}
+    lines = [decision, {"title": 5, EVIL: 1}, {"kind": EVIL}, {"title": "A", EVIL: 1, "date": EVIL}]
+    (folder / f"{EVIL}.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    (folder / f"{EVIL}.yaml").write_text(f"title: A\n{EVIL}: [\n")
+    (folder / "0001-a.md").write_text(
+        f"---\nstatus: {EVIL}\nsensitivity: {EVIL}\n---\n# {EVIL}\n\n## Decision\n\nYes.\n"
+    )
+    (folder / f"{EVIL}.md").symlink_to(EVIL)
+    (folder / f"a.{EVIL}").touch()
+    (folder / "half-\udce9.jsonl").write_text('{"title": "A"}\n')
+    return folder
+
+
+@pytest.fixture
+def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
+    """`output("show", "d", terminal=True)`: all that a command wrote to a terminal or into a pipe."""
+
+    def written(*words: object, terminal: bool, stdin: bytes = b"") -> str:
+        ours, theirs = pty.openpty() if terminal else os.pipe()
+        if terminal:
+            tty.setraw(theirs)
+        pieces: list[bytes] = []
+
+        def read() -> None:
+            with suppress(OSError):  # of a terminal that is closed at the other end
+                while piece := os.read(ours, 65_536):
+                    pieces.append(piece)
+
+        reader = Thread(target=read)
+        reader.start()
+        saved = [os.dup(number) for number in (1, 2)]
+        try:
+            for number, name in ((1, "stdout"), (2, "stderr")):
+                os.dup2(theirs, number)
+                monkeypatch.setattr(f"sys.{name}", open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            run([str(word).replace(URL, hostile_url) for word in words])
+        finally:
+            os.close(theirs)
+            for number, before in zip((1, 2), saved, strict=True):
+                os.dup2(before, number)
+                os.close(before)
+        reader.join()
+        os.close(ours)
+        return b"".join(pieces).decode()
+
+    return written
+
+
+# every command, in each way by which something of others can come to be printed
+COMMANDS: list[tuple[str, ...]] = [
+    ("ingest", "{docs}"),
+    ("ingest", "{docs}", "--json"),
+    ("ingest", EVIL),
+    ("ingest", "-", "--name", f"a{EVIL}.md"),
+    ("ingest", "-"),
+    ("ingest", "{docs}", "--project", EVIL),
+    ("show", "d"),
+    ("show", "d", "--json"),
+    ("show", EVIL + FORGED),
+    ("show", "d", "--kind", EVIL),
+    ("delete", EVIL + FORGED),
+    ("schema", EVIL),
+    ("token", "list"),
+    ("token", "list", "--json"),
+    ("token", "create", "--agent", EVIL),
+    ("token", "revoke", EVIL),
+    ("token", "rotate", EVIL),
+    ("call", "cstp.recall", "--url", URL, "--token", "t"),
+    ("call", "cstp.recall", "--url", URL, "--token", "t", "--json"),
+    ("call", "cstp.getChunk", f"{EVIL}={EVIL}", "--url", URL, "--token", "t"),
+    ("call", "cstp.getChunk", "--url", URL, "--token", "t", "--json"),
+    ("call", "cstp.getWarnings", "--url", URL, "--token", "t"),
+    ("call", EVIL, "--url", URL, "--token", "t"),
+    ("call", "cstp.recall", EVIL, "--url", URL, "--token", "t"),
+    ("call", "cstp.recall", "--url", f"http://{EVIL}", "--token", "t"),
+    ("call", "cstp.recall", "--url", URL, "--token", EVIL),
+    ("call", "cstp.recall", "--params", EVIL, "--url", URL, "--token", "t"),
+    ("status",),
+    ("status", "--json"),
+    ("status", "--data-dir", EVIL),
+    ("status", URL, "--token", "t"),
+    ("status", URL, "--token", "t", "--json"),
+    ("config",),
+    ("config", "--json"),
+    ("config", "--config", EVIL),
+    ("config", "--data-dir", EVIL),
+    ("config", "--config", "hostile.yaml"),
+    ("reindex", "--data-dir", EVIL),
+    ("copy", "--to", EVIL),
+    ("copy", "--to", f"sqlite:///{EVIL}.sqlite3"),
+    ("backup", f"kept{EVIL}"),
+    ("backup", f"kept{EVIL}"),
+    ("restore", EVIL),
+    ("restore", "{docs}/0001-a.md"),
+    ("doctor",),
+    ("doctor", "--json"),
+    ("doctor", "--data-dir", EVIL),
+    ("export", "-"),
+    ("export", f"{EVIL}.jsonl"),
+    ("export", f"{EVIL}/none.jsonl"),
+    ("export", "-", "--kind", EVIL),
+    ("import", EVIL),
+    ("import", "{docs}/" + EVIL + ".jsonl"),
+    ("conform", URL, "t", "--only", "batch-edges"),
+    ("conform", URL, "t", "--only", EVIL),
+    ("conform", URL, "t", "--set", EVIL),
+    ("completion", EVIL),
+    ("mcp", "--agent", EVIL),
+    ("mcp", "--url", EVIL),
+    ("serve", "--host", EVIL),
+    ("demo", "--host", EVIL),
+    (EVIL,),
+    (f"--{EVIL}",),
+]
+
+
+@pytest.mark.embedded_only("writes to terminals, not to stores")
+@pytest.mark.parametrize("terminal", [True, False], ids=["a terminal", "a pipe"])
+def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, terminal: bool) -> None:
+    Path("hostile.yaml").write_text(f"agent: {{name: {json.dumps(EVIL)}}}\n{json.dumps(EVIL)}: 1\n")
+    output("token", "create", "--agent", "me", terminal=False)
+    tokens = Path("data/tokens.json")
+    tokens.write_text(tokens.read_text().replace('"me"', json.dumps("me \u202e\x9b")))
+    named: set[str] = set()
+    shown = 0
+    for words in COMMANDS:
+        found = output(*(word.replace("{docs}", str(files)) for word in words), terminal=terminal, stdin=EVIL.encode())
+        left = RICH.sub("", found) if terminal else found
+        assert left == several_lines(left), words
+        assert "\x1b[8m" not in found
+        assert "\nrejected: forged" not in left, words
+        named.add(words[0])
+        shown += "\\u001b]0;owned" in left or "\\x1b]0;owned" in left
+        if "--json" in words or words == ("export", "-"):
+            machine = [line for line in left.splitlines() if line.startswith(("{", "["))]
+            assert machine, words
+            assert all(json.loads(line) is not None for line in machine)
+    assert named >= set(typer.main.get_command(app).list_commands(None))  # type: ignore[arg-type]
+    assert shown > 30  # what was refused or asked for is named, legibly
+
+
+@pytest.mark.embedded_only("writes to terminals, not to stores")
+def test_what_is_escaped_in_machine_output_reads_back_as_it_was(files: Path, output: Output) -> None:
+    output("ingest", files, terminal=False)
+    (line,) = [line for line in output("show", "d", "--json", terminal=False).splitlines() if line.startswith("{")]
+    assert json.loads(line)["text"] == f"{EVIL}\nnext line"
+    exported = [json.loads(line) for line in output("export", "-", terminal=False).splitlines() if line.startswith("{")]
+    assert {EVIL: EVIL} in [line["record"]["metadata"] for line in exported]
+    (line,) = output("call", "cstp.recall", "--url", URL, "--token", "t", "--json", terminal=True).splitlines()
+    assert json.loads(line)[EVIL] == EVIL
+
+
+def test_a_text_keeps_its_lines_and_a_line_is_one() -> None:
+    text = "a\tb\nc\r\x1b[31mé漢🦆\u200d\u200cfa\U000e0041\ud800"
+    assert several_lines(text) == "a\tb\nc\\r\\u001b[31mé漢🦆\u200d\u200cfa\\udb40\\udc41\\ud800"
+    assert one_line(text).startswith("a\\tb\\nc\\r")
+    assert json.loads(f'"{one_line(EVIL)}"') == EVIL
+
+
+def test_commands_write_through_one_place_alone() -> None:
+    for module in Path(main.__file__).parent.glob("*.py"):
+        assert not re.search(r"typer\.echo\(|sys\.std(?:out|err)\.write\(|(?<![\w.])print\(", module.read_text()), (
+            module
+        )
+
+
+@pytest.mark.parametrize("format", ["json", "pretty"])
+def test_a_log_holds_nothing_that_a_terminal_obeys(
+    output: Output, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    def log(_words: list[str]) -> None:
+        configure_logging(LogSettings(format=format))
+        structlog.get_logger("test").error("tokens_file_fails", reason=EVIL, paths=[EVIL], named={"a": EVIL})
+        logging.getLogger("library").error("of a library: %s", EVIL)
+        write_rest(10)
+
+    monkeypatch.setattr("tests.cli.test_terminal.run", log)
+    left = RICH.sub("", output(terminal=True))
+    assert left == several_lines(left)
+    assert left.count("owned") == 4
+    if format == "json":
+        assert [json.loads(line)["level"] for line in left.splitlines()] == ["error", "error"]
