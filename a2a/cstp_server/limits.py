@@ -1,12 +1,14 @@
 """What each agent may spend: the windows, their state, and what happens when Redis does not answer.
 
 Every call is counted in this process and, where there is one, in Redis; both must allow it. So a Redis that goes away,
-or comes back without its memory, gives nobody a second helping. While it is down nothing waits for it; a background
-probe brings it back.
+or comes back without its memory, gives nobody a second helping. While it does not answer, what this process counted is
+counted on, together with what other servers had spent by its last answers; nothing waits for it, and a background probe
+brings it back and counts there what was spent meanwhile.
 """
 
 import asyncio
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from cstp_server.shared_windows import SharedWindows
 
 REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
+FIRST_PROBE_SECONDS: Final = 0.1  # each further one waits twice as long, up to
 PROBE_SECONDS: Final = 2.0
+MOST_UNSENT: Final = 10_000  # calls of an agent that are counted in Redis when it is back
 CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
 _SHARED: Final = "cstp_server.shared_windows"  # loads redis-py, which servers without Redis start faster without
 _PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
@@ -141,6 +145,8 @@ class Limiter:
     def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan
         self._local = MovingWindows()
+        self._others = MovingWindows()  # what other servers spent, as Redis has told
+        self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
         self._events = MovingWindows()
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
@@ -180,9 +186,12 @@ class Limiter:
             allowed = await self._hit(self._shared, windows, agent, cost)
         if not allowed:
             raise await self._refuse(windows, agent, cost)
-        for window in windows:
-            if seen := self._seen.get((agent, window.policy)):
-                seen.remaining = max(0, seen.remaining - cost)
+        if self._shared is not None and self.degraded:
+            self._unsent.setdefault(agent, deque(maxlen=MOST_UNSENT)).append((time(), cost))
+        if self._shared is None or self.degraded:
+            for window in windows:
+                if seen := self._seen.get((agent, window.policy)):
+                    seen.remaining = max(0, seen.remaining - cost)
 
     async def states(self, agent: str) -> list[tuple[Window, int, int]]:
         """Each window of the agent with its units left and the seconds until some come back."""
@@ -214,21 +223,42 @@ class Limiter:
 
     def _take(self, windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Takes in this process, from all windows or from none."""
-        if len(windows) > 1 and any(self._local.wait(agent, w.limit, w.seconds, cost) for w in windows):
+        if (len(windows) > 1 or self.degraded) and any(self._wait_here(window, agent, cost) for window in windows):
             return False
         return all(self._local.take(agent, window.limit, window.seconds, cost) for window in windows)
 
     async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
-        """Takes in Redis what was taken here already, and gives it back when Redis refuses."""
+        """Takes in Redis what was taken here already, and gives it back when Redis refuses.
+
+        Without an answer the windows here decide, with what other servers had spent.
+        """
         try:
-            allowed = await shared.take([window.item for window in windows], agent, cost)
+            taken = await shared.take([window.item for window in windows], agent, cost)
+            allowed = taken.allowed
         except (StorageError, TimeoutError) as error:
             self._fall_back(error)
-            return True
+            allowed = not any(self._wait_here(window, agent, 0) for window in windows)
+        else:
+            for window, (units, oldest) in zip(windows, taken.windows, strict=True):
+                self._note(window, agent, units, oldest + window.seconds)
         if not allowed:
             for window in windows:
                 self._local.give_back(agent, window.seconds, cost)
         return allowed
+
+    def _wait_here(self, window: Window, agent: str, cost: int) -> float:
+        """The seconds until this process allows `cost` units; what others spent counts where Redis does not say."""
+        others = self._others if self.degraded else None
+        return self._local.wait(agent, window.limit, window.seconds, cost, others)
+
+    def _note(self, window: Window, agent: str, units: int, reset: float) -> _Seen:
+        """Keeps what Redis answered of a window: units that count, and when (`time`) the first of them come back."""
+        own, wait = self._local.state(agent, window.seconds)
+        self._others.set_total(agent, window.seconds, max(0, units - own))
+        if own > units:
+            units, reset = own, time() + wait
+        seen = self._seen[agent, window.policy] = _Seen(max(0, window.limit - units), reset, time())
+        return seen
 
     async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
         """Names the window that keeps the call longest: who waits for another one is refused again."""
@@ -239,7 +269,7 @@ class Limiter:
     async def _until(self, window: Window, agent: str, cost: int) -> float:
         """The seconds until `cost` units are free here and in Redis; what the headers tell is read anew."""
         await self._read(window, agent)
-        wait = self._local.wait(agent, window.limit, window.seconds, cost)
+        wait = self._wait_here(window, agent, cost)
         if self._shared is None or self.degraded:
             return wait
         try:
@@ -250,17 +280,18 @@ class Limiter:
             return wait
 
     async def _read(self, window: Window, agent: str) -> _Seen:
-        taken, wait = self._local.state(agent, window.seconds)
-        remaining, reset = window.limit - taken, time() + wait
         if self._counts is not None and not self.degraded:
             try:
                 async with asyncio.timeout(self._timeout):
-                    shared_reset, shared_remaining = await self._counts.get_window_stats(window.item, agent)
-                if shared_remaining < remaining:
-                    remaining, reset = shared_remaining, shared_reset
+                    reset, remaining = await self._counts.get_window_stats(window.item, agent)
+                return self._note(window, agent, window.limit - remaining, reset)
             except (StorageError, TimeoutError) as error:
                 self._fall_back(error)
-        seen = self._seen[agent, window.policy] = _Seen(remaining, reset, time())
+        taken, _ = self._local.state(agent, window.seconds)
+        others, _ = self._others.state(agent, window.seconds) if self.degraded else (0, 0.0)
+        remaining = max(0, window.limit - taken - others)
+        wait = self._wait_here(window, agent, min(window.limit, remaining + 1)) if remaining < window.limit else 0.0
+        seen = self._seen[agent, window.policy] = _Seen(remaining, time() + wait, time())
         return seen
 
     def _fall_back(self, error: StorageError | TimeoutError) -> None:
@@ -272,15 +303,33 @@ class Limiter:
 
     async def _await_redis(self) -> None:
         assert self._shared is not None
+        pause = FIRST_PROBE_SECONDS
         while True:
-            await asyncio.sleep(PROBE_SECONDS)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, PROBE_SECONDS)
             # a hit, not a ping: a Redis that is full or read-only answers pings too
             with suppress(StorageError, TimeoutError):
                 await self._shared.take([_PROBE], "", 1)
+                await self._send_unsent(self._shared)
                 break
         self._seen.clear()
         self._probe = None
         _log.info("limits_shared", reason="Redis answers again")
+
+    async def _send_unsent(self, shared: "SharedWindows") -> None:
+        """Counts in Redis what was spent without it."""
+        while self._unsent:
+            agent, spent = self._unsent.popitem()
+            windows = self._plan.windows(agent)
+            since = time() - windows[-1].seconds
+            times = [when for when, cost in spent if when > since for _ in range(cost)]
+            if times:
+                try:
+                    await shared.add([window.item for window in windows], agent, times[-MOST_UNSENT:])
+                except (StorageError, TimeoutError):
+                    spent.extend(self._unsent.pop(agent, ()))
+                    self._unsent[agent] = spent
+                    raise
 
 
 def _reason(error: StorageError | TimeoutError) -> str:

@@ -21,26 +21,56 @@ from redis.exceptions import NoScriptError, RedisError
 
 from cognition_engines.errors import ConfigurationError
 
-# A window is a list with the time of each unit, the newest first: there is room for so many units when the one that the
-# oldest of them would push out of the list has left the window. Arguments: time, cost, each window's limit and seconds.
+# A window is a list with the time of each unit, the newest first, which loses what has left the window. Arguments:
+# time, cost, each window's limit and seconds. Answers whether it took, then of each window its units and the time of
+# the oldest of them.
 _TAKE: Final = b"""
-local now, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
+local now, cost, allowed = tonumber(ARGV[1]), tonumber(ARGV[2]), 1
 for place, key in ipairs(KEYS) do
     local limit, seconds = tonumber(ARGV[2 * place + 1]), tonumber(ARGV[2 * place + 2])
-    local unit = redis.call('lindex', key, limit - cost)
-    if unit and tonumber(unit) >= now - seconds then
-        return 0
+    local unit = redis.call('lindex', key, -1)
+    while unit and tonumber(unit) < now - seconds do
+        redis.call('rpop', key)
+        unit = redis.call('lindex', key, -1)
+    end
+    if redis.call('llen', key) + cost > limit then
+        allowed = 0
     end
 end
+local answer = {allowed}
 for place, key in ipairs(KEYS) do
-    local limit, seconds = ARGV[2 * place + 1], ARGV[2 * place + 2]
-    for _ = 1, cost do
-        redis.call('lpush', key, ARGV[1])
+    if allowed == 1 then
+        for _ = 1, cost do
+            redis.call('lpush', key, ARGV[1])
+        end
+        redis.call('expire', key, ARGV[2 * place + 2])
     end
-    redis.call('ltrim', key, 0, limit - 1)
-    redis.call('expire', key, seconds)
+    answer[2 * place] = redis.call('llen', key)
+    answer[2 * place + 1] = redis.call('lindex', key, -1) or ARGV[1]
 end
-return 1
+return answer
+"""
+# Puts units that were taken without Redis among those there. Arguments: each window's limit and seconds, then their
+# times.
+_ADD: Final = b"""
+for place, key in ipairs(KEYS) do
+    local units, oldest = {}, math.huge
+    for at = 2 * #KEYS + 1, #ARGV do
+        units[#units + 1] = ARGV[at]
+        oldest = math.min(oldest, tonumber(ARGV[at]))
+    end
+    local unit = redis.call('lindex', key, 0)
+    while unit and tonumber(unit) > oldest do
+        units[#units + 1] = redis.call('lpop', key)
+        unit = redis.call('lindex', key, 0)
+    end
+    table.sort(units, function(one, other) return tonumber(one) < tonumber(other) end)
+    for _, time in ipairs(units) do
+        redis.call('lpush', key, time)
+    end
+    redis.call('ltrim', key, 0, ARGV[2 * place - 1] - 1)
+    redis.call('expire', key, ARGV[2 * place])
+end
 """
 
 
@@ -61,12 +91,20 @@ def connection(url: str) -> RedisStorage:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """Whether units were taken, and of each window the units that count then and when the oldest of them was taken."""
+
+    allowed: bool
+    windows: Sequence[tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Hit:
     """What one call takes, as the script's keys and its arguments after the time, and where its answer goes."""
 
     keys: Sequence[str]
     arguments: Sequence[int]
-    taken: "asyncio.Future[bool]"
+    taken: "asyncio.Future[Taken]"
 
 
 class SharedWindows:
@@ -81,8 +119,8 @@ class SharedWindows:
         self._waiting: list[_Hit] = []
         self._round_trips: set[asyncio.Task[None]] = set()
 
-    async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> bool:
-        """Whether each window had `cost` units left for `key`, and took them from all; `cost` is at most any limit.
+    async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> Taken:
+        """Takes `cost` units for `key` from all windows, if each has so many left; `cost` is at most any limit.
 
         Raises StorageError when Redis refuses, TimeoutError when it does not answer in time.
         """
@@ -95,6 +133,16 @@ class SharedWindows:
         hit = _Hit([self._name(item, key) for item in items], arguments, loop.create_future())
         self._waiting.append(hit)
         return await hit.taken
+
+    async def add(self, items: Sequence[RateLimitItem], key: str, times: Sequence[float]) -> None:
+        """Counts units that were taken elsewhere, by the clock of `time.time`. Raises as `take` does."""
+        windows = [number for item in items for number in (item.amount, item.get_expiry())]
+        names = [self._name(item, key) for item in items]
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._client.eval(_ADD, len(names), *names, *windows, *times)
+        except RedisError as error:
+            raise StorageError(error) from error
 
     async def wait(self, item: RateLimitItem, key: str, cost: int) -> float:
         """The seconds until `take` would succeed, 0 if it would now. Raises as `take` does."""
@@ -138,12 +186,18 @@ class SharedWindows:
                 failure.__cause__ = answer
                 hit.taken.set_exception(failure)
             else:
-                hit.taken.set_result(bool(answer))
+                hit.taken.set_result(_taken(answer))
 
     async def _ask(self, hits: Sequence[_Hit]) -> list[object]:
-        """An answer for each hit: 1, 0 or the error."""
+        """An answer for each hit: what the script answers, or the error."""
         pipeline = self._client.pipeline(transaction=False)
         for hit in hits:
             pipeline.execute_command("EVALSHA", self._script.sha, len(hit.keys), *hit.keys, time(), *hit.arguments)
         answers: list[object] = await pipeline.execute(raise_on_error=False)
         return answers
+
+
+def _taken(answer: Any) -> Taken:
+    allowed, *numbers = answer
+    windows = zip(numbers[::2], numbers[1::2], strict=True)
+    return Taken(bool(allowed), [(int(units), float(oldest)) for units, oldest in windows])

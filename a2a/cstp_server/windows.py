@@ -8,6 +8,7 @@ of a window is counted together, and leaves the window with the last of it, so a
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from heapq import merge
 from itertools import accumulate
 from time import monotonic
 from typing import Final
@@ -38,6 +39,24 @@ class _History:
         while self.steps and self.steps[0].last <= now - self.seconds:
             self.total -= self.steps.popleft().units
 
+    def add(self, units: int, now: float) -> None:
+        number = int(now / self.seconds * STEPS)
+        if self.steps and (step := self.steps[-1]).number == number:
+            step.units += units
+            step.last = now
+        else:
+            self.steps.append(_Step(number, units, now))
+        self.total += units
+
+    def drop_oldest(self, units: int) -> None:
+        """Drops up to so many units of the oldest step."""
+        step = self.steps[0]
+        gone = min(units, step.units)
+        step.units -= gone
+        self.total -= gone
+        if not step.units:
+            self.steps.popleft()
+
 
 class MovingWindows:
     """Counts by a clock that nobody can set, so a change of the time of day neither forgives nor punishes."""
@@ -66,13 +85,7 @@ class MovingWindows:
         history.forget(now)
         if history.total + cost > limit:
             return False
-        number = int(now / seconds * STEPS)
-        if history.steps and (step := history.steps[-1]).number == number:
-            step.units += cost
-            step.last = now
-        else:
-            history.steps.append(_Step(number, cost, now))
-        history.total += cost
+        history.add(cost, now)
         return True
 
     def give_back(self, key: str, seconds: int, cost: int) -> None:
@@ -98,18 +111,39 @@ class MovingWindows:
             return 0, 0.0
         return history.total, _until_gone(history.steps[0], seconds, now)
 
-    def wait(self, key: str, limit: int, seconds: int, cost: int) -> float:
-        """The seconds until `cost` units can be taken, 0 if they can be now; `cost` is at most `limit`."""
+    def set_total(self, key: str, seconds: int, total: int) -> None:
+        """Makes `total` the units that count: new ones were taken now, and those that are gone were the oldest."""
         history = self._histories.get((key, seconds))
         if history is None:
-            return 0.0
+            if not total:
+                return
+            self._sweep()
+            history = self._histories[key, seconds] = _History(seconds)
         now = self._clock()
         history.forget(now)
-        lacking = history.total + cost - limit
+        if total > history.total:
+            history.add(total - history.total, now)
+        while history.total > total:
+            history.drop_oldest(history.total - total)
+
+    def wait(self, key: str, limit: int, seconds: int, cost: int, beside: "MovingWindows | None" = None) -> float:
+        """The seconds until `cost` units can be taken, 0 if they can be now; `cost` is at most `limit`.
+
+        What `beside` counts of the same key and window is counted, too.
+        """
+        counted = (self,) if beside is None else (self, beside)
+        histories = [found for one in counted if (found := one._histories.get((key, seconds))) is not None]
+        if not histories:
+            return 0.0
+        now = self._clock()
+        for history in histories:
+            history.forget(now)
+        lacking = sum(history.total for history in histories) + cost - limit
         if lacking <= 0:
             return 0.0
-        gone = accumulate(step.units for step in history.steps)
-        step = next(step for step, units in zip(history.steps, gone, strict=True) if units >= lacking)
+        steps = list(merge(*(history.steps for history in histories), key=lambda step: step.last))
+        gone = accumulate(step.units for step in steps)
+        step = next(step for step, units in zip(steps, gone, strict=True) if units >= lacking)
         return _until_gone(step, seconds, now)
 
     def _sweep(self) -> None:

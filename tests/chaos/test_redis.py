@@ -5,13 +5,17 @@ import socket
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
-from tests.chaos.asking import Answer, again_and_again, callers, most_within
+from cstp_server.tokens import create_token
+from tests.chaos.asking import Answer, Request, again_and_again, callers, most_within
 from tests.chaos.process import Served
 
 WHOAMI = {"method": "cstp.whoami"}
@@ -161,6 +165,54 @@ def admitted_before(denial: Answer, admitted: Sequence[float]) -> int:
 def delayed(answers: list[Answer]) -> str:
     late = [answer.seconds for answer in answers if answer.seconds > 0.05]
     return f"{len(late)} calls took over 50 ms, the slowest {max(late, default=0) * 1000:.0f} ms"
+
+
+@contextmanager
+def late_now_and_then(redis: Any, late: float, punctual: float) -> Iterator[None]:
+    """Redis stands still for `late` seconds at a time, and answers for `punctual` ones between."""
+    stop = Event()
+
+    def run() -> None:
+        while not stop.wait(punctual):
+            redis.freeze()
+            stop.wait(late)
+            redis.thaw()
+
+    thread = Thread(target=run)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 330), (3, 400)])
+def test_answers_that_come_too_late_let_hardly_more_pass_than_the_limit(
+    served: Callable[..., Served],
+    redis_server: Callable[..., Any],
+    tmp_path: Path,
+    wait_until: Callable[..., None],
+    count: int,
+    most: int,
+) -> None:
+    redis = redis_server()
+    names = {"limits.redis_url": redis.url, "limits.default": "300/minute"}
+    names |= {"auth.tokens_file": str(tmp_path / "tokens.json")}
+    _, token = create_token(tmp_path / "tokens.json", "greedy", lifetime=timedelta(hours=1))
+    running = [served(names) for _ in range(count)]
+    left = iter(range(600))  # calls in all, from six connections of each server
+
+    def some(_: int) -> Iterator[Request]:
+        for _ in left:
+            yield WHOAMI
+
+    with late_now_and_then(redis, 0.15, 0.4), ExitStack() as asking:
+        pause = 0.03 * count
+        noted = [asking.enter_context(callers(server, 6, some, token=token, pause=pause)) for server in running]
+        wait_until(lambda: sum(len(each.answers) for each in noted) == 600)
+    assert all("limits_local" in changes(server) for server in running)
+    answers = [answer.status for each in noted for answer in each.answers]
+    assert set(answers) == {200, 429}
+    assert 270 <= answers.count(200) <= most
 
 
 @pytest.mark.parametrize("password", ["right", None])

@@ -338,6 +338,23 @@ def test_two_servers_share_one_bucket(live_server: Any, shared_redis: Any) -> No
     assert statuses == [200] * 6 + [429] * 2
 
 
+def test_while_redis_is_away_a_server_counts_what_the_others_had_spent_and_then_tells_them_what_it_let_pass(
+    live_server: Any, redis_server: Any, request_bytes: Any, wait_until: Any
+) -> None:
+    redis = redis_server()
+    names = {"limits.redis_url": redis.url, "limits.default": "9/minute; 8/10 second"}
+    one, other = live_server(names), live_server(names)
+    token, others_token = one.token("agent"), other.token("agent")
+    assert spend(one, token, 3) + spend(other, others_token, 1) == [200] * 4
+    redis.freeze()
+    # three of its own and the other's one make four; of eight units in the shorter window four are left
+    assert spend(one, token, 1) == [200]
+    assert spend(other, others_token, 5) == [200, 200, 200, 200, 429]
+    redis.thaw()
+    wait_until(lambda: int(redis.command("LLEN", "cstp:LIMITER/agent/9/1/minute")[1:]) >= 8)
+    assert spend(one, token, 1) == [429]
+
+
 def commands(redis: Any) -> int:
     """How often Redis has been asked anything, without the commands that scripts run inside it."""
     stats = redis.command("INFO", "commandstats")

@@ -164,3 +164,20 @@ def test_a_history_does_not_grow_with_the_limit() -> None:
         clock.now += 0.0001
         assert windows.take("agent", 1_000_000, 1, 1)
     assert windows.length("agent", 1) <= STEPS + 1
+
+
+def test_what_others_took_counts_in_the_wait_as_if_it_had_been_taken_here() -> None:
+    clock = Clock()
+    here, others = MovingWindows(clock), MovingWindows(clock)
+    assert here.take("agent", 10, 60, 3)
+    clock.now += 10
+    others.set_total("agent", 60, 5)
+    clock.now += 10
+    assert here.take("agent", 10, 60, 2)
+    assert [here.wait("agent", 10, 60, cost) for cost in (5, 6)] == [0, 40]
+    assert [here.wait("agent", 10, 60, cost, others) for cost in (0, 1, 3, 4, 8, 9)] == [0, 40, 40, 50, 50, 60]
+    others.set_total("agent", 60, 6)  # one more, now
+    assert [here.wait("agent", 10, 60, cost, others) for cost in (2, 3, 4, 7, 9, 10)] == [40, 50, 50, 50, 60, 60]
+    others.set_total("agent", 60, 1)  # the oldest have left
+    assert [here.wait("agent", 10, 60, cost, others) for cost in (4, 5, 7, 8)] == [0, 40, 40, 60]
+    assert MovingWindows(clock).wait("agent", 10, 60, 10, others) == 60
