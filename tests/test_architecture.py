@@ -7,9 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from cognition_engines.indexes.conditions import Condition
+from cognition_engines.kinds.kind import CLASSES
 from cstp.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[1]
@@ -163,3 +166,28 @@ def test_every_method_has_a_conversation(name: str) -> None:
     sent = re.compile(rf'^-->.*"method": *"{re.escape(name)}"', re.MULTILINE)
     folder = ROOT / "tests" / "wire"
     assert any(sent.search(file.read_text(encoding="utf-8")) for file in folder.glob("*.txt"))
+
+
+OVER_KINDS = {model.__name__ for model in CLASSES.values()} | {model.__name__ for model in get_args(Condition)}
+
+
+def _quiet_defaults(tree: ast.Module) -> Iterator[int]:
+    """The lines of a `match` over kinds of records, conditions or columns whose default neither fails nor is proved."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Match):
+            cases = [each for case in node.cases for each in ast.walk(case.pattern)]
+            named = {
+                each.cls.id for each in cases if isinstance(each, ast.MatchClass) and isinstance(each.cls, ast.Name)
+            }
+            subject = ast.unparse(node.subject)
+            last = node.cases[-1]
+            is_default = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None and last.guard is None
+            fails = isinstance(last.body[-1], ast.Raise) or ast.unparse(last.body[-1]).startswith("assert_never(")
+            if (named & OVER_KINDS or subject in ("column", "kind")) and is_default and not fails:
+                yield node.lineno
+
+
+def test_no_match_over_kinds_or_columns_has_a_quiet_default() -> None:
+    quiet = ast.parse("match record:\n    case Turn():\n        return 1\n    case _:\n        return None")
+    assert list(_quiet_defaults(quiet)) == [1]
+    assert [(name, line) for name, tree in MODULES.items() for line in _quiet_defaults(tree)] == []

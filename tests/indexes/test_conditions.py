@@ -245,3 +245,17 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
         assert snapshot.mask(*question) is mask
         assert np.array_equal(replace(snapshot, remembered=Remembered(1)).mask(*question), mask)
     assert len({mask.tobytes() for mask in told}) > 4
+
+
+def test_a_column_that_no_reader_is_stated_for_is_an_error(mixed: Records) -> None:
+    """And not compared with what another column has."""
+    snapshot = columns_of(mixed, DECISIONS)
+    stored = next(iter(mixed.by_keys(snapshot.keys.tolist(), ALL).values()))
+    for condition in (
+        AtLeast("impact", 0.0),
+        AtMost("impact", 1.0),
+        OneOf(("outcome",), ("a",)),
+        HasAny("names", ("a",)),
+    ):
+        with pytest.raises(KeyError):
+            accepts((condition,), stored)

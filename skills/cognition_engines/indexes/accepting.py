@@ -1,7 +1,7 @@
 """Conditions as a rule on one record: what the mask says of its row, said of the record itself."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, assert_never
 
 from cognition_engines.indexes.conditions import (
     AtLeast,
@@ -13,15 +13,16 @@ from cognition_engines.indexes.conditions import (
     OneOf,
     microseconds,
 )
+from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.graph import Event
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.memory import Artifact, Turn
+from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.kind import Kind, Record
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision
+from cognition_engines.records.linked import links_of
 from cognition_engines.records.spaces import LISTED, SEARCHED
-from cognition_engines.records.values import Stored
+from cognition_engines.records.values import Role, Stored
 
 # Whether the texts of a column are compared whatever their case; alike in every space that a kind is in.
 _FOLDED: Final[Mapping[tuple[Kind, str], bool]] = {
@@ -62,36 +63,36 @@ def _read(stored: Stored, column: str, texts: Iterable[str]) -> set[str]:
 
 def _label(stored: Stored, column: str) -> tuple[str, ...]:
     """The text of a label, as a tuple without or with one."""
-    facets, record = stored.facets, stored.record
-    common: dict[str, str | None] = {
-        "kind": stored.kind.label,
-        "project": facets.project,
-        "context": facets.context,
-        "system": facets.system,
-    }
-    if column in common:
-        found = common[column]
-    elif column == "type" and isinstance(record, Chunk):
-        found = "chunk"
-    else:
-        found = getattr(record, column, None)
+    found = _LABELS[column](stored)
     return () if found is None else (found,)
 
 
 def _number(stored: Stored, column: str) -> float | None:
-    facets = stored.facets
-    match column:
-        case "sensitivity":
-            return int(facets.sensitivity)
-        case "at":
-            return None if facets.at is None else microseconds(facets.at)
-        case "importance":
-            return facets.importance
-        case "parent":
-            return facets.parent
-        case _:
-            assert isinstance(stored.record, Decision)  # which has the only number that is not common
-            return stored.record.confidence
+    return _NUMBERS[column](stored)
+
+
+def _of(name: str, *classes: type[Record]) -> Callable[[Stored], str | None]:
+    """What reads a member that only records of these classes have."""
+
+    def read(stored: Stored) -> str | None:
+        if not isinstance(stored.record, classes):
+            return None
+        found: str | None = getattr(stored.record, name)
+        return found
+
+    return read
+
+
+def _type(stored: Stored) -> str | None:
+    return "chunk" if isinstance(stored.record, Chunk) else _of("type", Extraction)(stored)
+
+
+def _at(stored: Stored) -> float | None:
+    return None if stored.facets.at is None else microseconds(stored.facets.at)
+
+
+def _confidence(stored: Stored) -> float | None:
+    return stored.record.confidence if isinstance(stored.record, Decision) else None
 
 
 def _members(stored: Stored, name: str) -> tuple[str, ...]:
@@ -105,36 +106,60 @@ def _topics(stored: Stored) -> tuple[str, ...]:
             return extraction.topics
         case Chunk() as chunk:
             return chunk.tags
-        case _:
+        case (
+            Decision()
+            | Source()
+            | Cluster()
+            | Episode()
+            | Artifact()
+            | ArtifactChunk()
+            | Turn()
+            | Event()
+            | Entity()
+            | Edge()
+        ):
             return ()
+        case _:
+            assert_never(stored.record)
 
 
 def _tags(stored: Stored) -> tuple[str, ...]:
-    return getattr(stored.record, "tags", ())
+    return stored.record.tags if isinstance(stored.record, Episode) else ()
 
 
 def _actors(stored: Stored) -> tuple[str, ...]:
-    match stored.record:
-        case Event() as event:
-            return tuple(normal(actor.ref) for actor in event.actors)
-        case Artifact() as artifact:
-            return tuple(map(normal, artifact.participants))
-        case Turn(speaker=str(speaker)):
-            return (normal(speaker),)
-        case _:
-            return ()
+    return _named(stored, Role.ACTOR)
 
 
 def _subjects(stored: Stored) -> tuple[str, ...]:
-    match stored.record:
-        case Event(subject=subject) if subject is not None:
-            return (normal(subject.ref),)
-        case Artifact() | Turn() as said:
-            return tuple(map(normal, said.mentions))
-        case _:
-            return ()
+    return _named(stored, Role.SUBJECT)
 
 
+def _named(stored: Stored, role: Role) -> tuple[str, ...]:
+    """The references of a record in a role, which the columns are made of."""
+    return tuple(link.target for link in links_of(stored.record, stored.origin) if link.role is role)
+
+
+# Every column of every space has a reader here; another one is a KeyError.
+_LABELS: Final[Mapping[str, Callable[[Stored], str | None]]] = {
+    "kind": lambda stored: stored.kind.label,
+    "project": lambda stored: stored.facets.project,
+    "context": lambda stored: stored.facets.context,
+    "system": lambda stored: stored.facets.system,
+    "category": _of("category", Decision, Event, Episode),
+    "stakes": _of("stakes", Decision),
+    "status": _of("status", Decision),
+    "status_text": _of("status_text", Decision),
+    "type": _type,
+    "source_id": _of("source_id", Chunk, Extraction),
+}
+_NUMBERS: Final[Mapping[str, Callable[[Stored], float | None]]] = {
+    "sensitivity": lambda stored: int(stored.facets.sensitivity),
+    "at": _at,
+    "importance": lambda stored: stored.facets.importance,
+    "parent": lambda stored: stored.facets.parent,
+    "confidence": _confidence,
+}
 _MEMBERS: Final[Mapping[str, Callable[[Stored], tuple[str, ...]]]] = {
     "topics": _topics,
     "tags": _tags,

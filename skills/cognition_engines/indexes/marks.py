@@ -6,9 +6,9 @@ they do, more is found than was asked for: the caller's mask decides.
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
-from cognition_engines.indexes.conditions import Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.indexes.conditions import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
 from cognition_engines.indexes.snapshot import Readers
 from cognition_engines.records.spaces import Space
 from cognition_engines.records.values import Page, Text
@@ -55,5 +55,7 @@ def marks_for(condition: Condition, readers: Readers) -> Marks:
             return (tuple(mark(name, readers[name](text)) for text in texts),)
         case HasAll(name, texts):
             return tuple((mark(name, readers[name](text)),) for text in texts)
-        case _:
+        case AtLeast() | AtMost():
             return ()
+        case _:
+            assert_never(condition)

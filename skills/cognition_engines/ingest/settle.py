@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 from cognition_engines.ingest.ids import (
     conversation_id,
@@ -25,9 +25,9 @@ from cognition_engines.ingest.ids import (
 from cognition_engines.ingest.items import DocumentDraft, OtherRecord, RecordDraft
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.graph import Edge, Event
+from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind, Record, kind_of, prefixed
-from cognition_engines.kinds.knowledge import Chunk, Place, Source
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Place, Source
 from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision, Draft, Sensitivity
 from cognition_engines.records.linked import PARENTS
@@ -175,8 +175,20 @@ class Settling:
                 return self._episode_id(record)
             case Turn():
                 return self._turn_id(record)
-            case _:
+            case (
+                Source()
+                | Chunk()
+                | Cluster()
+                | Extraction()
+                | Artifact()
+                | ArtifactChunk()
+                | Event()
+                | Entity()
+                | Edge()
+            ):
                 return record.id or made_id(record)
+            case _:
+                assert_never(record)
 
     def _turn_id(self, turn: Turn) -> str:
         """Equal turns without an index are told apart by their place among those of their conversation in the file.

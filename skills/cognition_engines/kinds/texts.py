@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Final
+from typing import Final, assert_never
 
+from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import Model
-from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Record
-from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
 from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision
 
@@ -30,8 +31,10 @@ def embedded(record: Record) -> str | None:
             return _spoken(record)
         case Event():
             return _told(record)
-        case _:
+        case Source() | Cluster() | Episode() | Entity() | Edge():
             return None
+        case _:
+            assert_never(record)
 
 
 def worded(record: Record, before: Turn | None = None, after: Turn | None = None) -> str | None:

@@ -3,17 +3,20 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 import numpy as np
 
 from cognition_engines.indexes.conditions import Conditions, OneOf
 from cognition_engines.indexes.snapshot import Bools, Ints, Snapshot
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind, Record
-from cognition_engines.kinds.memory import Artifact, Turn
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.models import Decision, Viewer
 from cognition_engines.recall.selectors import is_kind
 from cognition_engines.recall.values import Mentioned, Reason
 from cognition_engines.records.around import Around, Named
@@ -51,8 +54,12 @@ def _refs(record: Record) -> list[tuple[Role, str]]:
         case Turn():
             spoken = [] if record.speaker is None else [(Role.ACTOR, record.speaker)]
             return spoken + [(Role.SUBJECT, ref) for ref in record.mentions]
-        case _:
+        case (
+            Decision() | Source() | Chunk() | Cluster() | Extraction() | Episode() | ArtifactChunk() | Entity() | Edge()
+        ):
             return []
+        case _:
+            assert_never(record)
 
 
 def seeds(results: Iterable[Stored], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:

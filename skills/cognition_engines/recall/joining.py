@@ -1,11 +1,15 @@
 """Passages put together with those before and after them, without repeating what overlaps."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind, prefixed
-from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.memory import ArtifactChunk
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.models import Decision
 from cognition_engines.records.memory import Place
 from cognition_engines.records.values import Stored
 
@@ -45,8 +49,23 @@ def _place(stored: Stored) -> Place | None:
             return Kind.CHUNK, source, chunk.chunk_index
         case ArtifactChunk() as chunk:
             return Kind.ARTIFACT_CHUNK, prefixed(Kind.ARTIFACT, chunk.artifact_id), chunk.chunk_index
-        case _:
+        case Chunk():
             return None
+        case (
+            Decision()
+            | Source()
+            | Cluster()
+            | Extraction()
+            | Episode()
+            | Artifact()
+            | Turn()
+            | Event()
+            | Entity()
+            | Edge()
+        ):
+            return None
+        case _:
+            assert_never(stored.record)
 
 
 def _passage(stored: Stored | None) -> Passage | None:

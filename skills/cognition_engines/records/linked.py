@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, assert_never
 
 import sqlalchemy as sa
 
@@ -11,7 +11,7 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind, Record, prefixed
-from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
 from cognition_engines.kinds.memory import CONVERSATION, Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.records.codec import Cell, short_key
@@ -66,8 +66,10 @@ def _links(record: Record, origin: Origin) -> Iterator[Link]:
             yield from _named(Role.FROM, (record.source_id,))
             yield from _named(Role.TO, (record.target_id,))
             yield from _artifact(record.artifact_id)
-        case _:
+        case Source() | Cluster() | Episode():
             return
+        case _:
+            assert_never(record)
 
 
 def _one(role: Role, kind: Kind, id: str | None) -> Iterator[Link]:
@@ -118,8 +120,10 @@ def own_facets(record: Record) -> Facets:
             return Facets(*own, record.ts, CONVERSATION, record.source_system.casefold(), record.importance)
         case Event():
             return Facets(*own, record.event_time)
-        case _:
+        case Source() | Cluster() | ArtifactChunk() | Entity() | Edge():
             return Facets(*own)
+        case _:
+            assert_never(record)
 
 
 def _first(*moments: datetime | None) -> datetime | None:

@@ -1,11 +1,11 @@
 """Conditions on what every record has, as SQL over `records`: the third reading, beside columns and single records."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import sqlalchemy as sa
 
-from cognition_engines.indexes.conditions import AtLeast, AtMost, Condition, Conditions, OneOf
+from cognition_engines.indexes.conditions import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.records.schema import records
 
@@ -26,8 +26,10 @@ def _read(condition: Condition) -> sa.ColumnElement[bool]:
             return _number(column) >= value
         case AtMost(column, value):
             return _number(column) <= value
+        case HasAll(name) | HasAny(name):
+            raise ValueError(f"{name}: not every record has this set")
         case _:
-            raise ValueError(f"{condition.set}: not every record has this set")
+            assert_never(condition)
 
 
 def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
