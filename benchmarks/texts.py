@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from cognition_engines.ingest.discover import files_under
+from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.reading import read
 from cognition_engines.models import Draft
 
@@ -62,8 +62,8 @@ def read_queries(texts: Sequence[Text], count: int) -> list[str]:
 
 def read_decisions(folder: Path) -> Iterator[Text]:
     """Every decision record in Markdown under `folder`."""
-    for path in files_under(folder):
-        if path.suffix == ".md":
-            with path.open("rb") as file:
-                items = read(str(path), file) or ()
+    for found in walk(folder).files:
+        if found.path.suffix == ".md":
+            with found.path.open("rb") as file:
+                items = read(str(found.path), file) or ()
                 yield from (Text(one.title, one.text, DECISION) for one in items if isinstance(one, Draft))
