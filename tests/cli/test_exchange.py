@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import resource
+import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -283,3 +285,41 @@ def test_an_id_twice_or_of_another_kind_is_refused(cstp: Cstp) -> None:
     assert "record.id is that of a stored artifact" in cstp("import", "a.jsonl").err
     assert cstp("import", "nowhere.jsonl").code == 2
     assert cstp("import", ".").code == 2
+
+
+def limited(started: Any, size: int) -> Any:
+    """A program that may write no file beyond `size` bytes, as on a disk that is full by then."""
+    resource.prlimit(started.process.pid, resource.RLIMIT_FSIZE, (size, size))
+    return started.finish()
+
+
+@pytest.mark.embedded_only("bounds what a program may write")
+def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, program: Callable[..., Any]) -> None:
+    texts = [{"id": f"d-{number}", "title": "t", "text": "x" * 50_000} for number in range(40)]
+    Path("d.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in texts))
+    cstp("ingest", "d.jsonl")
+    before = {path.name for path in Path().iterdir()}
+    done = limited(program("export", "out.jsonl"), 300_000)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[-1] == "cstp: out.jsonl: File too large"
+    assert {path.name for path in Path().iterdir()} == before
+    done = program("export", "/dev/full").finish()
+    assert (done.code, done.err.splitlines()[-1]) == (1, "cstp: /dev/full: No space left on device")
+    done = program("export", "-", shell="exec >/dev/full").finish()
+    assert (done.code, done.err.splitlines()[-1]) == (1, "cstp: standard output: No space left on device")
+
+
+@pytest.mark.embedded_only("bounds what a program may write")
+def test_a_pipe_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, program: Callable[..., Any]) -> None:
+    fill(cstp)
+    os.mkfifo("pipe")
+
+    def write() -> None:
+        with suppress(BrokenPipeError):
+            Path("pipe").write_bytes(bytes(2_000_000))
+
+    writer = Thread(target=write, daemon=True)
+    writer.start()
+    done = limited(program("import", "pipe"), 300_000)
+    writer.join(60)
+    assert (done.code, done.err.splitlines()[-1]) == (1, f"cstp: {tempfile.gettempdir()}: File too large")

@@ -2,14 +2,13 @@
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -34,6 +33,7 @@ from cognition_engines.ingest.streams import Stream
 from cognition_engines.ingest.titles import DECISION_FOLDERS
 from cognition_engines.models import SENSITIVITIES, Problem
 from cognition_engines.records.store import Records
+from cstp_server.cli.copies import copied
 from cstp_server.cli.opened import has_records, opened_records, records_in
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.skipped import skipped_lines
@@ -177,10 +177,8 @@ def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: boo
 
 @contextmanager
 def _standard_input(name: str, texts: Texts) -> Iterator[Stream]:
-    """Standard input, copied to a file that is gone at the end, so that memory bounds none of it."""
-    with TemporaryFile(prefix="cstp-stdin-") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
-        copy.seek(0)
+    """Standard input as a file."""
+    with copied(sys.stdin.buffer, "cstp-stdin-") as path, path.open("rb") as copy:
         yield Stream(name, copy, texts)
 
 

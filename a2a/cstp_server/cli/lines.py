@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import typer
 from cognition_engines.ingest.importing import Imported, exported, import_file
 from cognition_engines.ingest.recognise import KIND_NAMES
 from cognition_engines.kinds.kind import KINDS, Kind
+from cstp_server.cli.copies import copied
 from cstp_server.cli.opened import existing_records, opened_records
 from cstp_server.cli.options import (
     ConfigOption,
@@ -96,6 +96,16 @@ def _kind(name: str) -> Kind:
 
 @contextmanager
 def _opened(file: str) -> Iterator[IO[bytes]]:
+    """As `_written`; an OSError names what was to be written, which that of a full disk does not."""
+    try:
+        with _written(file) as out:
+            yield out
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output" if file == "-" else file) from error
+
+
+@contextmanager
+def _written(file: str) -> Iterator[IO[bytes]]:
     """Standard output, or a file that appears when it is complete, readable for its owner only.
 
     What is there and is no file, such as a named pipe, is written to as it is.
@@ -129,28 +139,28 @@ def _regular(file: str) -> Iterator[Path]:
 
     Raises BadParameter for what cannot be read.
     """
-    path = Path(file)
-    if file != "-" and path.is_file():
-        yield path
+    if file != "-" and Path(file).is_file():
+        yield Path(file)
         return
-    with NamedTemporaryFile(prefix="cstp-import-") as copy:
-        try:
-            if file == "-":
-                shutil.copyfileobj(sys.stdin.buffer, copy)
-            else:
-                _copy_pipe(path, copy)
-        except OSError as error:
-            raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from None
-        copy.flush()
-        yield Path(copy.name)
+    with _stream(file) as stream, copied(stream, "cstp-import-") as path:
+        yield path
 
 
-def _copy_pipe(path: Path, copy: IO[bytes]) -> None:
-    """Raises BadParameter for a device, which may have no end."""
+@contextmanager
+def _stream(file: str) -> Iterator[IO[bytes]]:
+    """Standard input, or a named pipe. Raises BadParameter for what cannot be opened, or is a device without an end."""
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    path = Path(file)
     if path.is_char_device() or path.is_block_device():
-        raise typer.BadParameter(f"{path}: is no file but a device", param_hint="FILE")
-    with path.open("rb") as pipe:
-        shutil.copyfileobj(pipe, copy)
+        raise typer.BadParameter(f"{file}: is no file but a device", param_hint="FILE")
+    try:
+        pipe = path.open("rb")
+    except OSError as error:
+        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from None
+    with pipe:
+        yield pipe
 
 
 def _tell(done: Imported, file: str, *, as_json: bool) -> None:
