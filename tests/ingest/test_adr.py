@@ -114,6 +114,10 @@ def test_a_repeated_front_matter_member_refuses_the_record() -> None:
         "## Status\n\n- [ ] Proposed\n- [x] Accepted\n\n## Date\n2020-01-02",
         "## Status\n\n2019-12-01: proposed\n2020-01-02 accepted",
         "## Metadata\n\nStatus: Accepted\nDate: 2020-01-02",
+        "1. **Status:** Accepted\n2. **Date:** 2020-01-02",
+        "> - Status: Accepted\n>   - Date: 2020-01-02",
+        "Status | Date\n--|--\nAccepted | 2020-01-02",
+        "Status: Accepted\nDate: 2020-01-02\n---",
     ],
 )
 def test_status_and_date_are_found_wherever_people_put_them(header: str) -> None:

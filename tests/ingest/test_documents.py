@@ -54,8 +54,8 @@ def _source(text: str, path: str = "docs/queues.md") -> Source:
     return head
 
 
-def _refused(text: str) -> list[tuple[int | None, str]]:
-    items = _items("docs/queues.md", text) or []
+def _refused(text: str, path: str = "docs/queues.md") -> list[tuple[int | None, str]]:
+    items = _items(path, text) or []
     return [(item.problem.line, item.problem.reason) for item in items if isinstance(item, Rejected)]
 
 
@@ -180,10 +180,15 @@ def test_a_row_of_many_empty_cells_is_looked_through_once() -> None:
 
 def test_a_text_that_cannot_be_stored_is_refused() -> None:
     assert _refused("# A\n\nwords\0\n") == [(1, "the text must have no NUL")]
-    code = "```\n" + "x\n" * 600_000 + "```\n"
+    code = "```\n" + "x = 1234\n" * 120_000 + "```\n"
     assert _refused(f"# A\n\n{code}") == [
         (1, "the code block or table in line 1 must have at most 1,000,000 characters")
     ]
+
+
+def test_a_text_of_too_many_lines_is_refused() -> None:
+    for path in ("a.md", "a.txt"):
+        assert _refused("x\n" * 250_000, path) == [(None, "a text must have at most 250,000 lines")]
 
 
 def test_plain_texts_are_documents() -> None:

@@ -39,7 +39,7 @@ def test_anything_like_data_never_raises(path: str, pieces: list[str], explicit:
     read_file(path, "".join(pieces).encode(), explicit)
 
 
-@pytest.mark.parametrize("path", ["0001-x.md", "d.yaml", "d.json", "d.jsonl"])
+@pytest.mark.parametrize("path", ["0001-x.md", "adr/0001-x.md", "d.yaml", "d.json", "d.jsonl"])
 @pytest.mark.parametrize("start", ["", "# t\n\n## Status\n\n", "---\nstatus: ", "title: ", '{"title": "'])
 def test_repetition_takes_time_in_proportion(path: str, start: str) -> None:
     for unit in [
@@ -57,6 +57,12 @@ def test_repetition_takes_time_in_proportion(path: str, start: str) -> None:
         "? ",
         "a: b\n",
         "2020-",
+        "> ",
+        "![",
+        "*",
+        "<table>\n\n",
+        "`<!--",
+        "> - a\n",
     ]:
         content = (start + unit * (200_000 // len(unit))).encode()
         began = time.perf_counter()

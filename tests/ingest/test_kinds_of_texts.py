@@ -14,7 +14,6 @@ from cognition_engines.kinds.memory import Turn
 from cognition_engines.models import Draft
 from tests.ingest.ordinary import ordinary_texts
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 NOTES = "# Sync\n\nStatus: done\n\nDecision: we go on.\n"
 TALK = "Ana: Shall we?\nBen: We shall.\nAna: Then let us.\nBen: Yes.\n"
 
@@ -35,18 +34,16 @@ def test_ordinary_texts_are_documents() -> None:
     assert {path: _type(path, text) for path, text in texts if _type(path, text) is not DocumentDraft} == {}
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
-def test_at_most_one_in_a_hundred_real_documents_is_taken_for_a_decision() -> None:
-    lines = (DATA / "knowledge" / "documents.jsonl").read_text(encoding="utf-8").splitlines()
+def test_at_most_one_in_a_hundred_real_documents_is_taken_for_a_decision(shared_folder: Callable[[str], Path]) -> None:
+    lines = (shared_folder("data/knowledge") / "documents.jsonl").read_text(encoding="utf-8").splitlines()
     pages = [json.loads(line) for line in lines]
     taken = [page["path"] for page in pages if _type(page["path"], page["markdown"]) is Draft]
     assert len(pages) > 200
     assert len(taken) * 100 <= len(pages), taken
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
-def test_at_least_99_of_a_hundred_real_decision_records_are_decisions() -> None:
-    files = [path for path in (DATA / "decisions").rglob("*.md") if path.parent.name != "LICENCES"]
+def test_at_least_99_of_a_hundred_real_decision_records_are_decisions(shared_folder: Callable[[str], Path]) -> None:
+    files = [path for path in shared_folder("data/decisions").rglob("*.md") if path.parent.name != "LICENCES"]
     found = [_type(str(path), path.read_text(encoding="utf-8-sig")) is Draft for path in files]
     assert len(files) > 500
     assert sum(found) >= 0.99 * len(files)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.ingest.discover import files_under
+from cognition_engines.ingest.discover import walk
 from cognition_engines.models import Reading
 from tests.ingest.decisions import read_file
 
@@ -12,7 +12,7 @@ from tests.ingest.decisions import read_file
 @pytest.fixture(scope="module")
 def readings(shared_folder: Callable[[str], Path]) -> dict[str, Reading]:
     data = shared_folder("data/decisions")
-    paths = ((path.relative_to(data).as_posix(), path) for path in files_under(data))
+    paths = ((file.path.relative_to(data).as_posix(), file.path) for file in walk(data).files)
     return {name: read_file(name, path.read_bytes()) for name, path in paths}
 
 

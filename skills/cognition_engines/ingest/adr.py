@@ -9,7 +9,7 @@ from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.header import Header, Stated, read_header
 from cognition_engines.ingest.inline import LONGEST_LINE
-from cognition_engines.ingest.markdown import Document, Heading, split_markdown
+from cognition_engines.ingest.markdown import Document, Heading
 from cognition_engines.ingest.records import Fields, Unacceptable, read_fields
 from cognition_engines.ingest.references import listed_references, references_in
 from cognition_engines.ingest.schema import TEXT_LENGTH, TITLE_LENGTH, sound
@@ -86,7 +86,7 @@ def _title(file: _File) -> _Title | None:
     """The title, from front matter, else a heading, else the words of the file name; None when there is none at all."""
     member = file.front.text("title")
     heading = file.heading
-    form = heading if heading is not None and not member and is_placeholder(clean_title(heading.text)) else None
+    form = heading if heading is not None and _is_unfilled(file.front, heading) else None
     if member:
         title = clean_title(member)
         same = heading if heading is not None and clean_title(heading.text) == title else None
@@ -268,31 +268,34 @@ def _noticed_title(title: _Title) -> Iterator[Notice]:
         yield Notice(title.line, f"the title is that of an empty form: {excerpt(title.text)}")
 
 
-def _file(path: str, text: str) -> _File:
-    document = split_markdown(text)
+def _file(path: str, document: Document) -> _File:
     heading = title_heading(document)
     front = read_front_matter(document.front, document.flaw)
     return _File(path, document, front, heading, read_header(document, heading), file_name(path))
 
 
-def is_form(path: str, text: str) -> bool:
+def is_form(path: str, document: Document) -> bool:
     """Whether a Markdown file is an empty form for decision records."""
-    file = _file(path, text)
-    title = _title(file)
-    return file.name.template or (title is not None and title.from_form)
+    front = read_front_matter(document.front, document.flaw)
+    heading = title_heading(document)
+    return file_name(path).template or (heading is not None and _is_unfilled(front, heading))
+
+
+def _is_unfilled(front: FrontMatter, heading: Heading) -> bool:
+    return not front.text("title") and is_placeholder(clean_title(heading.text))
 
 
 def read_adr(
-    path: str, text: str, folders: Collection[str] = DECISION_FOLDERS, *, is_decision: bool = False
+    path: str, document: Document, folders: Collection[str] = DECISION_FOLDERS, *, is_decision: bool = False
 ) -> Reading:
     """The record in a Markdown file; `recognised=False` for an empty form, and where it has not the marks of a record.
 
     `folders` are those whose numbered files are records, in lower case with `-` for `_`. With `is_decision` the file
     needs no marks.
     """
-    file = _file(path, text)
+    file = _file(path, document)
     title = _title(file)
-    if _is_empty_form(file, title) or not (text.strip() and (is_decision or title is not None)):
+    if _is_empty_form(file, title) or not (document.text.strip() and (is_decision or title is not None)):
         return Reading(recognised=False)
     if title is None:
         reason = "a decision must have a title: a heading, `title` in front matter, or words in the name of the file"

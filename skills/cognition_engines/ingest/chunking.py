@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from cognition_engines.ingest.blocks import Block, blocks
 from cognition_engines.ingest.items import Piece
+from cognition_engines.ingest.markdown import Block, blocks
 
 SIZE: Final = 900  # tokens
 OVERLAP: Final = 100  # tokens
@@ -71,11 +71,16 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
 
     Raises ValueError unless 0 <= overlap < size.
     """
+    return cut(text, blocks(text, indented_code=indented_code), size, overlap)
+
+
+def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
+    """As `split`, of a text whose blocks are known."""
     if not 0 <= overlap < size:
         raise ValueError("split: 0 <= overlap < size must hold")
     pieces: list[Piece] = []
     chunk: _Chunk | None = None
-    for unit in _units(text, list(blocks(text, indented_code)), size):
+    for unit in _units(text, found, size):
         full = chunk is not None and (
             chunk.tokens + unit.tokens > size or (unit.level in _OPENS_CHUNK and chunk.tokens * 3 >= size)
         )
@@ -92,12 +97,12 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
     return pieces if chunk is None else [*pieces, _piece(text, chunk)]
 
 
-def too_long(text: str, pieces: Sequence[Piece], start: int = 0) -> str | None:
-    """Which of the pieces of `text[start:]` no chunk can hold, by its line in the text; None when all fit."""
+def too_long(text: str, pieces: Sequence[Piece]) -> str | None:
+    """Which of the pieces of a text no chunk can hold, by its line in it; None when all fit."""
     long = next((piece for piece in pieces if len(piece.text) > LONGEST), None)
     if long is None:
         return None
-    line = text.count("\n", 0, start + long.start) + 1
+    line = text.count("\n", 0, long.start) + 1
     return f"the code block or table in line {line} must have at most {LONGEST:,} characters"
 
 

@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 from cognition_engines.ingest.adr import is_form
-from cognition_engines.ingest.chunking import split, too_long
+from cognition_engines.ingest.chunking import cut, too_long
 from cognition_engines.ingest.dates import first_date
 from cognition_engines.ingest.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.inline import one_line, plain_text, without_links
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, Rejected
-from cognition_engines.ingest.markdown import Document, split_markdown
+from cognition_engines.ingest.markdown import Document
 from cognition_engines.ingest.others import read_other
 from cognition_engines.ingest.records import Unacceptable
 from cognition_engines.ingest.stated import bare
@@ -63,55 +63,51 @@ class _Head:
     notices: tuple[Problem, ...]
 
 
-def read(path: str, text: str, explicit: bool = False, markdown: bool = True) -> Iterator[Item] | None:
+def read(path: str, document: Document, explicit: bool = False, markdown: bool = True) -> Iterator[Item] | None:
     """The document in a file as one item, with warnings before it; None when there is none.
 
     Empty forms are none. Neither are pages that are mostly a list of links and, with a warning, the texts of licences;
     but they are when a person named the file (`explicit`). The positions of its chunks count characters from the start
     of the file, line ends as one. In plain text (`markdown` False) what is indented is no code.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip() or (markdown and is_form(path, text)):
+    text = document.text
+    if not text.strip() or (markdown and is_form(path, document)):
         return None
     stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
     if not explicit and _LICENCE.fullmatch(stem) and _OF_LICENCES.search(text[:_LOOKED_AT]):
         return iter(
             [Noticed(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))]
         )
-    document = split_markdown(text)
-    if not explicit and markdown and _lists_links(document):
+    if not explicit and markdown and is_index(document):
         return None
-    start = sum(len(line) + 1 for line in document.lines[: document.body])
-    pieces = split(text[start:], indented_code=markdown)
+    pieces = cut(text, document.blocks)
     if not pieces:
         return None
     front = read_front_matter(document.front, document.flaw)
     if front.flaw is not None:
         return iter([Rejected(Problem(path, front.flaw.line, front.flaw.reason))])
     try:
-        _check(text, start, pieces)
+        _check(text, pieces)
         head = _head(path, front, _title(path, document, markdown))
         source = read_other(Kind.SOURCE, head.members, named_kind=True).record
     except Unacceptable as error:
         return iter([Rejected(Problem(path, _line(document, str(error)), str(error)))])
     assert isinstance(source, Source)
-    moved = tuple(replace(piece, start=piece.start + start, end=piece.end + start) for piece in pieces)
-    return chain(map(Noticed, head.notices), [DocumentDraft(source, moved, 0, 1, is_file=True)])
+    return chain(map(Noticed, head.notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
 
 
-def _check(text: str, start: int, pieces: Sequence[Piece]) -> None:
+def _check(text: str, pieces: Sequence[Piece]) -> None:
     """Raises `Unacceptable` for what no chunk can hold."""
     if not sound(text):
         raise Unacceptable("the text must have no NUL")
-    if (reason := too_long(text, pieces, start)) is not None:
+    if (reason := too_long(text, pieces)) is not None:
         raise Unacceptable(reason)
 
 
 def _title(path: str, document: Document, markdown: bool) -> str:
     """The heading that the text begins with, else its first of level 1, else the words of the file's name."""
     first = document.headings[0] if document.headings else None
-    above = document.plain[document.body : first.start] if first is not None else ()
-    if first is not None and any(line.strip() for line in above):
+    if first is not None and document.entries and document.entries[0].at < first.start:
         first = next((heading for heading in document.headings if heading.level == 1), None)
     title = one_line(plain_text(first.text)) if first is not None else ""
     if not title and not markdown:
@@ -123,12 +119,7 @@ def _title(path: str, document: Document, markdown: bool) -> str:
     return name.words() or name.stem
 
 
-def is_index(text: str) -> bool:
-    """Whether a Markdown text is mostly a list of links, such as the index of a folder."""
-    return _lists_links(split_markdown(text))
-
-
-def _lists_links(document: Document) -> bool:
+def is_index(document: Document) -> bool:
     """Whether a page is mostly lines that begin with a link, such as the index of a folder."""
     linked = others = lines = 0
     headed = {at for heading in document.headings for at in range(heading.start, heading.end)}

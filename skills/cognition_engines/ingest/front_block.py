@@ -69,6 +69,27 @@ def front_block(lines: Sequence[str], start: int) -> Block:
     return Block(members, end + 1, Flaw(wrong + 1, reason), rights)
 
 
+def after_comments(lines: Sequence[str], at: int) -> int:
+    """The first line from `at` on (0-based) that is neither blank nor part of a comment with nothing beside it.
+
+    `at`, or the line after the last comment, when all the rest is blank.
+    """
+    while True:
+        start = next((line for line in range(at, len(lines)) if lines[line].strip()), None)
+        if start is None or not lines[start].lstrip().startswith("<!--"):
+            return at if start is None else start
+        opened = lines[start].index("<!--") + 4
+        rest, end = lines[start][opened:], start
+        while "-->" not in rest:
+            end += 1
+            if end == len(lines):
+                return start
+            rest = lines[end]
+        if rest.partition("-->")[2].strip():
+            return start
+        at = end + 1
+
+
 def _closing(lines: Sequence[str], start: int) -> int | None:
     closing = {_FENCE, "..."} if lines[start].strip().startswith(_FENCE) else {lines[start].strip()[:3], "}"}
     return next((at for at in range(start + 1, len(lines)) if lines[at].strip() in closing), None)

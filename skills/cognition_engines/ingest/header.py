@@ -1,11 +1,13 @@
 """What a decision record states about itself in lines, tables and sections, before any of it is interpreted."""
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cognition_engines.ingest.inline import LONGEST_LINE, one_line, plain_text, without_marks
-from cognition_engines.ingest.markdown import Document, Heading
+from cognition_engines.ingest.inline import LONGEST_LINE, one_line, plain_text
+from cognition_engines.ingest.markdown import Document, Heading, Line, Table
 from cognition_engines.ingest.statuses import normalise_status
 
 _STATUS_NAMES: Final = frozenset({"status", "adr status", "decision status", "current status", "state", "adr state"})
@@ -39,6 +41,9 @@ KINDS: Final = {
     **dict.fromkeys(_META_NAMES, "meta"),
 }
 _FIELDS: Final = frozenset({"status", "date", "supersedes", "superseded_by"})
+_WITH_FIELDS: Final = frozenset(
+    {"status", "date", "meta", "intro"}
+)  # the sections that may have lines such as `Status:`
 _NUMBERING: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.):]?\s+")
 _BOLD_NAME: Final = re.compile(r"(\*\*|__)([\w ]{1,40}?)\s?(:?)\1\s*(:?)\s*(.*)")
 _NAMED: Final = re.compile(r"[*_`]{0,3}([\w ]{1,40}?)[*_`]{0,3}\s?:[*_`]{0,3}(?:\s+(.*)|$|(?=[\d{\[(<]))")
@@ -97,9 +102,8 @@ def heading_kind(heading: Heading) -> tuple[str | None, str]:
     return KINDS.get(name_of(heading.text)), ""
 
 
-def _field_of(line: str) -> tuple[str, str] | None:
-    """The kind and value of a line such as `Status: accepted` or `* **Date**: 2020-01-02`."""
-    text = without_marks(line)
+def _field_of(text: str) -> tuple[str, str] | None:
+    """The kind and value of a line such as `Status: accepted` or `**Date**: 2020-01-02`."""
     if len(text) > LONGEST_LINE:
         return None
     bold = _BOLD_NAME.match(text)
@@ -123,10 +127,6 @@ def _fields_of(line: str) -> list[tuple[str, str]]:
     return [each for each in found if each is not None]
 
 
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
 def _kind_of_cell(cell: str) -> str | None:
     kind = KINDS.get(name_of(cell)) if len(cell) <= 80 else None
     return kind if kind in _FIELDS else None
@@ -134,7 +134,7 @@ def _kind_of_cell(cell: str) -> str | None:
 
 @dataclass(slots=True)
 class _Reader:
-    """Goes through the lines of one file and fills `header`."""
+    """Goes through the text of one file and fills `header`."""
 
     document: Document
     header: Header
@@ -142,89 +142,70 @@ class _Reader:
     def section(self, start: int, end: int, kind: str, late: bool = False) -> None:
         """Read lines `start` to `end` (0-based, end exclusive) as a section of this kind."""
         status: list[Stated] = []
-        at = start
-        while at < end:
-            line = self.document.plain[at]
-            if not line.strip() or len(line) > LONGEST_LINE:
-                at += 1
-            elif line.lstrip().startswith("|"):
-                at = self._table(at, end, kind)
+        entries = self.document.entries
+        place, stop = (bisect_left(entries, at, key=_place) for at in (start, end))
+        while place < stop:
+            entry = entries[place]
+            place += 1
+            if isinstance(entry, Table):
+                self._table(entry, kind)
+                continue
+            fields = _fields_of(entry.text) if kind in _WITH_FIELDS else []
+            below = entries[place] if place < stop else None
+            if len(fields) == 1 and not fields[0][1].strip():
+                if isinstance(below, Line) and below.at <= entry.at + 2 and not _fields_of(below.text):
+                    self.header.take(fields[0][0], below.text, below.at + 1)
+                    place += 1
+            elif fields:
+                for field_kind, value in fields:
+                    self.header.take(field_kind, value, entry.at + 1)
             else:
-                at = self._line(at, end, kind, status)
+                self._line(Stated(entry.text, entry.at + 1), kind, status)
         if status:
             (self.header.late_statuses if late else self.header.statuses).append(tuple(status))
 
-    def _line(self, at: int, end: int, kind: str, status: list[Stated]) -> int:
-        line, number = self.document.plain[at], at + 1
-        fields = _fields_of(line) if kind in {"status", "date", "meta", "intro"} else []
-        text = without_marks(line)
-        if len(fields) == 1 and not fields[0][1].strip():
-            return self._value_below(fields[0][0], at, end)
-        if fields:
-            for field_kind, value in fields:
-                self.header.take(field_kind, value, number)
-        elif kind == "changes":
-            self.header.changes.append(Stated(text, number))
+    def _line(self, line: Stated, kind: str, status: list[Stated]) -> None:
+        """A line that is no field."""
+        if kind == "changes":
+            self.header.changes.append(line)
         elif kind == "status":
-            if text and set(text) - set("-*_="):
-                status.append(Stated(text, number))
+            if set(line.text) - set("-*_="):
+                status.append(line)
         elif kind in _FIELDS:
-            self.header.take(kind, text, number)
-        elif _RELATION.match(text.lstrip("*_ [")):
-            self.header.relations.append(Stated(text, number))
-        return at + 1
+            self.header.take(kind, line.text, line.line)
+        elif _RELATION.match(line.text.lstrip("*_ [")):
+            self.header.relations.append(line)
 
-    def _value_below(self, kind: str, at: int, end: int) -> int:
-        """A field whose line holds its name alone has its value on the next line, or on the one below a blank."""
-        for below in range(at + 1, min(at + 3, end)):
-            line = self.document.plain[below]
-            if line.strip() and not _fields_of(line) and not line.lstrip().startswith("|"):
-                self.header.take(kind, without_marks(line), below + 1)
-                return below + 1
-            if line.strip():
-                break
-        return at + 1
-
-    def _table(self, start: int, end: int, kind: str) -> int:
-        """Read the table at `start`; returns the line after it."""
-        stop = start
-        while stop < end and self.document.plain[stop].lstrip().startswith("|"):
-            stop += 1
-        rows = [
-            (number + 1, _cells(self.document.plain[number]))
-            for number in range(start, stop)
-            if len(self.document.plain[number]) <= LONGEST_LINE
-        ]
-        if len(rows) > 1 and _is_rule(rows[1][1]) and not _states_value(rows[0][1]):
-            self._columns(rows[0][1], rows[2:])
-            return stop
-        for number, cells in rows:
+    def _table(self, table: Table, kind: str) -> None:
+        if table.headed and not _states_value(table.rows[0][1]):
+            self._columns(table.rows[0][1], table.rows[1:])
+            return
+        for at, cells in table.rows:
             cell_kind = _kind_of_cell(cells[0])
             if cell_kind is not None and len(cells) > 1:
-                self.header.take(cell_kind, cells[1], number)
+                self.header.take(cell_kind, cells[1], at + 1)
             elif kind == "changes":
-                self.header.changes.append(Stated(" ".join(cells), number))
-        return stop
+                self.header.changes.append(Stated(" ".join(cells), at + 1))
 
-    def _columns(self, names: list[str], rows: list[tuple[int, list[str]]]) -> None:
+    def _columns(self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]]) -> None:
         """A table with a row of names: one row states the record's own fields, several are its history."""
         kinds = [_kind_of_cell(name) for name in names]
         if not _RECORD_COLUMNS.isdisjoint(name_of(name) for name in names):
             return
         own = len(rows) == 1 and "status" in kinds
-        for number, cells in rows:
+        for at, cells in rows:
             for kind, cell in zip(kinds, cells, strict=False):
                 if own and kind is not None:
-                    self.header.take(kind, cell, number)
+                    self.header.take(kind, cell, at + 1)
                 elif kind == "date" and cell:
-                    self.header.changes.append(Stated(cell, number))
+                    self.header.changes.append(Stated(cell, at + 1))
 
 
-def _is_rule(cells: list[str]) -> bool:
-    return all(cell and not cell.strip(" :-") for cell in cells)
+def _place(entry: Line | Table) -> int:
+    return entry.at
 
 
-def _states_value(cells: list[str]) -> bool:
+def _states_value(cells: Sequence[str]) -> bool:
     """Whether a table's first row is a name and its value, so that the table has no row of names."""
     kind = _kind_of_cell(cells[0])
     if kind is None:
@@ -240,11 +221,11 @@ def read_header(document: Document, title: Heading | None) -> Header:
     """What the file states above its body and in sections of its own for status, date, changes and links."""
     reader = _Reader(document, Header())
     headings = document.headings
-    first = headings[0].start if headings else len(document.plain)
+    first = headings[0].start if headings else len(document.lines)
     reader.section(document.body, first, "intro")
     above = True
     for index, heading in enumerate(headings):
-        end = headings[index + 1].start if index + 1 < len(headings) else len(document.plain)
+        end = headings[index + 1].start if index + 1 < len(headings) else len(document.lines)
         kind, value = heading_kind(heading)
         if heading == title:
             reader.section(heading.end, end, "intro")

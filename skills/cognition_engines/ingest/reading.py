@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr import read_adr
 from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.markdown import MOST_LINES, Document, read_markdown
 from cognition_engines.ingest.opening import LARGEST_WHOLE
 from cognition_engines.ingest.structured import read_json, read_json_lines, read_lines, read_yaml, starts_lines
 from cognition_engines.ingest.titles import DECISION_FOLDERS
@@ -89,38 +90,47 @@ def _suffix(path: str) -> str:
 
 def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[Item] | None:
     suffix = _suffix(path)
-    if texts.kind is not None and suffix not in STRUCTURED:
-        return _read_as(texts.kind, path, text, explicit)
-    if suffix in MARKDOWN:
-        return _read_adr(path, text, texts) or documents.read(path, text, explicit)
     if suffix in JSON_LINES:
         return read_json_lines(path, text, explicit)
     if suffix == ".json":
         return read_json(path, text, explicit)
     if suffix in YAML:
         return read_yaml(path, text, explicit)
+    if text.count("\n") >= MOST_LINES:
+        return iter([Rejected(Problem(path, None, f"a text must have at most {MOST_LINES:,} lines"))])
+    if texts.kind is not None:
+        return _read_as(texts.kind, path, text, explicit)
+    if suffix in MARKDOWN:
+        document = read_markdown(text)
+        return _read_adr(path, document, texts) or documents.read(path, document, explicit)
     items = read_json(path, text, explicit=False) if text.lstrip()[:1] in {"{", "["} else None
     if suffix not in PLAIN:
-        items = items or _read_adr(path, text, texts) or read_yaml(path, text, explicit=False)
-    return items or transcripts.read(path, text) or documents.read(path, text, explicit, markdown=False)
+        items = items or _read_adr(path, read_markdown(text), texts) or read_yaml(path, text, explicit=False)
+    return items or transcripts.read(path, text) or _read_plain(path, text, explicit)
+
+
+def _read_plain(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+    return documents.read(path, read_markdown(text, indented_code=False), explicit, markdown=False)
 
 
 def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     """A text of which somebody said the kind."""
-    markdown = _suffix(path) in MARKDOWN
     match kind:
         case TextKind.DECISION:
-            if not explicit and markdown and documents.is_index(text):
+            document = read_markdown(text)
+            if not explicit and _suffix(path) in MARKDOWN and documents.is_index(document):
                 return None
-            return _read_adr(path, text, Texts(kind))
+            return _read_adr(path, document, Texts(kind))
+        case TextKind.DOCUMENT if _suffix(path) in MARKDOWN:
+            return documents.read(path, read_markdown(text), explicit)
         case TextKind.DOCUMENT:
-            return documents.read(path, text, explicit, markdown)
+            return _read_plain(path, text, explicit)
         case TextKind.TRANSCRIPT:
             return transcripts.read(path, text, is_transcript=True)
 
 
-def _read_adr(path: str, text: str, texts: Texts) -> Iterator[Item] | None:
-    reading = read_adr(path, text, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)
+def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | None:
+    reading = read_adr(path, document, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)
     if not reading.recognised:
         return None
     return chain(map(Rejected, reading.rejected), map(Noticed, reading.warnings), reading.drafts)

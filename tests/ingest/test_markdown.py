@@ -1,0 +1,128 @@
+"""What the one reader of Markdown makes of a text: headings, entries and blocks, with their places in it."""
+
+import sys
+from itertools import pairwise
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cognition_engines.ingest.markdown import Document, Heading, Line, Table, read_markdown
+
+_PIECES = [
+    "# a", "## b", "12. b", "c", "===", "---", "- d", "  - e", "1. f", "> g", "> - h", "```", "~~~", "    i", "+---+",
+    "| j | k |", "|---|---|", "<!-- l", "m -->", "<!-- n --> o", "<table>", "</table>", "<div>", "[p]: q", "\t", "\0",
+    "\u00a0", "> \u00a0", "- \u00a0", "\x0b", "* " * 30,
+]  # fmt: skip
+_LINES = st.lists(st.sampled_from(_PIECES) | st.just(""), max_size=25)
+_HOSTILE = [
+    ">", "*", "[", "![", "`", "> ", "- ", "> - ", "- x\n", "> x\n", "x\n", "x\n\n", "# x\n", "x\n=\n", "<!--\n",
+    "`<!--", "<!-- x -->", "<div>\n", "<table>\n\n", "<pre>\n\n", "    x\n", "|a|\n", "a|b\n-|-\n", "```\n",
+    "[a]: b\n", "> > x\ny\n",
+]  # fmt: skip
+
+
+def _lines(document: Document) -> list[tuple[int, str]]:
+    return [(entry.at, entry.text) for entry in document.entries if isinstance(entry, Line)]
+
+
+@settings(max_examples=400)
+@given(_LINES, st.booleans())
+def test_blocks_are_whole_lines_in_order_that_cover_all_of_the_body_but_blanks(lines: list[str], code: bool) -> None:
+    document = read_markdown("\n".join(lines), indented_code=code)
+    text = document.text
+    assert all(one.end < two.start for one, two in pairwise(document.blocks))
+    for block in document.blocks:
+        assert block.start == 0 or text[block.start - 1] == "\n"
+        assert block.end == len(text) or text[block.end] == "\n"
+    covered = "".join(text[block.start : block.end] for block in document.blocks)
+    assert "".join(covered.split()) == "".join("".join(document.lines[document.body :]).split())
+
+
+@settings(max_examples=400)
+@given(_LINES)
+def test_headings_and_entries_stand_on_their_lines(lines: list[str]) -> None:
+    document = read_markdown("\n".join(lines))
+    assert all(one.at < two.at for one, two in pairwise(document.entries))
+    assert all(one.end <= two.start for one, two in pairwise(document.headings))
+    assert all(heading.text in document.lines[heading.start] for heading in document.headings)
+    assert all(text in document.lines[at] or "<!--" in document.lines[at] for at, text in _lines(document))
+
+
+def test_lists_and_quotations_of_any_depth_lose_their_marks_and_keep_their_lines() -> None:
+    text = "> - **Status:** Accepted\n>   by all\n\n1. one\n   - two\n     three\n\n     four\n"
+    assert _lines(read_markdown(text)) == [
+        (0, "**Status:** Accepted"),
+        (1, "by all"),
+        (3, "one"),
+        (4, "two"),
+        (5, "three"),
+        (7, "four"),
+    ]
+
+
+def test_a_heading_may_be_underlined_unless_it_has_several_lines() -> None:
+    document = read_markdown("Title\n=====\nPart\n---\n\nStatus: accepted\nDate: 2020-01-02\n---\n")
+    assert document.headings == (Heading(1, "Title", 0, 2), Heading(2, "Part", 2, 4))
+    assert _lines(document) == [(5, "Status: accepted"), (6, "Date: 2020-01-02")]
+
+
+def test_what_stands_between_two_rules_is_no_heading() -> None:
+    assert read_markdown("---\nJust words.\n---\n").headings == ()
+    assert [heading.text for heading in read_markdown("One\n---\nTwo\n---\n").headings] == ["One", "Two"]
+
+
+def test_an_underlined_heading_may_begin_with_a_number() -> None:
+    document = read_markdown("12. Keep times in UTC\n=====================\n\n1. one\n2. two\n")
+    assert document.headings == (Heading(1, "12. Keep times in UTC", 0, 2),)
+    assert _lines(document) == [(3, "one"), (4, "two")]
+
+
+def test_headings_in_code_comments_and_quotations_are_none() -> None:
+    text = "```\n# a\n```\n<!--\n# b\n-->\n> # c\n\n- # d\n\n~~~\n# e\n"
+    assert read_markdown(text).headings == ()
+
+
+def test_comments_are_no_text_but_where_code_or_nothing_closes_them() -> None:
+    text = "a <!-- b\nc --> d\n`<!-- e -->`\n<!-- f\n\ng -->\nh <!-- i\n"
+    assert _lines(read_markdown(text)) == [(0, "a"), (1, "d"), (2, "`<!-- e -->`"), (6, "h <!-- i")]
+
+
+def test_tables_are_read_with_and_without_a_row_of_names_and_outer_bars() -> None:
+    text = "a | b\n--|--\n1 | x \\| y\n\n| Status | Accepted |\n| Date | 2020-01-02 |\n"
+    assert read_markdown(text).entries == (
+        Table(0, ((0, ("a", "b")), (2, ("1", "x | y"))), headed=True),
+        Table(4, ((4, ("Status", "Accepted")), (5, ("Date", "2020-01-02"))), headed=False),
+    )
+
+
+def test_a_line_that_nobody_reads_is_no_entry_but_part_of_a_block() -> None:
+    document = read_markdown("x" * 5000 + "\n\n" + "> " * 3000 + "y\n")
+    assert document.entries == ()
+    assert [block.end - block.start for block in document.blocks] == [5000, 6001]
+
+
+def _work(text: str) -> int:
+    """How many lines of Python run while a text is read."""
+    lines = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        read_markdown(text)
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("unit", _HOSTILE)
+def test_work_grows_in_proportion_to_the_text(unit: str) -> None:
+    small, large = (_work(unit * (size // len(unit))) for size in (1500, 6000))
+    assert large <= 5 * small + 20_000
