@@ -1,11 +1,15 @@
 """Searches that choose their candidates by sketches: between few matches and most, without a neighbour index."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from cognition_engines.indexes.columns import Columns
 from cognition_engines.indexes.snapshot import Floats, Snapshot
-from cognition_engines.models import Filters, Viewer
+from cognition_engines.models import Filters, Sensitivity, Viewer
 from cognition_engines.records.spaces import DECISIONS, NO_NUMBER
 from cognition_engines.records.values import Page
 from cognition_engines.search import Ranked, cosines, nearest_of, semantic_leg
@@ -14,11 +18,25 @@ DIM = 384
 HALF = Filters(category="even")
 
 
+# The members of a page that only removes.
+NOTHING: dict[str, Any] = {
+    "seq": 80_001,
+    "keys": np.empty(0, np.int64),
+    "seqs": np.empty(0, np.int64),
+    "ids": [],
+    "sensitivity": np.empty(0, np.int8),
+    "labels": {label.name: [] for label in DECISIONS.labels},
+    "numbers": {number.name: np.empty(0) for number in DECISIONS.numbers},
+    "counts": np.empty(0, np.int64),
+    "vectors": np.empty((0, DIM), np.float32),
+}
+
+
 def unit(vectors: np.ndarray) -> Floats:
     return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
 
 
-def page_of(windows: list[Floats], after: int = 0) -> Page:
+def page_of(windows: list[Floats], after: int = 0, hidden: Sequence[bool] | None = None) -> Page:
     """Decisions with the keys from 1 on, as the changes that come after `after`."""
     keys = np.arange(1, len(windows) + 1)
     categories = ["even" if key % 2 == 0 else "odd" for key in keys.tolist()]
@@ -29,7 +47,7 @@ def page_of(windows: list[Floats], after: int = 0) -> Page:
         keys=keys,
         seqs=after + keys,
         ids=[f"d-{key:06}" for key in keys.tolist()],
-        sensitivity=np.zeros(len(windows), np.int8),
+        sensitivity=np.zeros(len(windows), np.int8) if hidden is None else np.array(hidden, np.int8) * 2,
         labels={label.name: [None] * len(windows) for label in DECISIONS.labels} | {"category": categories},
         numbers={
             number.name: np.full(len(windows), NO_NUMBER if number.whole else np.nan) for number in DECISIONS.numbers
@@ -40,9 +58,9 @@ def page_of(windows: list[Floats], after: int = 0) -> Page:
     )
 
 
-def snapshot_of(windows: list[Floats]) -> Snapshot:
+def snapshot_of(windows: list[Floats], hidden: Sequence[bool] | None = None) -> Snapshot:
     columns = Columns(DECISIONS, DIM)
-    columns.apply(page_of(windows))
+    columns.apply(page_of(windows, hidden=hidden))
     return columns.publish()
 
 
@@ -111,3 +129,42 @@ def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
     for centre in centres[:5]:
         found, expected = search(compacted, centre, 10), search(fresh, centre, 10)
         assert [compacted.ids[row] for row in found.rows] == [fresh.ids[row] for row in expected.rows]
+
+
+@pytest.mark.parametrize("filters", [Filters(), HALF], ids=["all", "half"])
+def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filters: Filters) -> None:
+    random = np.random.default_rng(4)
+    hidden = (random.random(80_000) < 0.6).tolist()
+    windows = list(unit(random.normal(size=(80_000, DIM)))[:, np.newaxis])
+    whole = snapshot_of(windows, hidden)
+    # the same ids, without what is hidden
+    columns = Columns(DECISIONS, DIM)
+    columns.apply(page_of(windows, hidden=hidden))
+    gone = replace(page_of(windows[:1], after=80_000), removed=np.flatnonzero(hidden) + 1, **NOTHING)
+    columns.apply(gone)
+    part = columns.publish()
+    assert len(part.keys) < 40_000 < len(whole.keys)
+    for vector in unit(random.normal(size=(10, DIM))):
+        found, expected = search(whole, vector, 100, filters), search(part, vector, 100, filters)
+        assert [whole.ids[row] for row in found.rows] == [part.ids[row] for row in expected.rows]
+        assert found.scores.tolist() == expected.scores.tolist()
+
+
+def test_a_neighbour_index_answers_only_who_sees_all_that_it_holds() -> None:
+    """It is approximate, so what is hidden would decide what it misses."""
+
+    class Asked:
+        seq = 80_000
+
+        def nearest(self, vector: Floats, limit: int) -> None:
+            raise AssertionError("asked")
+
+    random = np.random.default_rng(5)
+    columns = Columns(DECISIONS, 8)  # too short for sketches, which would be cheaper
+    windows = list(unit(random.normal(size=(80_000, 8)))[:, np.newaxis])
+    columns.apply(page_of(windows, hidden=[True] + [False] * 79_999))
+    snapshot, vector = columns.publish(), windows[9][0]
+    part, every = Viewer(), Viewer(max(Sensitivity))
+    assert len(semantic_leg(snapshot, snapshot.mask((), part), vector, 2, Asked(), part).rows) == 2
+    with pytest.raises(AssertionError, match="asked"):
+        semantic_leg(snapshot, snapshot.mask((), every), vector, 2, Asked(), every)
