@@ -1,6 +1,7 @@
 """`cstp ingest`, `show`, `delete`, `schema`, `status` and `reindex`."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -67,6 +68,7 @@ def test_ingest_says_what_it_did_and_doing_it_again_changes_nothing(cstp: Cstp, 
         "deleted": 0,
         "rejected": [],
         "warnings": [],
+        "pruned": [],
         "kinds": {"decision": 2},
         "skipped": {},
     }
@@ -181,6 +183,9 @@ def test_show_prints_the_whole_record(cstp: Cstp) -> None:
         "reasons": [{"type": "pattern", "text": None}, {"type": "analysis", "text": "measured"}],
         "supersededBy": ["d-2"],
         "source": str(file),
+        "repository": str(file.parent),
+        "repositoryPath": file.name,
+        "givenId": "d-1",
     }
     text = cstp("show", "d-1").out
     assert text.startswith("id: d-1\ntitle: Use SQLite\n")
@@ -382,3 +387,69 @@ def test_a_damaged_database_is_told_with_what_to_do(cstp: Cstp, tmp_path: Path) 
     done = cstp("status", "--data-dir", folder)
     assert done.code == 1
     assert "cstp config" in done.err
+
+
+def _repository(name: str, *members: dict[str, Any]) -> Path:
+    folder = Path(name)
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://ana:secret@h.example/{name}.git\n')
+    (folder / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in members))
+    return folder
+
+
+@pytest.mark.usefixtures("wordless")
+def test_show_and_delete_take_a_short_id_where_it_is_the_only_one_and_name_the_full_ones_otherwise(cstp: Cstp) -> None:
+    for name in ("one", "two"):
+        done = cstp("ingest", str(_repository(name, {"id": "d", "title": name})))
+        assert (done.code, done.out.startswith("1 read: 1 new")) == (0, True)
+        if name == "one":
+            shown = json.loads(cstp("show", "d", "--json").out)
+            assert (shown["title"], shown["repository"], shown["givenId"]) == ("one", "h.example/one", "d")
+            assert "secret" not in str(shown)
+    for command in ("show", "delete"):
+        done = cstp(command, "d")
+        full = re.findall(r"d~[0-9a-f]{12}", done.err)
+        assert (done.code, len(set(full)), "a.jsonl" in done.err) == (2, 2, True)
+    titles = {id: json.loads(cstp("show", id, "--json").out)["title"] for id in full}
+    assert sorted(titles.values()) == ["one", "two"]
+    gone, left = full
+    assert cstp("delete", gone).out == f"deleted {gone}\n"
+    assert json.loads(cstp("show", "d", "--json").out)["title"] == titles[left]
+
+
+@pytest.mark.usefixtures("wordless")
+def test_an_archive_is_read_as_its_repository_with_an_option(cstp: Cstp) -> None:
+    cstp("ingest", str(_repository("shop", {"id": "d", "title": "t"})))
+    Path("archive").mkdir()
+    Path("archive/a.jsonl").write_bytes(Path("shop/a.jsonl").read_bytes())
+    done = cstp("ingest", "archive", "--repository", "h.example/shop")
+    assert done.out.startswith("1 read: 0 new, 0 changed, 1 unchanged")
+    assert cstp("ingest", "archive", "--repository", "").code == 2
+
+
+@pytest.mark.usefixtures("wordless")
+def test_sensitivity_stays_until_the_option_names_exactly_these(cstp: Cstp) -> None:
+    Path("docs/hr").mkdir(parents=True)
+    Path("docs/hr/a.jsonl").write_text('{"id": "d", "title": "t"}\n')
+    cstp("ingest", "docs/hr", "--sensitivity", "highly_sensitive")
+    done = cstp("ingest", "docs")
+    hr = Path("docs/hr").absolute()
+    assert done.err == (
+        f"warning: {hr}: 1 record keeps the sensitivity highly_sensitive of an earlier run; "
+        f"cstp ingest {hr} --sensitivity LEVEL changes it\n"
+    )
+    assert json.loads(cstp("show", "d", "--json").out)["sensitivity"] == "highly_sensitive"
+    assert cstp("ingest", "docs/hr", "--sensitivity", "normal").out.startswith("1 read: 0 new, 1 changed")
+    assert json.loads(cstp("show", "d", "--json").out)["sensitivity"] == "normal"
+
+
+@pytest.mark.usefixtures("wordless")
+def test_prune_names_what_it_deletes_in_the_summary_for_people_and_for_machines(cstp: Cstp) -> None:
+    Path("docs").mkdir()
+    file = write_lines("docs/a.jsonl", {"id": "x", "title": "x"}, {"id": "y", "title": "y"})
+    cstp("ingest", "docs")
+    write_lines("docs/a.jsonl", {"id": "y", "title": "y"})
+    done = cstp("ingest", "docs", "--prune", "--dry-run")
+    assert done.err == f"would be deleted: {file}: decision x\n"
+    done = cstp("ingest", "docs", "--prune", "--json")
+    assert json.loads(done.out)["pruned"] == [{"kind": "decision", "id": "x", "file": str(file), "part": False}]

@@ -93,12 +93,14 @@ def adr() -> Callable[..., Path]:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Callable[[str], Path]:
-    """`checkout(name)`: an empty folder with a `.git` in it."""
+def checkout(tmp_path: Path) -> Callable[..., Path]:
+    """`checkout(name, remote)`: an empty folder with a `.git` in it, which names a remote if one is given."""
 
-    def make(name: str) -> Path:
+    def make(name: str, remote: str | None = None) -> Path:
         folder = tmp_path / name
         (folder / ".git").mkdir(parents=True)
+        if remote is not None:
+            (folder / ".git/config").write_text(f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {remote}\n')
         return folder
 
     return make

@@ -25,7 +25,7 @@ def counts(summary: Summary) -> tuple[int, int, int, int]:
 
 
 def ids(records: Records, kind: Kind) -> set[str]:
-    return {row.id for row in records.sources_under("/") if row.kind is kind}
+    return {row.id for row in records.read_below("/") if row.kind is kind}
 
 
 def stored(records: Records, kind: Kind) -> list[Any]:

@@ -42,11 +42,12 @@ def test_a_source_with_content_is_cut_and_chunks_it_no_longer_yields_go(
 
 @pytest.mark.parametrize("place", ["checkout", "id of its own"])
 def test_a_document_that_has_moved_and_changed_has_its_new_chunks_alone(
-    run: Run, records: Records, checkout: Callable[[str], Path], place: str
+    run: Run, records: Records, checkout: Callable[..., Path], place: str
 ) -> None:
     """Into another checkout of the same repository, or under another name with the id that its front matter gives."""
     front, names = ("", ("guide.md", "guide.md")) if place == "checkout" else ("---\nid: g\n---\n", ("a.md", "b.md"))
-    old, new = (checkout(folder) / name for folder, name in zip(("one", "two"), names, strict=True))
+    remote = "https://a.example/shop"
+    old, new = (checkout(folder, remote) / name for folder, name in zip(("one", "two"), names, strict=True))
     old.write_text(front + document(3))
     run(old.parent)
     old.unlink()

@@ -15,7 +15,7 @@ from cognition_engines.records.store import Records
 
 Run = Callable[..., Summary]
 Adr = Callable[..., Path]
-Checkout = Callable[[str], Path]
+Checkout = Callable[..., Path]
 
 
 def counts(summary: Summary) -> tuple[int, int, int, int]:
@@ -23,8 +23,9 @@ def counts(summary: Summary) -> tuple[int, int, int, int]:
     return summary.new, summary.changed, summary.unchanged, summary.deleted
 
 
-def made_id(path: str, project: str = "", ordinal: int = 0) -> str:
-    return "dec_" + sha256(f"{project}\0{path}\0{ordinal}".encode()).hexdigest()[:16]
+def made_id(repository: Path | str, path: str, project: str | None = None, ordinal: int = 0) -> str:
+    identity = sha256(json.dumps(["path", "decision", str(repository), path, ordinal]).encode()).hexdigest()[:32]
+    return "dec_" + sha256(json.dumps([identity, project]).encode()).hexdigest()[:16]
 
 
 def stored(records: Records) -> dict[str, Decision]:
@@ -130,10 +131,10 @@ def test_an_equal_record_in_a_second_file_is_no_conflict(run: Run, records: Reco
     assert records.count() == 1
 
 
-def test_a_made_id_is_the_digest_of_project_path_in_the_checkout_and_ordinal(
+def test_a_made_id_is_the_digest_of_repository_project_path_in_the_checkout_and_ordinal(
     run: Run, adr: Adr, records: Records, checkout: Checkout, tmp_path: Path
 ) -> None:
-    repo = checkout("repo")
+    repo, shop = checkout("repo", "git@host.example:acme/shop.git"), "host.example/acme/shop"
     adr(repo / "docs/adr/0001-a.md", "In a checkout")
     (repo / "two.json").write_text('[{"title": "Zeroth"}, {"title": "First"}]')
     outside = adr(tmp_path / "outside/a.md", "Outside")
@@ -146,59 +147,64 @@ def test_a_made_id_is_the_digest_of_project_path_in_the_checkout_and_ordinal(
         "Outside": set(),
     }
     assert set(stored(records)) == {
-        made_id("docs/adr/0001-a.md"),
-        made_id("two.json", ordinal=0),
-        made_id("two.json", ordinal=1),
-        made_id(outside.as_posix()),
-        made_id("docs/adr/0001-a.md", "alpha"),
-        made_id("two.json", "alpha", 0),
-        made_id("two.json", "alpha", 1),
+        made_id(shop, "docs/adr/0001-a.md"),
+        made_id(shop, "two.json", ordinal=0),
+        made_id(shop, "two.json", ordinal=1),
+        made_id(outside.parent, "a.md"),
+        made_id(shop, "docs/adr/0001-a.md", "alpha"),
+        made_id(shop, "two.json", "alpha", 0),
+        made_id(shop, "two.json", "alpha", 1),
     }
 
 
 def test_the_id_does_not_depend_on_where_the_checkout_is_or_which_path_was_named(
     run: Run, adr: Adr, records: Records, checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repo = checkout("repo")
+    repo, id = checkout("repo", "https://host.example/shop"), made_id("host.example/shop", "docs/0001-a.md")
     file = adr(repo / "docs/0001-a.md", "A")
     monkeypatch.chdir(repo / "docs")
     for path in (repo, repo / "docs", file, Path("0001-a.md"), Path(), Path("../docs")):
         run(path)
-    assert set(stored(records)) == {made_id("docs/0001-a.md")}
+    assert set(stored(records)) == {id}
     repo.rename(repo.with_name("moved"))
-    assert counts(run(repo.with_name("moved"))) == (0, 1, 0, 0)
-    assert set(stored(records)) == {made_id("docs/0001-a.md")}
+    assert counts(run(repo.with_name("moved"))) == (0, 0, 1, 0)
+    assert set(stored(records)) == {id}
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["in one run", "one after the other"])
-def test_two_checkouts_with_the_same_path_never_overwrite_each_other(
-    run: Run, adr: Adr, records: Records, checkout: Checkout, together: bool
+@pytest.mark.parametrize("remotes", [("https://a.example/one", "https://a.example/two"), (None, None)])
+def test_two_repositories_with_the_same_path_never_overwrite_each_other(
+    run: Run, adr: Adr, records: Records, checkout: Checkout, together: bool, remotes: tuple[str | None, str | None]
 ) -> None:
-    one, other = checkout("one"), checkout("other")
+    one, other = (checkout(name, remote) for name, remote in zip(("one", "other"), remotes, strict=True))
     adr(one / "docs/0001.md", "From one")
-    second = adr(other / "docs/0001.md", "From the other")
-    if together:
-        summary = run(one, other)
-    else:
-        run(one)
-        summary = run(other)
-    ((problem),) = summary.rejected
-    assert problem.file == str(second)
-    assert str(one / "docs/0001.md") in problem.reason
-    assert "--project" in problem.reason
-    assert titles(records) == ["From one"]
-    assert counts(run(other, project="other")) == (1, 0, 0, 0)
+    adr(other / "docs/0001.md", "From the other")
+    first = run(one, other) if together else run(one)
+    assert (counts(first)[0], first.rejected) == (2 if together else 1, ())
+    assert counts(run(other)) == ((0, 0, 1, 0) if together else (1, 0, 0, 0))
     assert titles(records) == ["From one", "From the other"]
+    assert counts(run(other, one)) == (0, 0, 2, 0)
 
 
-def test_a_moved_file_with_an_id_of_its_own_stays_one_record(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "docs/old").mkdir(parents=True)
-    file = json_lines(tmp_path / "docs/old/a.jsonl", {"id": "x", "title": "t"})
-    run(tmp_path / "docs")
-    file.rename(tmp_path / "docs/b.jsonl")
-    assert counts(run(tmp_path / "docs", prune=True)) == (0, 1, 0, 0)
+def test_two_checkouts_of_a_repository_that_differ_are_refused_in_one_run(
+    run: Run, adr: Adr, records: Records, checkout: Checkout
+) -> None:
+    one, other = (checkout(name, "https://a.example/shop") for name in ("one", "other"))
+    first, second = adr(one / "docs/0001.md", "From one"), adr(other / "docs/0001.md", "From the other")
+    ((problem),) = run(one, other).rejected
+    assert (problem.file, str(first) in problem.reason, "--repository" in problem.reason) == (str(second), True, True)
+    assert titles(records) == ["From one"]
+
+
+def test_a_moved_file_with_an_id_of_its_own_stays_one_record(run: Run, records: Records, checkout: Checkout) -> None:
+    repo = checkout("repo", "https://a.example/shop")
+    (repo / "docs/old").mkdir(parents=True)
+    file = json_lines(repo / "docs/old/a.jsonl", {"id": "x", "title": "t"})
+    run(repo / "docs")
+    file.rename(repo / "docs/b.jsonl")
+    assert counts(run(repo / "docs", prune=True)) == (0, 1, 0, 0)
     assert set(stored(records)) == {"x"}
-    assert [row.source for row in records.sources_under(str(tmp_path / "docs"))] == [str(tmp_path / "docs/b.jsonl")]
+    assert [row.origin.source for row in records.read_below(str(repo))] == [str(repo / "docs/b.jsonl")]
 
 
 def test_a_moved_file_with_a_made_id_is_a_new_record_and_prune_removes_the_old_one(
@@ -210,7 +216,7 @@ def test_a_moved_file_with_a_made_id_is_a_new_record_and_prune_removes_the_old_o
     assert counts(run(tmp_path / "docs")) == (1, 0, 0, 0)
     assert records.count() == 2
     assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 1, 1)
-    assert set(stored(records)) == {made_id((tmp_path / "docs/new.md").as_posix())}
+    assert set(stored(records)) == {made_id(tmp_path / "docs", "new.md")}
 
 
 def test_prune_deletes_what_the_named_folder_no_longer_holds_and_nothing_else(
@@ -303,9 +309,9 @@ def test_the_project_and_sensitivity_of_a_record_win_over_the_options(
     found = stored(records)
     assert (found["own"].project, found["own"].sensitivity) == ("mine", Sensitivity.NORMAL)
     assert (found["none"].project, found["none"].sensitivity) == ("given", Sensitivity.SENSITIVE)
-    run(file)
+    run(file, project="other", sensitivity=Sensitivity.NORMAL)
     found = stored(records)
-    assert (found["none"].project, found["none"].sensitivity) == (None, Sensitivity.NORMAL)
+    assert (found["own"].project, found["own"].sensitivity) == ("mine", Sensitivity.NORMAL)
 
 
 def test_a_file_that_cannot_be_read_is_rejected_and_the_rest_is_kept(

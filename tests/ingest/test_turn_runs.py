@@ -34,8 +34,9 @@ def test_equal_turns_of_which_one_states_its_index_and_one_has_that_place_are_tw
 
 
 def test_a_turn_alone_has_the_id_that_it_always_had(run: Run, records: Records, tmp_path: Path) -> None:
-    run(json_lines(tmp_path / "a.jsonl", EACH[8]), json_lines(tmp_path / "b.jsonl", EACH[8] | {"turn_index": 1}))
-    assert ids(records, Kind.TURN) == {"art_b07c850690f2c722", "art_037818997dcf8eac"}
+    files = json_lines(tmp_path / "a.jsonl", EACH[8]), json_lines(tmp_path / "b.jsonl", EACH[8] | {"turn_index": 1})
+    run(*files, repository="talks")
+    assert ids(records, Kind.TURN) == {"art_38b6c9c37719dec6", "art_c89f4bc3a513678b"}
 
 
 def test_equal_turns_in_the_same_place_of_two_files_are_kept_once_with_a_warning(
@@ -102,9 +103,9 @@ def test_turns_that_a_transcript_no_longer_has_are_told_of_until_they_are_pruned
 
 
 def test_transcripts_of_one_name_are_two_conversations(
-    run: Run, records: Records, checkout: Callable[[str], Path]
+    run: Run, records: Records, checkout: Callable[..., Path]
 ) -> None:
-    mine, yours = checkout("mine"), checkout("yours")
+    mine, yours = (checkout(name, "https://a.example/talks") for name in ("mine", "yours"))
     for file in (place / folder / "talk.txt" for place in (mine, yours) for folder in ("monday", "tuesday")):
         file.parent.mkdir()
         file.write_text(TALK.replace("UDP", file.parent.name))

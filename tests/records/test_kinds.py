@@ -184,7 +184,7 @@ def test_a_document_that_is_read_again_drops_what_it_no_longer_yields(records: R
     records.put([*map(part, "abc"), *others], None)
     records.put([part("d")], None, [Replaces(Kind.SOURCE, "s", frozenset({(Kind.CHUNK, "b"), (Kind.CHUNK, "d")}))])
     kept = ["b", "d", "other", "own", "s"]
-    assert sorted(row.id for row in records.sources_under("/notes")) == kept
+    assert sorted(row.id for row in records.read_below("/notes")) == kept
     records.put([], None, [Replaces(Kind.ARTIFACT, "s", frozenset()), Replaces(Kind.SOURCE, "unknown", frozenset())])
     assert records.count() == len(kept)
 
@@ -200,14 +200,16 @@ def test_references_that_point_nowhere_are_told_by_file_and_role(records: Record
         small(Kind.ENTITY),
     ]
     records.put([*batch, small(Kind.SOURCE, "s-2"), small(Kind.CLUSTER, "c-2")], None)
-    found = {(each.kind, each.role): (each.count, each.example) for each in records.dangling(["/notes/memory.jsonl"])}
+    found = {
+        (each.kind, each.role): (each.count, each.example) for each in records.dangling([("", "/notes/memory.jsonl")])
+    }
     assert found == {
         (Kind.CHUNK, Role.SOURCE): (1, "s-1"),
         (Kind.CHUNK, Role.CLUSTER): (2, "c-1"),
         (Kind.EVENT, Role.ARTIFACT): (1, "art_lost"),
         (Kind.EDGE, Role.TO): (1, "bob"),
     }
-    assert records.dangling(["/notes/other.jsonl"]) == []
+    assert records.dangling([("", "/notes/other.jsonl")]) == []
 
 
 @settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

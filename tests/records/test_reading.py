@@ -11,7 +11,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.records.spaces import DECISIONS
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Entry, FloatArray, SourceRow, Upsert
+from cognition_engines.records.values import Entry, FloatArray, Upsert
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
@@ -69,14 +69,20 @@ def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entr
     records.put([entry(path, source=path) for path in paths], None)
 
     def found(folder: str) -> list[str]:
-        return [row.source for row in records.sources_under(folder)]
+        return [row.origin.source for row in records.read_below(folder)]
 
     assert found("/n") == found("/n/") == ["/n/a.md", "/n/sub/b.md"]
     assert found("/n_") == ["/n_/e.md"]
     assert found("/%") == ["/%/g.md"]
     assert found("/") == paths
     assert found("/none") == []
-    assert records.sources_under("/nn") == [SourceRow(Kind.DECISION, "/nn/c.md", "/nn/c.md", 0, None)]
+    (row,) = records.read_below("/nn")
+    assert (row.kind, row.id, row.project, row.origin) == (
+        Kind.DECISION,
+        "/nn/c.md",
+        None,
+        records.by_ids(Kind.DECISION, ["/nn/c.md"])["/nn/c.md"].origin,
+    )
     with pytest.raises(ValueError, match="folder: must be an absolute path"):
         found("n")
 

@@ -228,6 +228,8 @@ def digest(url: str, watcher: Watcher) -> str:
 ALTERED = {
     **dict.fromkeys(("title", "text", "category", "stakes", "status", "status_text", "outcome"), "'other'"),
     **dict.fromkeys(("own_project", "source", "ingested_as", "digest", "id"), "'other'"),
+    **dict.fromkeys(("repository", "path", "given", "identity", "project_scope", "guard_scope"), "'other'"),
+    "guarded_as": "2",
     **dict.fromkeys(("reasons", "tags", "supersedes", "superseded_by"), "'[]'"),
     "metadata": "'{}'",
     **{name: f"{name} + 1" for name in ("date", "ordinal", "updated_at")},

@@ -89,7 +89,9 @@ def demo_command(
 
 def _load(settings: Settings, embedder: Embedder | None) -> None:
     with records_in(settings.data_dir) as records:
-        ingest(demo_paths(), Options(), records, embedder, _Quiet(), settings.embedding.threads)
+        # the same ids wherever the demo is installed
+        options = Options(repository="cstp")
+        ingest(demo_paths(), options, records, embedder, _Quiet(), settings.embedding.threads)
 
 
 def _tell(token: str, url: str) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -26,12 +27,15 @@ from rich.progress import (
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.chroma_names import checked_address, is_address
 from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.pruning import Pruned
 from cognition_engines.ingest.reading import TextKind, Texts
+from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
 from cognition_engines.ingest.streams import Stream
 from cognition_engines.ingest.titles import DECISION_FOLDERS
-from cognition_engines.models import SENSITIVITIES, Problem
+from cognition_engines.kinds.kind import KINDS
+from cognition_engines.models import SENSITIVITIES, Problem, Sensitivity
 from cognition_engines.records.store import Records
 from cstp_server.cli.copies import copied
 from cstp_server.cli.opened import has_records, opened_records, records_in
@@ -54,6 +58,17 @@ _FOLDERS = sorted(DECISION_FOLDERS)
 _NameOption = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="What standard input is called, such as notes.md: the extension is its format."),
+]
+_LevelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LEVEL",
+        help="Likewise: normal, sensitive or highly_sensitive. [default: what an earlier run gave, else normal]",
+    ),
+]
+_RepositoryOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The repository of the files. [default: the remote of their checkout]"),
 ]
 _STDIN = "-"
 _UNNAMED = "standard input"
@@ -97,9 +112,8 @@ def ingest_command(
     project: Annotated[
         str | None, typer.Option(metavar="NAME", help="The project of records that do not name their own.")
     ] = None,
-    sensitivity: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Likewise: normal, sensitive or highly_sensitive.")
-    ] = "normal",
+    sensitivity: _LevelOption = None,
+    repository: _RepositoryOption = None,
     kind: _KindOption = None,
     name: _NameOption = None,
     decision_folder: _FoldersOption = _FOLDERS,
@@ -118,20 +132,29 @@ def ingest_command(
 
     Exit code 1 when a record was rejected; the others are kept.
     """
-    if sensitivity not in SENSITIVITIES:
-        raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
-    if project is not None and not RULES["project"].allows(project):
-        raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint="--project")
+    level = _level(sensitivity)
+    _check_name(project, "--project")
+    _check_name(repository, "--repository")
     sources = _sources(paths, name, prune=prune)
     loaded = settings_for(ctx, data_dir, config)
-    texts = _texts(kind, decision_folder)
-    options = Options(project, SENSITIVITIES[sensitivity], prune, dry_run, strict, texts)
+    options = Options(project, level, repository, prune, dry_run, strict, _texts(kind, decision_folder))
     summary = _ingested(sources, options, loaded, quiet=as_json)
     if as_json:
         say(json.dumps(asdict(summary)))
     else:
         _report(summary, dry_run=dry_run, nothing_written=strict and bool(summary.rejected))
     return 1 if summary.rejected else 0
+
+
+def _level(name: str | None) -> Sensitivity | None:
+    if name is not None and name not in SENSITIVITIES:
+        raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
+    return None if name is None else SENSITIVITIES[name]
+
+
+def _check_name(name: str | None, option: str) -> None:
+    if name is not None and not RULES["project"].allows(name):
+        raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint=option)
 
 
 def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:
@@ -204,6 +227,8 @@ def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
         say(f"warning: {_place(problem)}: {problem.reason}", err=True)
     for problem in summary.rejected:
         say(f"rejected: {_place(problem)}: {problem.reason}", err=True)
+    for line in _deleted(summary.pruned):
+        say(f"{'would be ' if dry_run else ''}deleted: {line}", err=True)
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))
     warnings = len(summary.warnings)
     note = " (dry run: nothing was written)" if dry_run else " (strict: nothing was written)" if nothing_written else ""
@@ -215,6 +240,14 @@ def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
         say("by kind: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
     for line in skipped_lines(summary.skipped):
         say(line)
+
+
+def _deleted(pruned: Sequence[Pruned]) -> Iterator[str]:
+    """Each record by itself, what documents were cut into by file."""
+    parts = Counter((one.file, one.kind) for one in pruned if one.part)
+    yield from (f"{one.file}: {one.kind} {one.id}" for one in pruned if not one.part)
+    for (file, kind), count in parts.items():
+        yield f"{file}: {count} {kinds(KINDS[kind], count)} of its text"
 
 
 def _place(problem: Problem) -> str:

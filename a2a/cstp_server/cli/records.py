@@ -89,12 +89,15 @@ def _kinds(kind: str | None) -> list[Kind]:
 
 
 def _found(records: Records, id: str, kinds: list[Kind]) -> Stored | None:
-    """The one record of the id. Raises ConfigurationError where several kinds have it."""
-    found = {stored.key: stored for stored in records.find([(kind, id) for kind in kinds], None)}
+    """The one record of the id. Raises ConfigurationError where several have it."""
+    found = records.meant(kinds, id, None)
+    of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
+    if len(of_kinds) > 1:
+        raise ConfigurationError(f"several records have the id {id}: name one with --kind ({', '.join(of_kinds)})")
     if len(found) > 1:
-        several = ", ".join(stored.kind.label for stored in found.values())
-        raise ConfigurationError(f"several records have the id {id}: name one with --kind ({several})")
-    return next(iter(found.values()), None)
+        several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in found)
+        raise ConfigurationError(f"several records have the id {id}: name one by its full id: {several}")
+    return found[0][1] if found else None
 
 
 def _print(members: dict[str, object]) -> None:
@@ -117,8 +120,15 @@ def _members(stored: Stored) -> dict[str, object]:
         "sensitivity": stored.facets.sensitivity.name.lower(),
         "project": stored.facets.project,
         "origin": stored.origin.source,
+        **_place(stored),
         "updatedAt": format_instant(stored.updated_at),
     }
+
+
+def _place(stored: Stored) -> dict[str, object]:
+    """The repository, the path in it, and the id that the file gives."""
+    origin = stored.origin
+    return {"repository": origin.repository or None, "repositoryPath": origin.path, "givenId": origin.given}
 
 
 def _of_decision(stored: Stored, decision: Decision) -> dict[str, object]:
@@ -140,6 +150,7 @@ def _of_decision(stored: Stored, decision: Decision) -> dict[str, object]:
         "sensitivity": decision.sensitivity.name.lower(),
         "metadata": decision.metadata,
         "source": stored.origin.source,
+        **_place(stored),
         "updatedAt": format_instant(stored.updated_at),
         "text": decision.text,
     }

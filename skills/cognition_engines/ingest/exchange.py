@@ -16,11 +16,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from cognition_engines.escapes import one_line
-from cognition_engines.ingest.ids import decision_digest, digest, hashed
+from cognition_engines.ingest.ids import decision_digest, digest, with_place
 from cognition_engines.ingest.soundness import joined, unsound
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
 from cognition_engines.kinds.kind import KINDS, Kind, Record, adapter, kind_of, prefixed, validated
-from cognition_engines.models import Decision, Reason, Sensitivity
+from cognition_engines.models import SENSITIVITIES, Decision, Reason, Sensitivity
 from cognition_engines.records.values import MAX_ID, PART, Entry, Origin, Stored
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
@@ -75,9 +75,16 @@ class _Decision(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Origin(Model):
-    source: Annotated[str, Text(10_000)]
+    source: _Label
     ordinal: Annotated[int, Field(ge=PART, le=2**31 - 1)]
     ingested_as: _Label | None
+    repository: _Label | None = None
+    path: _Label | None = None
+    given: Annotated[str, Text(MAX_ID)] | None = None
+    identity: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    project_scope: _Label | None = None
+    guarded_as: Literal["normal", "sensitive", "highly_sensitive"] | None = None
+    guard_scope: _Label | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,15 +95,18 @@ class _Line(Model):
     updated_at: Instant
 
 
+_OF_ORIGIN: Final = tuple(member.name for member in fields(_Origin))
 _LINE: Final = TypeAdapter(_Line)
 _DECISION: Final = TypeAdapter(_Decision)
 
 
 def line_of(stored: Stored) -> bytes:
     """A record as one line, with its end."""
-    record = stored.record
-    origin = _Origin(source=stored.origin.source, ordinal=stored.origin.ordinal, ingested_as=stored.origin.ingested_as)
-    line = _Line(kind=stored.kind.label, record=_members(record), origin=origin, updated_at=stored.updated_at)
+    origin = stored.origin
+    written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
+    guarded = None if origin.guarded_as is None else origin.guarded_as.name.lower()
+    from_ = _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
+    line = _Line(kind=stored.kind.label, record=_members(stored.record), origin=from_, updated_at=stored.updated_at)
     text = orjson.dumps(_LINE.dump_python(line, mode="json", by_alias=True)).decode()
     return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
 
@@ -138,10 +148,25 @@ def read_line(line: bytes) -> Entry:
         record = _record(kind, read.record)
     except ValidationError as error:
         raise Unreadable(_reason(error, "record.")) from None
-    source = read.origin.source
     said = decision_digest(record) if isinstance(record, Decision) else digest(record, read.origin.ordinal)
-    origin = Origin(source, read.origin.ordinal, read.origin.ingested_as, f"{said}.{hashed(source)[:8]}")
-    return Entry(record, origin, updated_at=read.updated_at)
+    return Entry(record, _origin(read.origin, said), updated_at=read.updated_at)
+
+
+def _origin(read: _Origin, digest: str) -> Origin:
+    origin = Origin(
+        read.source,
+        read.ordinal,
+        read.ingested_as,
+        digest,
+        read.repository or "",
+        read.path or "",
+        read.given,
+        read.identity or "",
+        read.project_scope,
+        None if read.guarded_as is None else SENSITIVITIES[read.guarded_as],
+        read.guard_scope,
+    )
+    return with_place(origin)
 
 
 def _record(kind: Kind, members: Mapping[str, Any]) -> Record:

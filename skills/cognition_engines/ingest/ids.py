@@ -1,4 +1,8 @@
-"""Made ids and digests: out of what makes a record distinct, and out of all of it."""
+"""Identities, ids and digests: out of what makes a record distinct, and out of all of it.
+
+An identity is the repository with the path, the id that the file gives, or what the record says; with the project it
+makes an id.
+"""
 
 import json
 from dataclasses import replace
@@ -14,8 +18,11 @@ from cognition_engines.kinds.kind import PREFIXES, Kind, adapter, kind_of, prefi
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
 from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision
+from cognition_engines.records.origins import namesakes
+from cognition_engines.records.values import Origin
 
 _PREFIXES: Final = {
+    Kind.DECISION: "dec_",
     Kind.SOURCE: "src_",
     Kind.CHUNK: "chk_",
     Kind.CLUSTER: "clu_",
@@ -29,80 +36,86 @@ _LONGEST_NAME: Final = 183  # with what follows it, 200
 _EPISODE_BITS: Final = 52  # what every JSON reader takes as a whole number
 
 
-def decision_id(project: str | None, path: str, ordinal: int) -> str:
-    """The id of a decision that was given none: by the place of its record."""
-    return f"dec_{hashed(chr(0).join((project or '', path, str(ordinal))))[:16]}"
+def given_identity(kind: Kind, repository: str, id: str) -> str:
+    """The identity of a record whose file gives it an id; kinds that share their ids share these, too."""
+    return _identity("given", namesakes(kind)[0].label, repository, id)
 
 
-def file_id(project: str | None, path: str) -> str:
-    """The id of the source that a file is."""
-    return _made(Kind.SOURCE, project, path)
+def path_identity(kind: Kind, repository: str, path: str, ordinal: int) -> str:
+    """The identity of a record by its position in its file."""
+    return _identity("path", kind.label, repository, path, ordinal)
 
 
-def conversation_id(project: str | None, path: str, name: str) -> str:
-    """What the conversation that a file is is called: by the file's name, and by where it is."""
-    return f"{name[:_LONGEST_NAME]}-{hashed(json.dumps(['conversation', project, path]))[:16]}"
+def made_id(kind: Kind, identity: str, project: str | None) -> str:
+    """The id of a record that is given none; not for episodes and artifact chunks."""
+    return _PREFIXES[kind] + hashed(json.dumps([identity, project]))[:16]
 
 
-def said_by(episode: Episode) -> str:
-    """What episodes that are given no id are told apart by, but for equal ones."""
+def episode_number(text: str) -> int:
+    """An id for an episode, from 1 to 2^52-1."""
+    return int(hashed(text), 16) >> (256 - _EPISODE_BITS) or 1
+
+
+def conversation_id(repository: str, project: str | None, path: str, name: str) -> str:
+    """The name of the conversation that a file is: by the file's name, and by where it is."""
+    return f"{name[:_LONGEST_NAME]}-{hashed(json.dumps(['conversation', repository, project, path]))[:16]}"
+
+
+def episode_text(episode: Episode) -> str:
+    """What distinguishes episodes that are given no id, but for equal ones."""
     return hashed(_text_of(episode, "query", "reward", "reflection", "created_at"))
 
 
-def episode_id(said: str, equal: int) -> int:
-    """The id of an episode that was given none; `equal` is how many equal ones came before."""
-    return int(hashed(json.dumps([said, equal])), 16) >> (256 - _EPISODE_BITS) or 1
-
-
-def made_id(record: OtherRecord) -> str:
-    """The id of a record that was given none, out of what makes it distinct; not for episodes."""
+def content_identity(record: OtherRecord, repository: str) -> str:
+    """The identity of a record out of what it says; not for episodes, turns and artifact chunks."""
     match record:
         case Source():
-            return _made(Kind.SOURCE, record.project, _text_of(record, "path", "title", "authors", "url"))
+            text = _text_of(record, "path", "title", "authors", "url")
         case Chunk():
-            said = _text_of(record, "source_id", "chunk_index", "start_char", "content")
-            return _made(Kind.CHUNK, record.project, said)
+            text = _text_of(record, "source_id", "chunk_index", "start_char", "content")
         case Cluster():
-            return _made(Kind.CLUSTER, record.project, record.name)
+            text = record.name
         case Extraction():
-            said = _text_of(record, "source_id", "chunk_id", "content")
-            return _made(Kind.EXTRACTION, record.project, said)
+            text = _text_of(record, "source_id", "chunk_id", "content")
         case Artifact():
-            said = _text_of(record, "context", "title", "source_system", "source_id", "ts", "content")
-            return _made(Kind.ARTIFACT, record.project, said)
-        case ArtifactChunk():
-            artifact = prefixed(Kind.ARTIFACT, record.artifact_id)
-            place = f"::chunk::{record.chunk_index:03d}::{hashed(record.content)[:8]}"
-            if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
-                artifact = f"{PREFIXES[Kind.ARTIFACT]}{hashed(artifact)[:16]}"
-            return artifact + place
-        case Turn():
-            return turn_id(record, record.turn_index)
+            text = _text_of(record, "context", "title", "source_system", "source_id", "ts", "content")
         case Event():
-            said = _text_of(record, "artifact_id", "category", "narrative", "event_time", "actors", "subject")
-            return _made(Kind.EVENT, record.project, said)
+            text = _text_of(record, "artifact_id", "category", "narrative", "event_time", "actors", "subject")
         case Entity():
-            return _made(Kind.ENTITY, record.project, json.dumps([record.type, normal(record.name)]))
+            text = json.dumps([record.type, normal(record.name)])
         case Edge():
-            ends = [normal(record.source_id), normal(record.target_id), record.type, record.artifact_id]
-            return _made(Kind.EDGE, record.project, json.dumps(ends))
-        case Episode():
-            raise ValueError("id: that of an episode depends on the others of its file")
+            text = json.dumps([normal(record.source_id), normal(record.target_id), record.type, record.artifact_id])
+        case Episode() | Turn() | ArtifactChunk():
+            raise ValueError("id: that of this kind depends on the others of its file, or on its artifact")
+    return _identity("content", kind_of(record).label, repository, text)
 
 
-def turn_id(turn: Turn, place: int | None, beside: bool = False) -> str:
-    """The id of a turn that was given none; `place` is its index, or what is counted where it has none.
+def episode_identity(repository: str, text: str, equal: int) -> str:
+    """The identity of an episode out of its text; `equal` is how many equal ones came before."""
+    return _identity("content", Kind.EPISODE.label, repository, text, equal)
 
-    With `beside` the id of one that is told apart from an equal turn, of which the one counts its place and the other
+
+def turn_identity(turn: Turn, repository: str, place: int | None, beside: bool = False) -> str:
+    """The identity of a turn that was given no id; `place` is its index, or what is counted where it has none.
+
+    With `beside` that of one that is distinguished from an equal turn, of which the one counts its place and the other
     states it.
     """
-    said = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
-    stated = json.dumps([turn.turn_index is not None, said]) if beside else said
-    return _made(Kind.TURN, turn.project, stated)
+    text = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
+    return _identity("content", Kind.TURN.label, repository, text, turn.turn_index is not None if beside else None)
 
 
-def _made(kind: Kind, project: str | None, said: str) -> str:
-    return _PREFIXES[kind] + hashed(json.dumps([kind.label, project, said]))[:16]
+def artifact_chunk_id(chunk: ArtifactChunk) -> str:
+    """The id of an artifact chunk that was given none."""
+    artifact = prefixed(Kind.ARTIFACT, chunk.artifact_id)
+    place = f"::chunk::{chunk.chunk_index:03d}::{hashed(chunk.content)[:8]}"
+    if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
+        artifact = f"{PREFIXES[Kind.ARTIFACT]}{hashed(artifact)[:16]}"
+    return artifact + place
+
+
+def _identity(*parts: str | int | bool | None) -> str:
+    return hashed(json.dumps(parts))[:32]
 
 
 def _text_of(record: OtherRecord, *names: str) -> str:
@@ -122,16 +135,23 @@ def hashed(text: str) -> str:
 
 
 def digest(record: OtherRecord, ordinal: int = 0) -> str:
-    """Of all content, so that any edit is a change: 32 hexadecimal digits.
+    """Of all content but the id, so that any edit is a change: 32 hexadecimal digits.
 
     A turn without an index is ordered by its place in its file, the `ordinal`, so another place is a change too.
     """
     place = f"{ordinal} " if isinstance(record, Turn) and record.turn_index is None else ""
-    return hashed(place + kind_of(record).label + _dumped(record))[:32]
+    return hashed(place + kind_of(record).label + _dumped(replace(record, id=None)))[:32]
 
 
 def decision_digest(decision: Decision) -> str:
     """As `digest`."""
     reasons = [(reason.type, reason.text) for reason in decision.reasons]
-    fields = {name: getattr(decision, name) for name in Decision.__slots__} | {"reasons": reasons}
+    fields = {name: getattr(decision, name) for name in Decision.__slots__} | {"reasons": reasons, "id": None}
     return hashed(json.dumps(fields, default=str, sort_keys=True))[:32]
+
+
+def with_place(origin: Origin) -> Origin:
+    """The origin with its digest, so far of the content, made that of where it is from, too, after a dot."""
+    guarded = None if origin.guarded_as is None else int(origin.guarded_as)
+    where = [*origin.place, origin.ingested_as, origin.project_scope, guarded, origin.guard_scope]
+    return replace(origin, digest=f"{origin.digest}.{hashed(json.dumps(where))[:8]}")

@@ -16,12 +16,13 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.exchange import Unreadable, line_of, read_line
 from cognition_engines.ingest.opening import lines_of
-from cognition_engines.kinds.kind import NAMESAKES, Kind, kind_of
+from cognition_engines.kinds.kind import Kind, kind_of
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Problem
+from cognition_engines.records.origins import namesakes
 from cognition_engines.records.store import Records
 from cognition_engines.records.transfer import Watcher
-from cognition_engines.records.values import Entry, IdTaken, Stored
+from cognition_engines.records.values import Entry, IdTaken, Origin, Stored
 
 T = TypeVar("T")
 
@@ -76,39 +77,56 @@ def import_file(path: Path, records: Records, embedder: Embedder | None, threads
     return Imported(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds)
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Where a record is in the file, and what is compared with the store."""
+
+    number: int
+    kind: Kind
+    origin: Origin
+    project: str | None
+
+
 def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int]:
     """The records of each kind, what is wrong with the file, and how many lines have something."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
-    first: dict[tuple[Kind, str], tuple[int, Kind]] = {}
+    first: dict[tuple[Kind, str], _Line] = {}
     lines = 0
     for number, line in _lines(path):
         lines += 1
         try:
             entry = _read(line)
             kind, id = kind_of(entry.record), str(entry.record.id)
-            place = (NAMESAKES[0] if kind in NAMESAKES else kind, id)
+            place = (namesakes(kind)[0], id)
             if place in first:
-                raise Unreadable(f"record.id is that of line {first[place][0]}")
-            first[place] = (number, kind)
+                raise Unreadable(f"record.id is that of line {first[place].number}")
+            first[place] = _Line(number, kind, entry.origin, entry.record.project)
             kinds[kind] += 1
         except Unreadable as error:
             problems.append(Problem(str(path), number, str(error)))
         if len(problems) == MOST:
             break
     if not problems:
-        problems += _taken(path, records, first)
+        problems += islice(_taken(path, records, first), MOST)
     return {kind.label: kinds[kind] for kind in sorted(kinds)}, problems, lines
 
 
-def _taken(path: Path, records: Records, names: Mapping[tuple[Kind, str], tuple[int, Kind]]) -> Iterator[Problem]:
-    """Ids that the store has given to a record of another kind, of those that have their ids in common."""
-    wanted = {id: place for (space, id), place in names.items() if space is NAMESAKES[0]}
-    for page in _pages(wanted, 1000):
-        for kind in NAMESAKES:
-            others = [id for id in page if wanted[id][1] is not kind]
-            for id in records.by_ids(kind, others):
-                yield Problem(str(path), wanted[id][0], f"record.id is that of a stored {kind.label}")
+def _taken(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
+    """Ids that the store has given to records of another origin or kind, and records that it has under other ids."""
+    for page in _pages(lines.items(), 1000):
+        of_page = dict(page)
+        by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
+        for known in records.known([(line.kind, id) for (_, id), line in page], [key for key, _ in by_identity]):
+            line = of_page.get((namesakes(known.kind)[0], known.id))
+            if line is not None and (line.kind is not known.kind or line.origin.identity != known.origin.identity):
+                held = f"a stored {known.kind.label} from {known.origin.source}"
+                yield Problem(
+                    str(path), line.number, f"record.id is that of {held}; this one is from {line.origin.source}"
+                )
+            name = by_identity.get((known.origin.identity, known.project))
+            if line is None and name is not None and name[0] is namesakes(known.kind)[0]:
+                yield Problem(str(path), of_page[name].number, f"the record is stored already with the id {known.id}")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
@@ -132,7 +150,11 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, pool: ThreadPool) -> Counter[str]:
     known = _known(batch, records)
-    fresh = [entry for entry in batch if not _same(entry, known.get((kind_of(entry.record), str(entry.record.id))))]
+    fresh = []
+    for entry in batch:
+        stored = known.get((kind_of(entry.record), str(entry.record.id)))
+        if not _same(entry, stored):
+            fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
     counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh)})
     if embedder is not None:
         texts = [embedded(entry.record) for entry in fresh]
@@ -160,8 +182,7 @@ def _same(entry: Entry, stored: Stored | None) -> bool:
     """Whether a record is stored as it was exported, wherever its digest was made."""
     if stored is None or stored.record != entry.record:
         return False
-    one, other = entry.origin, stored.origin
-    return (one.source, one.ordinal, one.ingested_as) == (other.source, other.ordinal, other.ingested_as)
+    return replace(entry.origin, digest="") == replace(stored.origin, digest="")
 
 
 def _pages(values: Iterable[T], size: int) -> Iterator[list[T]]:

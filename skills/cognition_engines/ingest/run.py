@@ -5,44 +5,50 @@ finishes the rest. While one batch is being written the next one is being embedd
 """
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from multiprocessing.pool import AsyncResult, ThreadPool
 from pathlib import Path
 from typing import Final, Protocol
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.ingest.candidates import Candidate, Unit
+from cognition_engines.ingest.compare import Batch, compare, settled
 from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
 from cognition_engines.ingest.opening import NotAFile, open_file
-from cognition_engines.ingest.reading import BY_MARKS, Texts, read
-from cognition_engines.ingest.refusals import kinds
-from cognition_engines.ingest.settle import Candidate, Settling, Unit
-from cognition_engines.ingest.tally import Batch, Tally, compare
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.ingest.pruning import Pruned, prune
+from cognition_engines.ingest.reading import BY_MARKS, MARKDOWN, Texts, read
+from cognition_engines.ingest.reports import left_behind, less_guarded, pointing_nowhere
+from cognition_engines.ingest.repository import FilePlace, Places, of_collection
+from cognition_engines.ingest.rights import Ambiguous, Asked
+from cognition_engines.ingest.settle import Identified, Settling
+from cognition_engines.ingest.tally import Tally
 from cognition_engines.kinds.texts import embedded
 from cognition_engines.models import Problem, Sensitivity
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Dangling, Entry, Exposed, IdTaken, Outcome, Role
+from cognition_engines.records.values import Entry, IdTaken, Known, Outcome
 
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
-_TARGETS: Final = {
-    Role.SOURCE: "a source",
-    Role.CLUSTER: "a cluster",
-    Role.CHUNK: "a chunk",
-    Role.ARTIFACT: "an artifact or turn",
-    Role.FROM: "an entity",
-    Role.TO: "an entity",
-}
+_TOGETHER: Final = 16  # records that the store is asked about at a time
+_ATTEMPTS: Final = 10  # to write a batch while other runs write
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`project` and `sensitivity` hold for records that do not give their own; `texts` says what texts are."""
+    """`project` and `sensitivity` hold for records that do not give their own; None changes none that they have.
+
+    `repository` is the name of the repository that all files belong to; None finds it for each. `texts` says what
+    texts are.
+    """
 
     project: str | None = None
-    sensitivity: Sensitivity = Sensitivity.NORMAL
+    sensitivity: Sensitivity | None = None
+    repository: str | None = None
     prune: bool = False
     dry_run: bool = False
     strict: bool = False
@@ -53,7 +59,8 @@ class Options:
 class Summary:
     """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind.
 
-    `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first.
+    `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first; `pruned`
+    names what was deleted.
     """
 
     read: int
@@ -65,6 +72,7 @@ class Summary:
     warnings: tuple[Problem, ...]
     kinds: dict[str, int]
     skipped: dict[str, int]
+    pruned: tuple[Pruned, ...] = ()
 
 
 class Progress(Protocol):
@@ -78,6 +86,7 @@ class Progress(Protocol):
 @dataclass(frozen=True, slots=True)
 class _File:
     path: Path
+    place: FilePlace
     below: Path | None  # the folder in which it was found; None for one that a person named
     size: int  # bytes
 
@@ -110,41 +119,42 @@ def ingest(
     embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    files = _expand(paths, tally)
+    files = _expand(paths, Places(options.repository), tally)
     progress.start(sum(file.size for file in files))
     # unlike an executor's, these threads do not hold the process when it is told to end while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
-        units = _units(files, collections, options, tally)
+        units = _units(files, collections, options, tally, records)
         for ready in _ahead(_begun(units, options, tally, records, embed)):
-            _write(ready, options, tally, records, embed.model)
+            _write(ready, options, tally, records, embed)
             progress.advance(ready.read)
     if options.strict and tally.rejected:
         tally.forget_copies()
     tally.warnings += tally.notices()
-    deleted = 0
-    nothing_written = options.dry_run or (options.strict and bool(tally.rejected))
+    refused = options.strict and bool(tally.rejected)
+    pruned: tuple[Pruned, ...] = ()
     # what a folder that cannot be read still holds is not known
-    if options.prune and not tally.unlisted and not (options.strict and tally.rejected):
-        deleted = _prune(paths, collections, options, tally, records)
-    if not nothing_written:
-        tally.warnings += _left_behind(options, tally, records)
-        tally.warnings += map(_pointing_nowhere, records.dangling(sorted(tally.sources)))
-        tally.warnings += map(_less_guarded, records.exposed(sorted(tally.sources)))
+    if options.prune and not tally.unlisted and not refused:
+        pruned = prune(paths, collections, tally, records, dry_run=options.dry_run)
+    if not options.dry_run and not refused:
+        tally.warnings += left_behind(tally, records)
+        tally.warnings += (pointing_nowhere(one, records) for one in records.dangling(sorted(tally.sources)))
+        tally.warnings += map(less_guarded, records.exposed(sorted(tally.sources)))
     return Summary(
         tally.read,
         tally.counts[Outcome.NEW],
         tally.counts[Outcome.CHANGED],
         tally.counts[Outcome.UNCHANGED],
-        deleted,
+        len(pruned),
         tuple(tally.rejected),
         tuple(tally.warnings),
         {kind.label: tally.kinds[kind] for kind in sorted(tally.kinds)},
         dict(tally.skipped.most_common()),
+        pruned,
     )
 
 
-def _expand(paths: Iterable[Path], tally: Tally) -> list[_File]:
+def _expand(paths: Iterable[Path], places: Places, tally: Tally) -> list[_File]:
     """The files to read, each once; what folders hold besides goes to the tally."""
     paths = [Path(os.path.abspath(path)) for path in paths]
     for path in paths:
@@ -153,7 +163,7 @@ def _expand(paths: Iterable[Path], tally: Tally) -> list[_File]:
     found: dict[Path, _File] = {}
     for path in paths:
         if not path.is_dir():
-            found.setdefault(path, _File(path, None, _size(path)))
+            found.setdefault(path, _File(path, places.of(path, path), None, _size(path)))
             continue
         walked = walk(path)
         tally.skipped.update(walked.skipped)
@@ -161,7 +171,7 @@ def _expand(paths: Iterable[Path], tally: Tally) -> list[_File]:
         tally.rejected += walked.refused
         tally.unlisted = tally.unlisted or bool(walked.refused)
         for file in walked.files:
-            found.setdefault(file.path, _File(file.path, path, file.size))
+            found.setdefault(file.path, _File(file.path, places.of(file.path, path), path, file.size))
     return list(found.values())
 
 
@@ -174,35 +184,66 @@ def _size(path: Path) -> int:
 
 
 def _units(
-    files: Iterable[_File], collections: Iterable[Collection], options: Options, tally: Tally
+    files: Iterable[_File], collections: Iterable[Collection], options: Options, tally: Tally, records: Records
 ) -> Iterator[tuple[Unit | None, int]]:
     """What was read, and how many bytes were since the last; without a record at the end of each file."""
     for file in files:
-        source, done = str(file.path), 0
-        settling = Settling(source, _path_in_checkout(file.path), options.project, options.sensitivity)
-        for item, position in _read(file, options.texts, tally):
-            for unit in _settled(item, settling, source, tally):
-                yield unit, max(0, min(position, file.size) - done)
-                done = max(done, min(position, file.size))
-        yield from ((unit, 0) for unit in _first(settling.rest(), tally))
+        done = 0
+        local = file.path.suffix.lower() in MARKDOWN
+        items = _read(file, options.texts, tally)
+        for unit, position in _settled(items, file.place, options, tally, records, local=local):
+            yield unit, max(0, min(position, file.size) - done)
+            done = max(done, min(position, file.size))
         yield None, file.size - done
     for collection in collections:
-        tally.files[collection.address] = False
-        settling = Settling(collection.address, collection.address, options.project, options.sensitivity)
-        for item in collection.items():
-            for unit in _settled(item, settling, collection.address, tally):
-                yield unit, 0
-        yield from ((unit, 0) for unit in _first(settling.rest(), tally))
+        place = of_collection(collection.address, options.repository)
+        tally.open(place)
+        items = ((item, 0) for item in collection.items())
+        yield from _settled(items, place, options, tally, records, local=False)
 
 
-def _settled(item: Item, settling: Settling, source: str, tally: Tally) -> Iterator[Unit]:
-    if isinstance(item, Rejected):
-        tally.read += 1
-        tally.reject(source, item.problem)
-    elif isinstance(item, Noticed):
-        tally.warnings.append(item.problem)
-    else:
+def _settled(
+    items: Iterator[tuple[Item, int]],
+    place: FilePlace,
+    options: Options,
+    tally: Tally,
+    records: Records,
+    *,
+    local: bool,
+) -> Iterator[tuple[Unit, int]]:
+    """The records of a file or collection, each with the position up to which was read."""
+    asked = Asked(options.project, options.sensitivity, place.scope)
+    settling = Settling(place, asked, partial(_known, records), local=local)
+    while group := deque(islice(items, _TOGETHER)):
+        drafts = [item for item, _ in group if not isinstance(item, Rejected | Noticed)]
+        identified = deque(settling.identified(drafts))
+        drafts.clear()
+        while group:  # what is settled is not held any longer
+            item, position = group.popleft()
+            if isinstance(item, Rejected):
+                tally.read += 1
+                tally.reject(place.source, item.problem)
+            elif isinstance(item, Noticed):
+                tally.warnings.append(item.problem)
+            else:
+                yield from ((unit, position) for unit in _with_rights(settling, identified.popleft(), place, tally))
+    yield from ((unit, 0) for unit in _first(settling.rest(), tally))
+    tally.keep(place, settling.kept)
+
+
+def _with_rights(settling: Settling, item: Identified, place: FilePlace, tally: Tally) -> Iterator[Unit]:
+    try:
         yield from _first(settling.units(item), tally)
+    except Ambiguous as error:
+        tally.read += 1
+        tally.reject(place.source, Problem(place.source, item.draft.line, str(error)))
+
+
+def _known(records: Records, identities: Sequence[str]) -> dict[str, list[Known]]:
+    found: dict[str, list[Known]] = {identity: [] for identity in identities}
+    for known in records.known((), identities):
+        found[known.origin.identity].append(known)
+    return found
 
 
 def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
@@ -217,7 +258,7 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
 def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]:
     """The items of a file, each with the position in it up to which was read."""
     source = str(file.path)
-    tally.files[source] = False
+    tally.open(file.place)
     try:
         source.encode()
     except UnicodeEncodeError:
@@ -237,14 +278,6 @@ def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]
         yield Rejected(Problem(source, None, str(error))), 0
     except OSError as error:
         yield Rejected(Problem(source, None, f"cannot be read: {error.strerror}")), 0
-
-
-def _path_in_checkout(path: Path) -> str:
-    """The path below the folder that holds `.git`, else the absolute path."""
-    for folder in path.parents:
-        if (folder / ".git").exists():
-            return path.relative_to(folder).as_posix()
-    return path.as_posix()
 
 
 def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], int]]:
@@ -269,9 +302,9 @@ def _begun(
     """What has to be written, batch by batch, its texts already being embedded."""
     for found, size in _batches(units, options):
         batch = compare(found, tally, records)
-        if options.strict and tally.rejected:
-            batch = Batch()
-        yield _Ready(batch, embed.begin([candidate for candidate, _ in batch.fresh]), size)
+        if options.strict and (tally.rejected or batch.refused):
+            batch = replace(batch, fresh=(), replaces=())
+        yield _Ready(batch, embed.begin(batch), size)
 
 
 def _ahead(batches: Iterable[_Ready]) -> Iterator[_Ready]:
@@ -293,9 +326,9 @@ class _Embedding:
         self._pool = pool
         self.model = embedder.model if embedder else None
 
-    def begin(self, candidates: Sequence[Candidate]) -> list[AsyncResult[FloatArray] | FloatArray | None]:
-        """The vectors of each record, as they come; None for one that says nothing, and without a model."""
-        return [self._vectors(candidate) for candidate in candidates]
+    def begin(self, batch: Batch) -> list[AsyncResult[FloatArray] | FloatArray | None]:
+        """The vectors of each fresh record, as they come; None for one that says nothing, and without a model."""
+        return [self._vectors(each.candidate) for each in batch.fresh]
 
     def _vectors(self, candidate: Candidate) -> AsyncResult[FloatArray] | FloatArray | None:
         text = embedded(candidate.record)
@@ -306,71 +339,38 @@ class _Embedding:
         return self._pool.apply_async(self._embedder.embed_text, (text,))
 
 
-def _write(ready: _Ready, options: Options, tally: Tally, records: Records, model: str | None) -> None:
-    outcomes: Sequence[Outcome] = [outcome for _, outcome in ready.batch.fresh]
-    if outcomes and not options.dry_run:
+def _write(ready: _Ready, options: Options, tally: Tally, records: Records, embed: _Embedding) -> None:
+    batch = ready.batch
+    settled(batch, tally)
+    outcomes: Sequence[Outcome] = [each.outcome for each in batch.fresh]
+    if not options.dry_run:
+        batch, outcomes = _put(ready, options, tally, records, embed)
+    for each, outcome in zip(batch.fresh, outcomes, strict=True):
+        tally.count(each.candidate, outcome)
+
+
+def _put(
+    ready: _Ready, options: Options, tally: Tally, records: Records, embed: _Embedding
+) -> tuple[Batch, Sequence[Outcome]]:
+    """Writes the fresh records; compares them once more where another run wrote their ids meanwhile."""
+    batch, vectors = ready.batch, ready.vectors
+    for _ in range(_ATTEMPTS):
         entries = [
-            Entry(candidate.record, candidate.origin, vectors.get() if isinstance(vectors, AsyncResult) else vectors)
-            for (candidate, _), vectors in zip(ready.batch.fresh, ready.vectors, strict=True)
+            Entry(
+                each.candidate.record,
+                each.candidate.origin,
+                found.get() if isinstance(found, AsyncResult) else found,
+                over=each.over,
+            )
+            for each, found in zip(batch.fresh, vectors, strict=True)
         ]
         try:
-            outcomes = records.put(entries, model, ready.batch.replaces)
-        except IdTaken as error:
-            raise ComponentFailed("records", f"another run wrote at the same time: {error}; read again") from None
-    for (candidate, _), outcome in zip(ready.batch.fresh, outcomes, strict=True):
-        tally.count(candidate, outcome)
-
-
-def _prune(
-    paths: Sequence[Path], collections: Sequence[Collection], options: Options, tally: Tally, records: Records
-) -> int:
-    """Deletes what the folders, files and collections no longer hold; a pipe holds nothing.
-
-    A file or collection with refused records keeps all it had.
-    """
-    named = [Path(os.path.abspath(path)) for path in paths]
-    rows = [row for path in named if path.is_dir() for row in records.sources_under(str(path))]
-    files = [str(path) for path in named if path.is_file()]
-    rows += [row for file in files if not tally.files[file] for row in records.of_source(file)]
-    rows += [row for collection in collections for row in records.of_source(collection.address)]
-    gone: dict[Kind, dict[str, None]] = {}
-    for row in rows:
-        held = row.source in tally.files
-        refused = tally.files.get(row.source, False)
-        still = tally.has(row.kind, row.id) or row.ingested_as != options.project
-        if not refused and not (held and still):
-            gone.setdefault(row.kind, {})[row.id] = None
-    if options.dry_run:
-        return sum(map(len, gone.values()))
-    return sum(len(records.delete(kind, list(ids))) for kind, ids in gone.items())
-
-
-def _left_behind(options: Options, tally: Tally, records: Records) -> Iterator[Problem]:
-    """What came from a file or collection before, is not in it now, and stays beside what is new in it."""
-    for source in sorted(tally.grown):
-        rows = [row for row in records.of_source(source) if not tally.has(row.kind, row.id)]
-        elsewhere = [row for row in rows if row.ingested_as != options.project]
-        if not tally.files[source] and len(rows) > len(elsewhere):
-            said = f"{_kept(len(rows) - len(elsewhere))} before and not now; --prune deletes what is no longer there"
-            yield Problem(source, None, said)
-        if elsewhere:
-            with_ = {"no --project" if row.ingested_as is None else f"--project {row.ingested_as}" for row in elsewhere}
-            said = f"{_kept(len(elsewhere))} with {' and '.join(sorted(with_))}; cstp delete removes what is too many"
-            yield Problem(source, None, said)
-
-
-def _kept(count: int) -> str:
-    return "1 record is kept that was read here" if count == 1 else f"{count} records are kept that were read here"
-
-
-def _pointing_nowhere(found: Dangling) -> Problem:
-    """`12 chunks name a source that is not here, for example 'src-9'`."""
-    many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
-    return Problem(found.source, None, f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}")
-
-
-def _less_guarded(found: Exposed) -> Problem:
-    """`2 chunks are less sensitive than the source that they name, for example src-9`."""
-    many = f"{kinds(found.kind, found.count)} {'is' if found.count == 1 else 'are'}"
-    said = f"{found.count} {many} less sensitive than the source named there, for example {found.example}"
-    return Problem(found.source, None, said)
+            return batch, records.put(entries, embed.model, batch.replaces) if entries else ()
+        except IdTaken:
+            tally.give_back([candidate for unit in batch.pending for candidate in (unit.head, *unit.parts)])
+            batch = compare(batch.pending, tally, records)
+            settled(batch, tally)
+            if options.strict and batch.refused:
+                return Batch(), ()
+            vectors = embed.begin(batch)
+    raise ComponentFailed("records", "other runs write the same ids all the time; read again when they have ended")

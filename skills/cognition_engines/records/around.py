@@ -79,7 +79,8 @@ def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | 
 def _named(stored: Stored) -> Named:
     entity = stored.record
     assert isinstance(entity, Entity)
-    return Named(stored, entity.name, frozenset(map(normal, (str(entity.id), entity.name, *entity.aliases))))
+    given = stored.origin.given or entity.name
+    return Named(stored, entity.name, frozenset(map(normal, (str(entity.id), given, entity.name, *entity.aliases))))
 
 
 def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | None) -> list[Edge]:

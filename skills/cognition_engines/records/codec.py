@@ -53,6 +53,11 @@ def short_key(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:16]
 
 
+def place_key(place: tuple[str, str]) -> str:
+    """What stands for a repository and a path in it."""
+    return short_key("\0".join(place))
+
+
 def title_key(title: str) -> str:
     """By which sources are found by their title, in any case."""
     return short_key(title.casefold())

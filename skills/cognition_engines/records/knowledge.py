@@ -13,7 +13,7 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Viewer
 from cognition_engines.records.codec import title_key
 from cognition_engines.records.open import Store
-from cognition_engines.records.read import asked_by_keys, visible
+from cognition_engines.records.read import asked_by_keys, only_given, visible
 from cognition_engines.records.rows import SELECT_STORED, matrix, stored
 from cognition_engines.records.schema import TABLES, records, vectors
 from cognition_engines.records.transactions import pages, reading
@@ -55,6 +55,7 @@ class WithSources:
 def chunk(store: Store, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
     with reading(store) as connection:
         found = _named(connection, Kind.CHUNK, [id], viewer).get(id)
+        found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
         if found is None:
             return None
         record = found.record

@@ -14,7 +14,7 @@ from cognition_engines.kinds.kind import Kind, Record, prefixed
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
 from cognition_engines.kinds.memory import CONVERSATION, Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Decision, Sensitivity
-from cognition_engines.records.codec import Cell, short_key
+from cognition_engines.records.codec import Cell, place_key
 from cognition_engines.records.decision_names import links_of_decision
 from cognition_engines.records.schema import links, records
 from cognition_engines.records.transactions import pages
@@ -61,7 +61,8 @@ def _links(record: Record, origin: Origin) -> Iterator[Link]:
             yield from _named(Role.ACTOR, (actor.ref for actor in record.actors))
             yield from _named(Role.SUBJECT, () if record.subject is None else (record.subject.ref,))
         case Entity():
-            yield from _named(Role.NAME, (str(record.id), record.name, *record.aliases))
+            given = () if origin.given is None else (origin.given,)
+            yield from _named(Role.NAME, (str(record.id), *given, record.name, *record.aliases))
         case Edge():
             yield from _named(Role.FROM, (record.source_id,))
             yield from _named(Role.TO, (record.target_id,))
@@ -130,25 +131,26 @@ def _first(*moments: datetime | None) -> datetime | None:
     return next((moment for moment in moments if moment is not None), None)
 
 
-def dangling_links(connection: sa.Connection, sources: Sequence[str]) -> list[Dangling]:
+def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[Dangling]:
     """See `Records.dangling`. Actors and subjects need no entity, so they are left out."""
-    wanted = set(sources)
+    wanted = set(places)
     found: list[Dangling] = []
-    for page in pages([short_key(source) for source in wanted]):
+    for page in pages(list(map(place_key, wanted))):
         for row in connection.execute(_DANGLING.where(records.c.source_key.in_(page))):
-            source, kind, role, count, example = row
-            if source in wanted:
+            repository, path, source, kind, role, count, example = row
+            if (repository, path or source) in wanted:
                 found.append(Dangling(source, Kind(kind), Role(role), count, example))
     return sorted(found, key=lambda each: (each.source, each.kind, each.role))
 
 
-def exposed_links(connection: sa.Connection, sources: Sequence[str]) -> list[Exposed]:
+def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[Exposed]:
     """See `Records.exposed`."""
-    wanted = set(sources)
+    wanted = set(places)
     found: list[Exposed] = []
-    for page in pages([short_key(source) for source in wanted]):
-        rows = connection.execute(_EXPOSED.where(records.c.source_key.in_(page)))
-        found += [Exposed(source, Kind(kind), *rest) for source, kind, *rest in rows if source in wanted]
+    for page in pages(list(map(place_key, wanted))):
+        for repository, path, source, kind, *rest in connection.execute(_EXPOSED.where(records.c.source_key.in_(page))):
+            if (repository, path or source) in wanted:
+                found.append(Exposed(source, Kind(kind), *rest))
     return sorted(found, key=lambda each: (each.source, each.kind))
 
 
@@ -156,14 +158,16 @@ def _exposed() -> sa.Select[Any]:
     """Links by file and kind to a source that is more sensitive."""
     owner = records.alias()
     return (
-        sa.select(records.c.source, records.c.kind, sa.func.count(), sa.func.min(links.c.target))
+        sa.select(*_FILE, records.c.kind, sa.func.count(), sa.func.min(links.c.target))
         .join_from(records, links)
         .join(owner, sa.and_(owner.c.kind == int(Kind.SOURCE), owner.c.id == links.c.target))
         .where(links.c.role == int(Role.SOURCE), records.c.sensitivity < owner.c.sensitivity)
-        .group_by(records.c.source, records.c.kind)
+        .group_by(records.c.repository, records.c.path, records.c.kind)
     )
 
 
+# a file by its place, and where it was read
+_FILE: Final = (records.c.repository, records.c.path, sa.func.min(records.c.source))
 _EXPOSED: Final = _exposed()
 
 
@@ -179,12 +183,12 @@ def _dangling() -> sa.Select[Any]:
         (links.c.role == int(Role.ARTIFACT), sa.exists().where(target.c.kind.in_(PARENTS), same_id)),
         else_=sa.exists().where(target.c.kind == links.c.target_kind, same_id),
     )
-    by = records.c.source, records.c.kind, links.c.role
+    by = records.c.kind, links.c.role
     return (
-        sa.select(*by, sa.func.count(), sa.func.min(links.c.target))
+        sa.select(*_FILE, *by, sa.func.count(), sa.func.min(links.c.target))
         .join_from(records, links)
         .where(links.c.role.in_(_RESOLVED), ~here)
-        .group_by(*by)
+        .group_by(records.c.repository, records.c.path, *by)
     )
 
 

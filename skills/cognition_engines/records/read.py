@@ -1,6 +1,5 @@
 """Reading; the functions are described in `Records`. What a viewer may not see, the database leaves out."""
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -13,7 +12,6 @@ from cognition_engines.kinds.kind import Kind, prefixed
 from cognition_engines.kinds.memory import Turn
 from cognition_engines.kinds.texts import worded
 from cognition_engines.models import Viewer
-from cognition_engines.records.codec import short_key
 from cognition_engines.records.inheritance import neighbours
 from cognition_engines.records.linked import dangling_links, exposed_links
 from cognition_engines.records.open import Store
@@ -21,7 +19,7 @@ from cognition_engines.records.rows import SELECT_STORED, stored
 from cognition_engines.records.schema import TABLES, counter, dimension_name, meta, records, vectors
 from cognition_engines.records.spaces import SEARCHED, Space
 from cognition_engines.records.transactions import REPLACED, pages, reading, scanning
-from cognition_engines.records.values import Dangling, Exposed, SourceRow, Stored, Text
+from cognition_engines.records.values import Dangling, Exposed, Stored, Text
 
 T = TypeVar("T")
 
@@ -115,7 +113,20 @@ def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -
                 for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
                     one = stored(kind, row)
                     found[kind, str(one.record.id)] = one
+            given = only_given(connection, kind, [id for id in names if (kind, id) not in found], viewer)
+            found |= {(kind, id): one for id, one in given.items()}
     return [found[name] for name in wanted if name in found]
+
+
+def only_given(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None) -> dict[str, Stored]:
+    """By id, the records that files give these ids, where the viewer sees just one."""
+    found: dict[str, list[Stored]] = {}
+    for page in pages(ids):
+        of_given = records.c.given.in_(page), records.c.kind == int(kind)
+        for row in connection.execute(SELECT_STORED[kind].where(*of_given, *visible(viewer))):
+            one = stored(kind, row)
+            found.setdefault(one.origin.given or "", []).append(one)
+    return {id: each[0] for id, each in found.items() if len(each) == 1}
 
 
 def by_keys(
@@ -209,34 +220,14 @@ def _turn(turns: Mapping[int, Stored], key: int | None) -> Turn | None:
     return record if isinstance(record, Turn) else None
 
 
-def sources_under(store: Store, folder: str) -> list[SourceRow]:
-    if not os.path.isabs(folder):
-        raise ValueError("folder: must be an absolute path")
-    prefix = folder.rstrip(os.sep) + os.sep
-    # not LIKE: SQLite's ignores case, and % and _ are part of names
-    under = sa.func.substr(records.c.source, 1, len(prefix)) == prefix
-    columns = records.c.kind, records.c.id, records.c.source, records.c.ordinal, records.c.ingested_as
+def dangling(store: Store, places: Sequence[tuple[str, str]]) -> list[Dangling]:
     with scanning(store) as connection:
-        rows = connection.execute(sa.select(*columns).where(under).order_by(records.c.key)).all()
-    return [SourceRow(Kind(kind), *rest) for kind, *rest in rows]
+        return dangling_links(connection, places)
 
 
-def of_source(store: Store, source: str) -> list[SourceRow]:
-    columns = records.c.kind, records.c.id, records.c.source, records.c.ordinal, records.c.ingested_as
-    of_it = sa.and_(records.c.source_key == short_key(source), records.c.source == source)
+def exposed(store: Store, places: Sequence[tuple[str, str]]) -> list[Exposed]:
     with scanning(store) as connection:
-        rows = connection.execute(sa.select(*columns).where(of_it).order_by(records.c.key)).all()
-    return [SourceRow(Kind(kind), *rest) for kind, *rest in rows]
-
-
-def dangling(store: Store, sources: Sequence[str]) -> list[Dangling]:
-    with scanning(store) as connection:
-        return dangling_links(connection, sources)
-
-
-def exposed(store: Store, sources: Sequence[str]) -> list[Exposed]:
-    with scanning(store) as connection:
-        return exposed_links(connection, sources)
+        return exposed_links(connection, places)
 
 
 def without_vectors(store: Store, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:

@@ -1,6 +1,7 @@
 """Rows to what is stored, and what is stored to rows."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind, kind_of
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.codec import COLUMNS, UNREADABLE, Cell, microseconds, moment, record_of, short_key
+from cognition_engines.records.codec import COLUMNS, UNREADABLE, Cell, microseconds, moment, place_key, record_of
 from cognition_engines.records.linked import own_facets
 from cognition_engines.records.schema import TABLES, records
 from cognition_engines.records.values import Entry, Facets, FloatArray, Origin, Stored
@@ -17,6 +18,9 @@ from cognition_engines.records.values import Entry, Facets, FloatArray, Origin, 
 Row: TypeAlias = Sequence[Any]
 
 _SENSITIVITIES: Final = tuple(Sensitivity)
+# The columns of an origin, in the order of its fields.
+ORIGIN: Final = tuple(field.name for field in fields(Origin))
+_GUARDED_AS: Final = ORIGIN.index("guarded_as")
 _SPINE: Final = (
     "key",
     "seq",
@@ -30,11 +34,8 @@ _SPINE: Final = (
     "system",
     "importance",
     "parent",
-    "source",
-    "ordinal",
-    "ingested_as",
-    "digest",
     "updated_at",
+    *ORIGIN,
 )
 
 
@@ -57,12 +58,18 @@ def spine_of(entry: Entry) -> dict[str, Cell]:
         "own_project": record.project,
         "own_sensitivity": None if record.sensitivity is None else int(record.sensitivity),
         **facet_cells(own),
-        "source": origin.source,
-        "source_key": short_key(origin.source),
-        "ordinal": origin.ordinal,
-        "ingested_as": origin.ingested_as,
-        "digest": origin.digest,
+        **{name: getattr(origin, name) for name in ORIGIN},
+        "guarded_as": None if origin.guarded_as is None else int(origin.guarded_as),
+        "source_key": place_key(origin.place),
     }
+
+
+def origin_of(cells: Sequence[Any]) -> Origin:
+    """The origin of the cells of `ORIGIN`."""
+    values = list(cells)
+    if values[_GUARDED_AS] is not None:
+        values[_GUARDED_AS] = _SENSITIVITIES[values[_GUARDED_AS]]
+    return Origin(*values)
 
 
 def facet_cells(facets: Facets) -> dict[str, Cell]:
@@ -93,20 +100,16 @@ def stored(kind: Kind, row: Row) -> Stored:
         system,
         importance,
         parent,
-        source,
-        ordinal,
-        ingested_as,
-        digest,
         updated_at,
-        *cells,
+        *others,
     ) = row
     try:
         level, time, updated = _SENSITIVITIES[sensitivity], None if at is None else moment(at), moment(updated_at)
+        origin = origin_of(others[: len(ORIGIN)])
     except UNREADABLE as error:
         raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
     facets = Facets(project, level, time, context, system, importance, parent)
-    record = record_of(kind, id, own_project, own_sensitivity, cells)
-    origin = Origin(source, ordinal, ingested_as, digest)
+    record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
     return Stored(key, seq, kind, record, facets, origin, updated)
 
 

@@ -45,7 +45,8 @@ counter: Final = sa.Table("counter", metadata, sa.Column("seq", _BIGINT, nullabl
 
 # What every record has. Times are microseconds since 1970 in UTC. `project` and `sensitivity` are what isolation goes
 # by, `own_project` and `own_sensitivity` what was recorded; `at` to `parent` are facets: all of these are made of the
-# record and its artifact. `source_key` stands for `source` in an index.
+# record and its artifact. `repository`, `path`, `given` and `identity` are what the id is made of; `source_key` stands
+# for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
 records: Final = sa.Table(
     "records",
     metadata,
@@ -65,13 +66,22 @@ records: Final = sa.Table(
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("source_key", sa.Text, nullable=False),
     sa.Column("ordinal", sa.Integer, nullable=False),
+    sa.Column("repository", sa.Text, nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("given", sa.Text),
+    sa.Column("identity", sa.Text, nullable=False),
     sa.Column("ingested_as", sa.Text),
+    sa.Column("project_scope", sa.Text),
+    sa.Column("guarded_as", sa.SmallInteger),
+    sa.Column("guard_scope", sa.Text),
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("updated_at", _BIGINT, nullable=False),
     sa.UniqueConstraint("kind", "id"),
     sa.Index(None, "kind", "seq"),
     sa.Index(None, "parent"),
     sa.Index(None, "source_key", "ordinal"),
+    sa.Index(None, "identity"),
+    sa.Index(None, "given"),
 )
 
 _TYPES: Final[Mapping[CellType, type[TypeEngine[Any]] | TypeEngine[Any]]] = {

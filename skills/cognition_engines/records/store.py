@@ -7,7 +7,18 @@ from typing import Final
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.records import around, backup, changes, knowledge, memory, read, supersession, transfer, write
+from cognition_engines.records import (
+    around,
+    backup,
+    changes,
+    knowledge,
+    memory,
+    origins,
+    read,
+    supersession,
+    transfer,
+    write,
+)
 from cognition_engines.records.around import Around, Named
 from cognition_engines.records.backup import Backup, Notes
 from cognition_engines.records.knowledge import ChunkFound, SourceName, WithSources
@@ -24,10 +35,10 @@ from cognition_engines.records.values import (
     Entry,
     Exposed,
     FloatArray,
+    Known,
     Outcome,
     Page,
     Replaces,
-    SourceRow,
     Stored,
     Text,
 )
@@ -106,8 +117,9 @@ class Records:
 
         Raises `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
         characters, an id given twice, missing or superfluous vectors, and vectors that are not finite float32 of one
-        dimension; its subclass `IdTaken` where a sibling kind has the id; `ComponentFailed` of the embedder for
-        vectors of another dimension than those stored of `model`.
+        dimension; its subclass `IdTaken` where a sibling kind or a record of another origin has the id, or a stored
+        record of the same identity and project another one; `ComponentFailed` of the embedder for vectors of another
+        dimension than those stored of `model`.
         """
         return write.put(self._store, batch, model, replaces)
 
@@ -142,7 +154,8 @@ class Records:
     def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[Stored]:
         """Those of the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
 
-        The ids of artifacts, turns and events are known with and without their prefix.
+        The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
+        looked for among those that files give; it means a record where the viewer sees no other that is given it.
         """
         return read.find(self._store, ids, viewer)
 
@@ -170,21 +183,36 @@ class Records:
         """
         return read.texts(self._store, keys)
 
-    def sources_under(self, folder: str) -> list[SourceRow]:
+    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[Known]:
+        """The records that have one of the ids, among all kinds that share theirs, or one of the identities."""
+        return origins.known_records(self._store, names, identities)
+
+    def read_below(self, folder: str) -> list[Known]:
         """The records whose source lies in `folder` or below it; `folder` is absolute, else `ValueError`."""
-        return read.sources_under(self._store, folder)
+        return origins.read_below(self._store, folder)
 
-    def of_source(self, source: str) -> list[SourceRow]:
-        """The records of one file or collection."""
-        return read.of_source(self._store, source)
+    def of_repository(self, repository: str, path: str) -> list[Known]:
+        """The records of a repository whose file has this path or lies below it; all of them for "."."""
+        return origins.of_repository(self._store, repository, path)
 
-    def dangling(self, sources: Sequence[str]) -> list[Dangling]:
+    def of_place(self, place: tuple[str, str]) -> list[Known]:
+        """The records of one file or collection, by repository and path; see `Origin.place`."""
+        return origins.of_place(self._store, place)
+
+    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, Stored]]:
+        """The records that `id` may mean, each with its full id, which means it alone.
+
+        `id` is one that answers name, one that a file gives, or a full one, with or without the prefix of the kind.
+        """
+        return origins.meant(self._store, kinds, id, viewer)
+
+    def dangling(self, places: Sequence[tuple[str, str]]) -> list[Dangling]:
         """The references in records of these files that name nothing stored, by file, kind and role."""
-        return read.dangling(self._store, sources)
+        return read.dangling(self._store, places)
 
-    def exposed(self, sources: Sequence[str]) -> list[Exposed]:
+    def exposed(self, places: Sequence[tuple[str, str]]) -> list[Exposed]:
         """The chunks and extractions of these files that are less sensitive than their source, by file and kind."""
-        return read.exposed(self._store, sources)
+        return read.exposed(self._store, places)
 
     def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:
         """The next `limit` records of a space with a key above `after_key` that lack vectors of `model`, by key.

@@ -19,9 +19,10 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.codec import COLUMNS, Cell, record_of
 from cognition_engines.records.open import Store
 from cognition_engines.records.placing import Placed, bury, place
+from cognition_engines.records.rows import ORIGIN, origin_of
 from cognition_engines.records.schema import PLACES, TABLES, dimension_name, meta, records, vectors
 from cognition_engines.records.transactions import failures, pages, scanning, writing
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.records.values import Entry
 
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 
@@ -32,13 +33,9 @@ _SPINE: Final = (
     "id",
     "own_project",
     "own_sensitivity",
-    "source",
-    "ordinal",
-    "ingested_as",
-    "digest",
+    *ORIGIN,
     "updated_at",
 )
-_AS_ENTRY: Final = ("id", "own_project", "own_sensitivity", "source", "ordinal", "ingested_as", "digest")
 _CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
     kind: tuple(column.name for column in table.c if column.name not in ("key", *PLACES))
     for kind, table in TABLES.items()
@@ -116,15 +113,12 @@ class _Record:
         return self.spine, self.cells, self.vectors
 
     def entry(self) -> Entry:
-        id, project, sensitivity, source, ordinal, ingested_as, digest = (self.spine[name] for name in _AS_ENTRY)
+        project: Any = self.spine["own_project"]
+        level: Any = self.spine["own_sensitivity"]
         cells = tuple(self.cells.values())
-        level: Any = sensitivity
-        record = record_of(self.kind, str(id), _text(project), level, [cells[place] for place in _AS_STORED[self.kind]])
-        return Entry(record, Origin(str(source), int(str(ordinal)), _text(ingested_as), str(digest)))
-
-
-def _text(cell: Cell) -> str | None:
-    return None if cell is None else str(cell)
+        content = [cells[place] for place in _AS_STORED[self.kind]]
+        record = record_of(self.kind, str(self.spine["id"]), project, level, content)
+        return Entry(record, origin_of([self.spine[name] for name in ORIGIN]))
 
 
 def copy(source: Store, target: Store, watcher: Watcher) -> Contents:

@@ -25,27 +25,46 @@ class Origin:
     """Where a record came from.
 
     `source` is an absolute file path, or the address of a collection; `ordinal` is the position among its records, from
-    0, or PART for what a document was cut into; `ingested_as` is
-    the project option in force when it was read; `digest` identifies the content that was read.
+    0, or PART for what a document was cut into; `digest` identifies the content that was read. `ingested_as` and
+    `guarded_as` are the project and the sensitivity that options of runs gave it, each for a scope (see
+    ingest/rights.py); None where none did.
+
+    `repository` and `path` are the place of the file whatever the folder of the checkout, `given` the id as the file
+    gives it, where it gives one. `identity` is 32 hexadecimal digits of what makes it this record in any project; ""
+    of a record that no file gave.
     """
 
     source: str
     ordinal: int
     ingested_as: str | None
     digest: str
+    repository: str = ""
+    path: str = ""
+    given: str | None = None
+    identity: str = ""
+    project_scope: str | None = None
+    guarded_as: Sensitivity | None = None
+    guard_scope: str | None = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The repository and the path in it, by which a file is the same in every checkout."""
+        return self.repository, self.path or self.source
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
 
-    `updated_at` is when its content changed; None is now.
+    `updated_at` is when its content changed; None is now. `over` is the place of the stored record that it may replace,
+    besides one from its own place.
     """
 
     record: Record
     origin: Origin
     vectors: FloatArray | None = None
     updated_at: datetime | None = None
+    over: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +195,14 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRow:
-    """Which record came from which file."""
+class Known:
+    """A stored record without its content. `project` is its own, not its artifact's."""
 
+    key: int
     kind: Kind
     id: str
-    source: str
-    ordinal: int
-    ingested_as: str | None
+    project: str | None
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +227,9 @@ class Exposed:
 
 
 class IdTaken(ValueError):
-    """A record of another kind has the id: artifacts, turns and artifact chunks have theirs in common."""
+    """A record of another origin or kind has the id: artifacts, turns and artifact chunks have theirs in common."""
 
-    def __init__(self, kind: Kind, id: str) -> None:
-        super().__init__(f"id: {id!r} is that of another record already, of the kind {kind.label}")
+    def __init__(self, kind: Kind, id: str, source: str) -> None:
+        super().__init__(f"id: {id!r} is that of another record already, of the kind {kind.label}, from {source}")
         self.kind = kind  # the one that has it
         self.id = id

@@ -6,22 +6,24 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import NAMESAKES, Kind, prefixed
+from cognition_engines.kinds.kind import Kind, prefixed
 from cognition_engines.records.checks import check_batch, check_model, check_vectors
 from cognition_engines.records.codec import microseconds
 from cognition_engines.records.inheritance import renumber
 from cognition_engines.records.open import Store
+from cognition_engines.records.origins import known_by, namesakes
 from cognition_engines.records.placing import Placed, bury, insert_vectors, place, settle_dimension
+from cognition_engines.records.references import repoint, resolved
 from cognition_engines.records.schema import dimension_name, links, meta, records, vectors
 from cognition_engines.records.transactions import pages, writing
-from cognition_engines.records.values import PART, Entry, FloatArray, IdTaken, Outcome, Replaces, Role
+from cognition_engines.records.values import PART, Entry, FloatArray, IdTaken, Known, Outcome, Replaces, Role
 
 # What ingest cuts, and the role in which its parts refer to it.
 _DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Held:
     key: int
     digest: str
     has_vectors: bool
@@ -34,7 +36,7 @@ def put(store: Store, batch: Sequence[Entry], model: str | None, replaces: Seque
         for each in replaces:
             _drop_others(connection, each)
         known = _known(connection, names, model)
-        _check_namesakes(connection, names)
+        _check_origins(connection, batch, names)
         outcomes = tuple(_outcome(entry, known.get(name), model) for entry, name in zip(batch, names, strict=True))
         work = [
             (entry, known.get(name))
@@ -42,7 +44,10 @@ def put(store: Store, batch: Sequence[Entry], model: str | None, replaces: Seque
             if outcome is not Outcome.UNCHANGED
         ]
         if work:
+            entries = resolved(connection, [entry for entry, _ in work])
+            work = [(entry, held) for entry, (_, held) in zip(entries, work, strict=True)]
             _store(connection, work, model)
+            repoint(connection, [entry for entry, held in work if held is None])
     return outcomes
 
 
@@ -109,38 +114,54 @@ def _parts(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tu
     return [(Kind(of), id, key) for of, id, key in connection.execute(statement)]
 
 
-def _check_namesakes(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> None:
-    """Refuse an id that another kind has, of those that have their ids in common."""
-    wanted = {id: kind for kind, id in names if kind in NAMESAKES}
-    for page in pages(list(wanted)):
-        found = sa.select(records.c.kind, records.c.id).where(records.c.kind.in_(NAMESAKES), records.c.id.in_(page))
-        for kind, id in connection.execute(found):
-            if kind != wanted[id]:
-                raise IdTaken(Kind(kind), id)
+def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Sequence[tuple[Kind, str]]) -> None:
+    """Refuse to take over a record of another origin, or of a kind that has its ids in common with this one."""
+    identities = [entry.origin.identity for entry in batch if entry.origin.identity]
+    by_id: dict[tuple[Kind, str], Known] = {}
+    by_identity: dict[tuple[Kind, str, str | None], Known] = {}
+    for known in known_by(connection, names, identities).values():
+        by_id[namesakes(known.kind)[0], known.id] = known
+        by_identity[known.kind, known.origin.identity, known.project] = known
+    for entry, (kind, id) in zip(batch, names, strict=True):
+        holder = by_id.get((namesakes(kind)[0], id))
+        if holder is not None and not _may_replace(entry, kind, holder):
+            raise IdTaken(holder.kind, id, holder.origin.source)
+        twin = by_identity.get((kind, entry.origin.identity, entry.record.project))
+        if entry.origin.identity and twin is not None and twin.id != id:
+            raise IdTaken(kind, twin.id, twin.origin.source)
+
+
+def _may_replace(entry: Entry, kind: Kind, holder: Known) -> bool:
+    if holder.kind is not kind:
+        return False
+    if not entry.origin.identity and not holder.origin.identity:
+        return True
+    same = entry.origin.identity == holder.origin.identity
+    return same and holder.origin.place in (entry.origin.place, entry.over)
 
 
 def _known(
     connection: sa.Connection, names: Sequence[tuple[Kind, str]], model: str | None
-) -> dict[tuple[Kind, str], _Known]:
+) -> dict[tuple[Kind, str], _Held]:
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
     statement = sa.select(records.c.id, records.c.key, records.c.digest, has_vectors)
-    found: dict[tuple[Kind, str], _Known] = {}
+    found: dict[tuple[Kind, str], _Held] = {}
     for kind in dict.fromkeys(kind for kind, _ in names):
         for page in pages([id for of, id in names if of is kind]):
             chosen = statement.where(records.c.kind == int(kind), records.c.id.in_(page))
             for id, key, digest, has in connection.execute(chosen):
-                found[kind, id] = _Known(key, digest, bool(has))
+                found[kind, id] = _Held(key, digest, bool(has))
     return found
 
 
-def _outcome(entry: Entry, known: _Known | None, model: str | None) -> Outcome:
+def _outcome(entry: Entry, known: _Held | None, model: str | None) -> Outcome:
     if known is None:
         return Outcome.NEW
     complete = model is None or known.has_vectors or entry.vectors is None
     return Outcome.UNCHANGED if known.digest == entry.origin.digest and complete else Outcome.CHANGED
 
 
-def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _Known | None]], model: str | None) -> None:
+def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _Held | None]], model: str | None) -> None:
     given = [entry.vectors for entry, _ in work if entry.vectors is not None]
     if model is not None and given:
         settle_dimension(connection, model, given[0].shape[1])

@@ -126,7 +126,14 @@ def _make_records() -> None:
         sa.Column("source", sa.Text, nullable=False),
         sa.Column("source_key", sa.Text, nullable=False),
         sa.Column("ordinal", sa.Integer, nullable=False),
+        sa.Column("repository", sa.Text, nullable=False),
+        sa.Column("path", sa.Text, nullable=False),
+        sa.Column("given", sa.Text),
+        sa.Column("identity", sa.Text, nullable=False),
         sa.Column("ingested_as", sa.Text),
+        sa.Column("project_scope", sa.Text),
+        sa.Column("guarded_as", sa.SmallInteger),
+        sa.Column("guard_scope", sa.Text),
         sa.Column("digest", sa.Text, nullable=False),
         sa.Column("updated_at", _BIGINT, nullable=False),
         sa.PrimaryKeyConstraint("key", name="pk_records"),
@@ -136,6 +143,8 @@ def _make_records() -> None:
     op.create_index("ix_records_kind_seq", "records", ["kind", "seq"])
     op.create_index("ix_records_parent", "records", ["parent"])
     op.create_index("ix_records_source_key_ordinal", "records", ["source_key", "ordinal"])
+    op.create_index("ix_records_identity", "records", ["identity"])
+    op.create_index("ix_records_given", "records", ["given"])
 
 
 def _make_owned(name: str, *columns: sa.Column[Any], also_primary: Sequence[str] = ()) -> None:

@@ -1,0 +1,74 @@
+"""Records on their way into the store, with the ids that they are to have."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from cognition_engines.ingest.ids import artifact_chunk_id, content_identity, made_id
+from cognition_engines.ingest.items import OtherRecord
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.kind import Kind, Record, kind_of
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.memory import ArtifactChunk
+from cognition_engines.records.values import FloatArray, Origin
+
+
+class Identity(StrEnum):
+    """What an id is made of: given, or out of the file's path, a document's title, or what the record says."""
+
+    GIVEN = "given"
+    PATH = "path"
+    TITLE = "title"
+    CONTENT = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record with the id that it is to have, and where it stands.
+
+    `full` is the id that it has where a record of another origin has that one; None where that cannot be.
+    """
+
+    record: Record
+    origin: Origin
+    line: int
+    identity: Identity
+    vectors: FloatArray | None = None
+    full: str | None = None
+
+    @property
+    def name(self) -> tuple[Kind, str]:
+        return kind_of(self.record), str(self.record.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is stored in one transaction: a record, with the parts that it was cut into if it is a document."""
+
+    head: Candidate
+    parts: tuple[Candidate, ...] = ()
+
+
+def with_id(candidate: Candidate, id: str) -> Candidate:
+    """The same under another id; its digest is that of what was read."""
+    record = candidate.record
+    if isinstance(record, Episode):
+        return replace(candidate, record=replace(record, id=int(id)))
+    return replace(candidate, record=replace(record, id=id))
+
+
+def with_head(part: Candidate, head: str) -> Candidate:
+    """A part of a document of another id."""
+    moved = part.record
+    if isinstance(moved, ArtifactChunk):
+        moved = replace(moved, artifact_id=head, id=None)
+    else:
+        assert isinstance(moved, Chunk)
+        moved = replace(moved, source_id=head, id=None)
+    return replace(part, record=replace(moved, id=part_id(moved, part.origin.repository)))
+
+
+def part_id(part: OtherRecord, repository: str) -> str:
+    """The id of what a document was cut into."""
+    if isinstance(part, ArtifactChunk):
+        return artifact_chunk_id(part)
+    return made_id(Kind.CHUNK, content_identity(part, repository), part.project)

@@ -1,0 +1,148 @@
+"""Rights that options of runs gave stay until a run says otherwise for exactly these records."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+from cognition_engines.records.store import Records
+from tests.ingest.runs import EACH, Run, document, json_lines, stored
+
+HIGH, MIDDLE, NORMAL = Sensitivity.HIGHLY_SENSITIVE, Sensitivity.SENSITIVE, Sensitivity.NORMAL
+Adr = Callable[..., Path]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, adr: Adr) -> Path:
+    adr(tmp_path / "docs/hr/0001-a.md", "Pay")
+    adr(tmp_path / "docs/0001-b.md", "Open")
+    return tmp_path / "docs"
+
+
+def levels(records: Records, kind: Kind = Kind.DECISION) -> dict[str, Sensitivity]:
+    return {one.title: one.sensitivity for one in stored(records, kind)}
+
+
+def projects(records: Records) -> list[tuple[str, str | None]]:
+    found = [(one.title, one.project) for one in stored(records, Kind.DECISION)]
+    return sorted(found, key=lambda each: (each[0], each[1] or ""))
+
+
+def test_a_run_that_says_nothing_lowers_no_sensitivity(run: Run, records: Records, folder: Path) -> None:
+    run(folder / "hr", sensitivity=HIGH)
+    summary = run(folder)
+    assert levels(records) == {"Pay": HIGH, "Open": NORMAL}
+    (warning,) = summary.warnings
+    assert (warning.file, "highly_sensitive" in warning.reason) == (str(folder / "hr"), True)
+    assert (summary.new, summary.changed, summary.unchanged) == (1, 0, 1)
+    # an edit keeps it, too
+    file = folder / "hr/0001-a.md"
+    file.write_text(file.read_text().replace("We had", "They had"))
+    assert run(folder).changed == 1
+    assert levels(records)["Pay"] is HIGH
+
+
+@pytest.mark.parametrize("given", [HIGH, MIDDLE])
+def test_it_is_lowered_by_the_option_for_exactly_these_or_less_and_by_nothing_wider(
+    run: Run, records: Records, folder: Path, given: Sensitivity
+) -> None:
+    run(folder / "hr", sensitivity=given)
+    (warning,) = run(folder, sensitivity=NORMAL).warnings
+    assert str(folder / "hr") in warning.reason
+    assert levels(records) == {"Pay": given, "Open": NORMAL}
+    summary = run(folder / "hr", sensitivity=NORMAL)
+    assert (summary.changed, summary.warnings) == (1, ())
+    assert levels(records)["Pay"] is NORMAL
+    run(folder, sensitivity=HIGH)
+    assert levels(records) == {"Pay": HIGH, "Open": HIGH}
+    run(folder / "hr/0001-a.md", sensitivity=MIDDLE)
+    assert levels(records) == {"Pay": MIDDLE, "Open": HIGH}
+
+
+def test_a_file_lowers_it_by_saying_so_and_what_only_the_file_said_ends_with_it(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.jsonl"
+    for members, option, expected in (
+        ({"sensitivity": "highly_sensitive"}, None, HIGH),
+        ({}, None, NORMAL),
+        ({}, HIGH, HIGH),
+        ({"sensitivity": "normal"}, None, NORMAL),
+        ({}, None, HIGH),
+    ):
+        json_lines(file, {"kind": "decision", "id": "d", "title": "t", **members})
+        run(file, sensitivity=option)
+        assert levels(records) == {"t": expected}, members
+
+
+@pytest.mark.parametrize("members", EACH, ids=[str(one["kind"]) for one in EACH])
+@pytest.mark.parametrize("id", [None, 7])
+def test_records_of_every_kind_keep_project_and_sensitivity(
+    run: Run, records: Records, tmp_path: Path, members: dict[str, Any], id: int | None
+) -> None:
+    given = {} if id is None else {"id": id}
+    file = json_lines(tmp_path / "hr/a.jsonl", members | given)
+    run(file, project="people", sensitivity=HIGH)
+    assert {warning.file for warning in run(tmp_path).warnings} >= {str(file)}
+    found = [known.key for known in records.read_below("/")]
+    rights = {(one.facets.project, one.facets.sensitivity) for one in records.by_keys(found, None).values()}
+    assert rights == {("people", HIGH)}
+
+
+def test_a_document_and_its_parts_keep_them(run: Run, records: Records, tmp_path: Path) -> None:
+    file = tmp_path / "docs/guide.md"
+    file.parent.mkdir()
+    file.write_text(document(3))
+    run(file.parent, project="people", sensitivity=HIGH)
+    file.write_text(document(4))
+    run(tmp_path)
+    rows = records.read_below("/")
+    assert len(rows) > 4
+    assert {(row.project, row.origin.guarded_as) for row in rows} == {("people", HIGH)}
+
+
+def test_a_run_that_names_no_project_keeps_it_and_a_wider_one_with_another_does(
+    run: Run, records: Records, folder: Path
+) -> None:
+    run(folder / "hr", project="people", sensitivity=HIGH)
+    for option in (None, "company"):
+        summary = run(folder, project=option)
+        assert projects(records)[-1] == ("Pay", "people")
+        assert any("people" in warning.reason for warning in summary.warnings)
+    assert projects(records) == [("Open", None), ("Open", "company"), ("Pay", "people")]
+    run(folder / "hr", project="company")
+    # a copy in another project is as guarded as the first
+    assert projects(records) == [("Open", None), ("Open", "company"), ("Pay", "company"), ("Pay", "people")]
+    assert levels(records)["Pay"] is HIGH
+
+
+def test_a_run_that_names_none_of_several_projects_is_refused(run: Run, records: Records, folder: Path) -> None:
+    for name in ("people", "board"):
+        run(folder / "hr", project=name)
+    ((problem),) = run(folder).rejected
+    assert "board, people" in problem.reason
+    assert projects(records) == [("Open", None), ("Pay", "board"), ("Pay", "people")]
+
+
+def test_a_project_that_the_file_changes_moves_the_record(run: Run, records: Records, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    for project in ("shop", "web", None):
+        given = {} if project is None else {"project": project}
+        summary = run(json_lines(file, {"kind": "decision", "id": "d", "title": "t", **given}))
+        assert summary.warnings == ()
+        assert [(one.id, one.project) for one in stored(records, Kind.DECISION)] == [("d", project)]
+
+
+def test_what_moved_to_another_file_with_its_id_stays_as_guarded(
+    run: Run, records: Records, checkout: Callable[..., Path]
+) -> None:
+    repo = checkout("repo", "https://h.example/shop")
+    file = json_lines(repo / "hr/a.jsonl", {"kind": "decision", "id": "d", "title": "t"})
+    run(repo / "hr", sensitivity=HIGH, project="people")
+    file.rename(repo / "a.jsonl")
+    run(repo)
+    (decision,) = stored(records, Kind.DECISION)
+    assert (decision.project, decision.sensitivity) == ("people", HIGH)
