@@ -45,7 +45,8 @@ def fill(cstp: Cstp) -> None:
     Path("adr/0001-a.md").write_text("# Über all\n\nDate: 2024-02-03\n\n## Status\n\nAccepted on the 3rd\n")
     Path("d.jsonl").write_text(
         '{"id": "d-1", "title": "One", "confidence": 0.1, "reasons": ["pattern", {"type": "x", "text": ""}],'
-        ' "tags": ["t"], "supersedes": ["d-0"], "project": "alpha", "sensitivity": "sensitive", "status": "Done?"}\n'
+        ' "tags": ["t"], "supersedes": ["d-0"], "project": "alpha", "sensitivity": "sensitive", "status": "Done?",'
+        ' "metadata": {"ticket": [12, null], "who": "Zoë"}}\n'
         '{"title": "two"}\n'
     )
     assert cstp("ingest", "all.jsonl", "adr", "d.jsonl", "--project", "beta").code == 0

@@ -133,3 +133,20 @@ def test_a_line_of_an_export_that_no_record_has_is_refused_and_never_held(cstp: 
         file.truncate(70 * 2**20)
     done = cstp("import", "a.jsonl")
     assert (done.code, done.err) == (1, "rejected: a.jsonl:1: the line has more than 64 MiB\n")
+
+
+def test_a_warning_that_many_files_share_is_one_line_and_in_json_one_each(cstp: Cstp) -> None:
+    Path("docs").mkdir()
+    for number in range(8):
+        Path(f"docs/000{number}-a.md").write_bytes(b"---\nticket: 1\n---\n" + ADR)
+    done = cstp("ingest", "docs")
+    docs = Path("docs").absolute()
+    named = ", ".join(f"{docs}/000{number}-a.md:1" for number in range(3))
+    assert done.err == f"warning: {named} and 5 others: members kept in the metadata of decisions: ticket\n"
+    assert done.out.splitlines()[0].endswith("8 warnings")
+    assert len(json.loads(cstp("ingest", "docs", "--json").out)["warnings"]) == 8
+
+
+def test_parameters_from_a_device_without_an_end_are_refused(cstp: Cstp) -> None:
+    done = cstp("call", "cstp.recall", "--params", "/dev/zero", "--token", "t", "--url", "http://127.0.0.1:1")
+    assert (done.code, "/dev/zero: must have at most 16,777,216 bytes" in done.err) == (2, True)

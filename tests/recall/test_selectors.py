@@ -24,7 +24,8 @@ def small() -> list[Any]:
         entry(Kind.EVENT, "undated", artifact_id="mail", category="Risk", narrative="It may rain", confidence=0.5),
         entry(Kind.TURN, "t0", conversation_id="c1", turn_index=0, role="user", content="ok", speaker="Ana Ruiz"),
         entry(Kind.TURN, "t1", conversation_id="c1", turn_index=1, role="assistant", content="ok"),
-        entry(Kind.DECISION, "dec-1", title="Use queues", text="They decouple.", category="architecture"),
+        entry(Kind.DECISION, "dec-1", title="Use queues", text="They decouple.", category="architecture",
+              metadata={"decided_by": ["Ana"]}),
         entry(Kind.CHUNK, "chk-1", content="Queues hold messages", source_id="src-1", title="Queues", source="kindle",
               chunk_index=1, total_chunks=5, tags=["messaging"]),
         entry(Kind.ENTITY, "ana", name="Ana Ruiz", type="person", aliases=["Ana"], role="PM"),
@@ -100,7 +101,7 @@ def test_everything_that_a_record_says_comes_back(memory: Any, token: str) -> No
     assert decision["content"] == "Use queues\n\nThey decouple."
     assert decision["metadata"] == {
         "title": "Use queues", "category": "architecture", "confidence": None, "stakes": None, "status": None,
-        "outcome": None, "date": None, "tags": [], "given": {},
+        "outcome": None, "date": None, "tags": [], "given": {"decided_by": ["Ana"]},
     }  # fmt: skip
     (chunk,) = memory.recall(token, id="chk-1")["results"]
     assert chunk["metadata"] == {

@@ -25,6 +25,7 @@ from cstp_server.cli.completing import method_names, parameter_names
 from cstp_server.cli.given import JsonOption, command_family
 
 app = command_family()
+_LARGEST: Final = 16 * 2**20  # bytes of a file of parameters; a server takes less
 _OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}
 
 
@@ -117,10 +118,18 @@ def _given(file: str | None, pairs: list[str]) -> dict[str, object]:
     return found
 
 
+def _start_of(path: Path) -> bytes:
+    """As much of a file, pipe or device as tells whether it is too large."""
+    with path.open("rb") as file:
+        return file.read(_LARGEST + 1)
+
+
 def read_params(file: str) -> dict[str, object]:
     """A JSON object of a file, or of standard input for `-`. Raises BadParameter for anything else."""
     try:
-        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        text = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _start_of(Path(file))
+        if len(text) > _LARGEST:
+            raise typer.BadParameter(f"{file}: must have at most {_LARGEST:,} bytes", param_hint="--params")
         found = json.loads(text, parse_constant=_no_json)
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="--params") from None

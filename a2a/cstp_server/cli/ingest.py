@@ -40,7 +40,7 @@ from cognition_engines.records.store import Records
 from cstp_server.cli.copies import copied
 from cstp_server.cli.opened import has_records, opened_records, records_in
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
-from cstp_server.cli.skipped import skipped_lines
+from cstp_server.cli.skipped import problem_lines, skipped_lines
 from cstp_server.model import open_model
 from cstp_server.settings import Loaded
 from cstp_server.terminal import say
@@ -223,8 +223,8 @@ def _records(loaded: Loaded, *, dry_run: bool) -> Iterator[Records]:
 
 
 def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
-    for problem in summary.warnings:
-        say(f"warning: {_place(problem)}: {problem.reason}", err=True)
+    for line in problem_lines(summary.warnings):
+        say(f"warning: {line}", err=True)
     for problem in summary.rejected:
         say(f"rejected: {_place(problem)}: {problem.reason}", err=True)
     for line in _deleted(summary.pruned):

@@ -1,12 +1,15 @@
-"""What a summary tells of files that `cstp ingest` does not read, and what would read them."""
+"""What `cstp ingest` tells of files that it does not read, and of warnings that many files share."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from cognition_engines.ingest.discover import LINK
 from cognition_engines.ingest.reading import SUFFIXES
+from cognition_engines.models import Problem
 
 _SHOWN: Final = 8  # extensions
+_NAMED: Final = 3  # files that share a warning, where there are more than _FEW
+_FEW: Final = 5
 _OF_PANDOC: Final = frozenset(
     {".adoc", ".asciidoc", ".docx", ".epub", ".htm", ".html", ".ipynb", ".odt", ".org", ".rst", ".rtf", ".tex"}
 )
@@ -40,3 +43,16 @@ def _named(suffix: str, count: int) -> str:
 def _remedy(found: set[str], how: str) -> Iterator[str]:
     if found:
         yield f"{', '.join(sorted(found))} {how}"
+
+
+def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    """Place and reason of each; one line for all files that share a reason, where there are many."""
+    places: dict[str, list[str]] = {}
+    for problem in problems:
+        place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
+        places.setdefault(problem.reason, []).append(place)
+    for reason, found in places.items():
+        if len(found) > _FEW:
+            yield f"{', '.join(found[:_NAMED])} and {len(found) - _NAMED} others: {reason}"
+        else:
+            yield from (f"{place}: {reason}" for place in found)
