@@ -18,7 +18,7 @@ FILLER = 'The canteen serves soup on Mondays, and "noodles" on Thursdays.\nThe l
 ANSWER = "Number {}: two engineers on call already know how to restore the database after an outage."
 QUERY = "who has experience with disaster recovery"
 
-SAID: Mapping[str, Mapping[str, Any]] = {"recall": {"include_events": False}, "search_knowledge": {}}
+WITHOUT_EVENTS: Mapping[str, Mapping[str, Any]] = {"recall": {"include_events": False}, "search_knowledge": {}}
 
 
 def long_text(number: int) -> str:
@@ -76,7 +76,7 @@ def long(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> It
     stop()
 
 
-async def told(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]:
+async def asked(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]:
     """What a tool answers, and in how many bytes."""
     async with over_http(mcp_url(serving), serving.token()) as client:
         result = await client.call_tool(tool, arguments)
@@ -87,7 +87,7 @@ async def told(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]
 
 @pytest.mark.parametrize("tool", ["recall", "search_knowledge"])
 async def test_long_results_are_cut_to_the_passage_that_answers(long: Serving, tool: str) -> None:
-    found, size = await told(long, tool, query=QUERY, **SAID[tool])
+    found, size = await asked(long, tool, query=QUERY, **WITHOUT_EVENTS[tool])
     assert size <= ANSWER_TOKENS * TOKEN_BYTES
     assert size > ANSWER_TOKENS * TOKEN_BYTES * 0.7
     assert len(found["results"]) == 10
@@ -98,9 +98,9 @@ async def test_long_results_are_cut_to_the_passage_that_answers(long: Serving, t
 
 
 async def test_the_id_of_a_cut_result_gives_the_whole(long: Serving) -> None:
-    found, _ = await told(long, "recall", query=QUERY, include_events=False)
+    found, _ = await asked(long, "recall", query=QUERY, include_events=False)
     for one in found["results"][:3]:
-        whole, _ = await told(long, "recall", id=one["id"])
+        whole, _ = await asked(long, "recall", id=one["id"])
         (record,) = whole["results"]
         assert one["content"] in record["content"]
         assert (
@@ -109,14 +109,14 @@ async def test_the_id_of_a_cut_result_gives_the_whole(long: Serving) -> None:
             == len(long.ask("recall", id=one["id"])["results"][0]["content"])
         )
         assert record["truncated"] is False
-    found, _ = await told(long, "search_knowledge", query=QUERY, limit=1)
+    found, _ = await asked(long, "search_knowledge", query=QUERY, limit=1)
     (one,) = found["results"]
-    whole, _ = await told(long, "get_chunk", chunk_id=one["chunk_id"])
+    whole, _ = await asked(long, "get_chunk", chunk_id=one["chunk_id"])
     assert whole["content"] == long_text(int(one["id"].rpartition("-")[2]))
 
 
 async def test_a_conversation_is_cut_turn_by_turn(long: Serving) -> None:
-    found, size = await told(long, "recall", conversation_id="talk", limit=12)
+    found, size = await asked(long, "recall", conversation_id="talk", limit=12)
     assert size <= ANSWER_TOKENS * TOKEN_BYTES
     assert [turn["turn_index"] for turn in found["turns"]] == list(range(12))
     assert all(turn["truncated"] for turn in found["turns"])
@@ -137,9 +137,9 @@ async def test_a_conversation_is_cut_turn_by_turn(long: Serving) -> None:
 async def test_an_answer_is_never_longer_than_was_asked_for(
     long: Serving, tool: str, arguments: dict[str, Any], max_tokens: int
 ) -> None:
-    found, size = await told(long, tool, **arguments, max_tokens=max_tokens)
+    found, size = await asked(long, tool, **arguments, max_tokens=max_tokens)
     assert size <= max_tokens * TOKEN_BYTES
-    everything, _ = await told(long, tool, **arguments, max_tokens=1_000_000)
+    everything, _ = await asked(long, tool, **arguments, max_tokens=1_000_000)
     assert everything["omitted"] == 0
 
     def items(answer: Any) -> int:
@@ -150,13 +150,13 @@ async def test_an_answer_is_never_longer_than_was_asked_for(
 
 
 async def test_what_fits_is_whole_and_not_marked_as_cut(long: Serving) -> None:
-    found, _ = await told(long, "recall", query=QUERY, limit=2, include_events=False, max_tokens=1_000_000)
+    found, _ = await asked(long, "recall", query=QUERY, limit=2, include_events=False, max_tokens=1_000_000)
     assert [one["truncated"] for one in found["results"]] == [False, False]
     assert all(len(one["content"]) > 2_000 for one in found["results"])
 
 
 async def test_what_was_found_comes_before_what_is_related_to_it(long: Serving) -> None:
-    found, _ = await told(long, "recall", query=QUERY, limit=4, graph_budget=20, include_events=False)
+    found, _ = await asked(long, "recall", query=QUERY, limit=4, graph_budget=20, include_events=False)
     least = min(len(one["content"]) for one in found["results"])
     assert all(len(one["content"]) <= least for one in found["related"])
 

@@ -151,12 +151,12 @@ async def test_an_object_or_a_list_may_come_as_json_text(
 ) -> None:
     query = {"query": "index record"} if "query" in TOOLS[name].schemas.input.get("required", ()) else {}
     async with over_http(mcp_url(knowing), knowing.token()) as client:
-        plain, told = [await client.call_tool(name, {**query, **given}) for given in (arguments, texts)]
+        plain, read = [await client.call_tool(name, {**query, **given}) for given in (arguments, texts)]
     assert not plain.is_error, plain
-    for found in (plain.structured_content, told.structured_content):
+    for found in (plain.structured_content, read.structured_content):
         assert found is not None
         found.pop("query_time_ms", None)
-    assert told.structured_content == plain.structured_content
+    assert read.structured_content == plain.structured_content
 
 
 @pytest.mark.parametrize(

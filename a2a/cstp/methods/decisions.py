@@ -75,8 +75,8 @@ class QueryDecisionsParams(Wire):
     include_reasons: bool = False
     include: Parts | None = Field(
         default=None,
-        description="What each decision has beside its fields. `snippet`: the sentences of its text that are nearest "
-        "to the query, at most 600 characters. `links`: the decisions that it supersedes or is superseded by. "
+        description="What each decision has in addition to its fields. `snippet`: the sentences of its text that are "
+        "nearest to the query, at most 600 characters. `links`: the decisions that it supersedes or is superseded by. "
         "`provenance`: its project, its file and its status as the file spells it.",
     )
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
@@ -85,7 +85,7 @@ class QueryDecisionsParams(Wire):
 class DecisionLinks(WireResult):
     """The ids of the decisions that one supersedes and of those that supersede it, as far as the caller may see them.
 
-    Whichever of the two says so. A reference that names no decision is left out; one name finds at most 100.
+    One of the two has to name the other. A reference that names no decision is left out; one name finds at most 100.
     """
 
     supersedes: list[str]

@@ -57,7 +57,7 @@ def _read(value: Any, schema: Schema) -> Any:
 
 
 def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """The schema with definitions in their places, and without null beside another type."""
+    """The schema with definitions in their places, and without null as an alternative to another type."""
     if "$ref" in schema:
         return _plain(definitions[schema["$ref"].rpartition("/")[2]] | _without(schema, "$ref"), definitions)
     if "anyOf" in schema:

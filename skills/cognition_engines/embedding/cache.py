@@ -76,7 +76,7 @@ class QueryCache:
             return entry.made.result()
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
-        """Where the windows of a text are, as the embedder tells; not remembered."""
+        """Where the windows of a text are, as the embedder reports them; not cached."""
         return self._embedder.spans(text)
 
     def probe(self) -> None:
