@@ -31,6 +31,13 @@ async def ask(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
     return result.structured_content or {}
 
 
+def decision_line(decision: Mapping[str, Any]) -> str:
+    """What was decided, whether it still holds, and what its text says about the question."""
+    later = "".join(f", superseded by {id}" for id in decision["links"]["superseded_by"])
+    why = " ".join(decision["snippet"].split())
+    return f"decided ({decision['status']}{later}): {decision['title']} [{decision['id']}] {why}".rstrip()
+
+
 async def brief(client: Client, question: str) -> Iterator[str]:
     """What is known about a question, as lines to read."""
     decided = await ask(client, "query_decisions", query=question, limit=3)
@@ -40,7 +47,7 @@ async def brief(client: Client, question: str) -> Iterator[str]:
     return iter(
         [
             f"# {question}",
-            *(f"decided ({one['status']}): {one['title']} [{one['id']}]" for one in decided["decisions"]),
+            *map(decision_line, decided["decisions"]),
             *(f"read: {one['title']} [{one['id']}]" for one in read["results"]),
             *(f"beware: {one['title']} [{one['id']}]" for page in warned for one in page["results"]),
         ]
