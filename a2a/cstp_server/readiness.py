@@ -10,7 +10,7 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.records.store import Records
-from cstp_server.adapters.pools import Caller, Pools
+from cstp_server.adapters.pools import Caller, Pool, Pools
 from cstp_server.http import Gate
 from cstp_server.limits import Limiter
 
@@ -24,7 +24,8 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
-    `unavailable`: a part that a search needs is `down`. `degraded`: all are answered, but limits are not shared.
+    `unavailable`: a part that a search needs is `down`. `degraded`: all are answered, but limits are not shared, or a
+    Chroma server is away and vectors are compared in memory.
     """
 
     status: Status
@@ -67,18 +68,21 @@ class ReadinessCheck:
         return Readiness("draining", seen.parts, seen.last_seq) if self._gate.draining else seen
 
     async def _look(self) -> Readiness:
+        pools, indexes = self._pools, self._indexes
+        works = asyncio.gather(*map(_works, (pools.records, pools.lists, pools.keywords, pools.vectors)))
         last_seq, embedder, limits = await asyncio.gather(self._last_seq(), self._embedder(), self._limiter.look())
+        records, lists, keywords, vectors = await works
         parts = {
-            "records": "down" if last_seq is None else "ready",
-            "keywords": "down" if self._pools.keywords.stuck else self._indexes.keywords_state,
-            "vectors": "down" if self._pools.vectors.stuck else self._indexes.vectors_state,
+            "records": "ready" if last_seq is not None and records and lists else "down",
+            "keywords": indexes.keywords_state if keywords else "down",
+            # a Chroma server that is away costs no search: see indexes/neighbours.py
+            "vectors": indexes.vectors_state.replace("down", "degraded") if vectors else "down",
             "embedder": embedder,
             "limits": limits,
         }
-        needed = [state for name, state in parts.items() if name != "limits"]
-        if "down" in needed:
-            return Readiness("unavailable", parts, last_seq)
-        return Readiness("degraded" if parts["limits"] == "degraded" else "ready", parts, last_seq)
+        states = parts.values()
+        status: Status = "unavailable" if "down" in states else "degraded" if "degraded" in states else "ready"
+        return Readiness(status, parts, last_seq)
 
     async def _last_seq(self) -> int | None:
         try:
@@ -96,6 +100,17 @@ class ReadinessCheck:
             except ComponentFailed:
                 return "down"
         return "ready"
+
+
+async def _works(pool: Pool) -> bool:
+    """Whether a pool has a thread, and what failed in it works again."""
+    if pool.stuck:
+        return False
+    try:
+        await pool.retry(_caller())
+    except ComponentFailed:
+        return False
+    return True
 
 
 def _caller() -> Caller:

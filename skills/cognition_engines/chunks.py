@@ -51,10 +51,8 @@ class ChunkCluster:
 def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer, limit: int) -> list[Neighbour]:
     """The chunks nearest to the mean of these windows that the viewer sees, best first, without the one of `key`.
 
-    A few more than `limit`, where there are. Raises ComponentFailed when the vector index does not answer.
+    A few more than `limit`, where there are.
     """
-    if index.vectors is not None:
-        index.vectors.check()
     snapshot = index.snapshot
     mask = snapshot.mask((_CHUNKS,), viewer)
     most = limit + SPARE

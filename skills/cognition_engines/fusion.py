@@ -23,7 +23,8 @@ CANDIDATES: Final = 100  # of each leg
 class Part:
     """One space in a search: the rows that may be found, and what each leg found among them.
 
-    `words` is None where no words are searched; then `keyword` is empty. `viewer` is who searches.
+    `words` is None where no words are searched; then `keyword` is empty. `viewer` is who searches. `worded` are
+    the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it.
     """
 
     viewer: Viewer
@@ -32,6 +33,7 @@ class Part:
     words: Words | None
     semantic: Ranked
     keyword: Ranked
+    worded: Ranked = EMPTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +64,58 @@ def fuse(parts: Sequence[Part], query: str, vector: Floats | None, limit: int, g
     With `groups`, an artifact and its chunks are one hit, the best of them; where that leaves fewer than `limit`, the
     legs are asked for more.
     """
-    hits = _fused(parts, query, vector, limit, groups)
+    hits = fused([with_bm25(part, query) for part in parts], vector, limit, groups)
     while groups and len(hits) < limit:
-        wider = [_widened(part, query, vector) for part in parts]
-        if all(_size(after) == _size(before) for before, after in zip(parts, wider, strict=True)):
+        wider = [more_words(more_meaning(part, wide(part), vector), wide(part), query) for part in parts]
+        if not grown(parts, wider):
             break
         parts = wider
-        hits = _fused(parts, query, vector, limit, groups)
+        hits = fused([with_bm25(part, query) for part in parts], vector, limit, groups)
     return hits
+
+
+def with_bm25(part: Part, query: str) -> Part:
+    """The part with the BM25 of the rows that the semantic leg alone found: the one step here that asks for words."""
+    lacking = np.setdiff1d(part.semantic.rows, part.keyword.rows)
+    # where the leg found nothing, nothing has a word of the query
+    if part.words is None or not len(part.keyword.rows) or not len(lacking):
+        return part
+    keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
+    return replace(part, worded=Ranked(part.snapshot.row_of[keys].astype(np.int64), scores))
+
+
+def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
+    """As `fuse`, of parts that have been through `with_bm25`, and without asking the legs for more."""
+    if any(len(part.keyword.rows) for part in parts):
+        union = _union(parts, vector)
+        scores = _scaled(union.bm25)
+        if vector is not None:
+            scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
+        return _ordered(parts, union, np.round(scores, 9), limit, groups)
+    union = _union(parts, vector)
+    return _ordered(parts, union, union.cosines, limit, groups)
+
+
+def wide(part: Part) -> int:
+    """How many rows to ask the legs of a part for that are to find more: twice as many."""
+    return 2 * max(len(part.semantic.rows), len(part.keyword.rows), 1)
+
+
+def more_meaning(part: Part, limit: int, vector: Floats | None) -> Part:
+    """The part with a semantic leg of `limit` rows, as far as there are any."""
+    leg = EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None, part.viewer)
+    return replace(part, semantic=leg)
+
+
+def more_words(part: Part, limit: int, query: str) -> Part:
+    """The part with a keyword leg of `limit` rows, as far as there are any; its `worded` has yet to be asked for."""
+    leg = EMPTY if part.words is None else keyword_leg(part.snapshot, part.mask, query, limit, part.words, part.viewer)
+    return replace(part, keyword=leg, worded=EMPTY)
+
+
+def grown(before: Sequence[Part], after: Sequence[Part]) -> bool:
+    """Whether a leg has found more."""
+    return any(_size(new) != _size(old) for old, new in zip(before, after, strict=True))
 
 
 def best_of(parts: Sequence[Part], legs: Sequence[Ranked], vector: Floats | None, limit: int) -> list[Hit]:
@@ -83,24 +129,13 @@ def best_of(parts: Sequence[Part], legs: Sequence[Ranked], vector: Floats | None
     return _ordered(parts, union, np.concatenate([leg.scores for leg in legs]), limit, groups=False)
 
 
-def _fused(parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool) -> list[Hit]:
-    if any(len(part.keyword.rows) for part in parts):
-        union = _union(parts, query, vector)
-        scores = _scaled(union.bm25)
-        if vector is not None:
-            scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
-        return _ordered(parts, union, np.round(scores, 9), limit, groups)
-    union = _union([replace(part, words=None) for part in parts], query, vector)
-    return _ordered(parts, union, union.cosines, limit, groups)
-
-
-def _union(parts: Sequence[Part], query: str, vector: Floats | None) -> _Union:
+def _union(parts: Sequence[Part], vector: Floats | None) -> _Union:
     rows = [np.union1d(part.semantic.rows, part.keyword.rows) for part in parts]
     return _Union(
         _numbered(list(map(len, rows))),
         np.concatenate(rows),
         np.concatenate([_meaning(part, of, vector) for part, of in zip(parts, rows, strict=True)]),
-        np.concatenate([_bm25(part, of, query) for part, of in zip(parts, rows, strict=True)]),
+        np.concatenate([_bm25(part, of) for part, of in zip(parts, rows, strict=True)]),
     )
 
 
@@ -125,16 +160,11 @@ def _meaning(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
     return found
 
 
-def _bm25(part: Part, rows: Ints, query: str) -> Doubles:
+def _bm25(part: Part, rows: Ints) -> Doubles:
     """The score of each row, ascending; 0 for one that has none of the query's words."""
     found = np.zeros(len(rows))
-    known = np.searchsorted(rows, part.keyword.rows)
-    found[known] = part.keyword.scores
-    # where the leg found nothing, nothing has a word of the query
-    if part.words is not None and 0 < len(known) < len(rows):
-        lacking = np.delete(rows, known)
-        keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
-        found[np.searchsorted(rows, part.snapshot.row_of[keys])] = scores
+    for leg in (part.keyword, part.worded):
+        found[np.searchsorted(rows, leg.rows)] = leg.scores
     return found
 
 
@@ -198,15 +228,3 @@ def _firsts(order: Sequence[int], groups: Sequence[int]) -> list[int]:
 
 def _size(part: Part) -> int:
     return len(part.semantic.rows) + len(part.keyword.rows)
-
-
-def _widened(part: Part, query: str, vector: Floats | None) -> Part:
-    """The part with legs of twice as many rows, as far as there are any."""
-    limit = 2 * max(len(part.semantic.rows), len(part.keyword.rows), 1)
-    return replace(
-        part,
-        semantic=EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None, part.viewer),
-        keyword=EMPTY
-        if part.words is None
-        else keyword_leg(part.snapshot, part.mask, query, limit, part.words, part.viewer),
-    )

@@ -179,7 +179,7 @@ def test_readers_without_any_collection_answer_exactly_and_make_none(shared: Sha
     shared.put(*NAMES)
     reader = shared.open()
     assert all(shared.finds(reader, name) for name in NAMES)
-    reader[DECISIONS].vectors.check()
+    assert reader[DECISIONS].vectors.state != "down"
     assert reader[DECISIONS].vectors.seq == 0
     assert shared.told() is None
     lock.close()
@@ -316,7 +316,7 @@ def test_a_collection_that_vanishes_under_running_servers_is_built_anew_and_no_s
 
     def rebuilt() -> bool:
         for indexes in both:
-            indexes[DECISIONS].vectors.check()
+            assert indexes[DECISIONS].vectors.state != "down"
             indexes[DECISIONS].vectors.nearest(shared.embedder.embed_query("x"), 5)
             assert shared.finds(indexes, "otter")
         told = shared.told()

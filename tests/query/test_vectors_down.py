@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines import search
 from cognition_engines.models import Decision
 from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry, Origin
@@ -42,7 +43,29 @@ def start(live_server: Callable[..., Any], stores: Stores, tmp_path: Path) -> Ca
 
 
 def asked(live: Any, token: str, mode: str) -> Any:
-    return live.call("cstp.queryDecisions", token, {"query": "which database", "mode": mode}).json
+    params = {"query": "which database", "mode": mode, "limit": 1 if mode == "semantic" else 10}
+    return live.call("cstp.queryDecisions", token, params).json
+
+
+@pytest.fixture
+def worth_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best of three vectors is asked for at the Chroma server, like the best ten of hundreds of thousands."""
+    for cost in ("NEIGHBOUR_CALL", "NEIGHBOUR"):
+        monkeypatch.setattr(search, cost, 0.0)
+    monkeypatch.setattr(search, "LEAST_NEIGHBOURS", 1)
+
+
+@pytest.fixture
+def reported(request_bytes: Any) -> Callable[[Any], str]:
+    """What `/readyz` answers with, and how it reports the vectors."""
+
+    def look(live: Any) -> str:
+        with live.connect() as connection:
+            connection.send(request_bytes(b"", [("Connection", "close")], "GET", "/readyz"))
+            reply = connection.read("GET")
+            return f"{reply.status} {reply.json['parts']['vectors']}"
+
+    return look
 
 
 def component(reply: Any) -> str | None:
@@ -55,23 +78,23 @@ def component(reply: Any) -> str | None:
 
 
 def first(reply: Any) -> str | None:
-    """The id that came first; None before the server has embedded anything."""
-    found = reply["result"]["decisions"]
+    """The id that came first; None before the server has embedded anything, and while the part is down."""
+    found = reply["result"]["decisions"] if component(reply) is None else []
     return found[0]["id"] if found else None
 
 
-def test_with_no_chroma_server_at_its_address_keyword_goes_on_and_the_others_name_the_part(
-    start: Callable[..., Any], wait_until: Callable[..., None]
+@pytest.mark.usefixtures("worth_asking")
+def test_with_no_chroma_server_at_its_address_every_search_is_answered_from_memory(
+    start: Callable[..., Any], wait_until: Callable[..., None], reported: Callable[[Any], str]
 ) -> None:
     live = start(f"http://127.0.0.1:{free_port()}")
     token = live.token()
-    wait_until(lambda: component(asked(live, token, "semantic")) == "vectors", SECONDS)
-    began = monotonic()
-    assert component(asked(live, token, "hybrid")) == "vectors"
-    assert monotonic() - began < 2
-    assert first(asked(live, token, "keyword")) == "d-db"
-    # the distance comes from the stored vectors, once the server has embedded what it found without any
-    wait_until(lambda: asked(live, token, "keyword")["result"]["decisions"][0]["distance"] is not None, SECONDS)
+    wait_until(lambda: first(asked(live, token, "semantic")) == "d-db", SECONDS)
+    wait_until(lambda: reported(live) == "200 degraded", SECONDS)
+    for mode in ("semantic", "hybrid", "keyword"):
+        reply = asked(live, token, mode)
+        assert first(reply) == "d-db"
+        assert reply["result"]["decisions"][0]["distance"] is not None
 
 
 @pytest.fixture
@@ -83,46 +106,48 @@ def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
     running.kill()
 
 
-def test_a_chroma_server_that_dies_is_told_within_seconds_and_used_again_when_it_is_back(
-    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None]
+MODES = ("semantic", "hybrid", "keyword")
+
+
+@pytest.mark.usefixtures("worth_asking")
+def test_a_chroma_server_that_dies_costs_no_answer_and_is_used_again_when_it_is_back(
+    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None], reported: Callable[[Any], str]
 ) -> None:
     live = start(chroma.url)
     token = live.token()
     wait_until(lambda: first(asked(live, token, "semantic")) == "d-db", SECONDS)
-    wait_until(lambda: chroma.windows() == len(TITLES), SECONDS)
+    wait_until(lambda: chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
+
+    def answered(state: str) -> bool:
+        assert [first(asked(live, token, mode)) for mode in MODES] == ["d-db"] * 3
+        return reported(live) == state
 
     chroma.kill()
-    for mode in ("semantic", "hybrid"):
-        wait_until(lambda mode=mode: component(asked(live, token, mode)) == "vectors", SECONDS)
-    assert first(asked(live, token, "keyword")) == "d-db"
-
+    wait_until(lambda: answered("200 degraded"), SECONDS)
+    assert answered("200 degraded")
     chroma.start()
-    for mode in ("semantic", "hybrid"):
-        wait_until(lambda mode=mode: component(asked(live, token, mode)) is None, SECONDS)
-        assert first(asked(live, token, mode)) == "d-db"
+    wait_until(lambda: answered("200 ready"), SECONDS)
     wait_until(lambda: chroma.windows() == len(TITLES), SECONDS)
 
 
-def test_a_chroma_server_that_hangs_costs_a_call_its_deadline_and_no_more_and_is_used_again_when_it_goes_on(
-    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None]
+@pytest.mark.usefixtures("worth_asking")
+def test_a_chroma_server_that_hangs_costs_calls_their_deadline_once_and_then_no_answer(
+    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None], reported: Callable[[Any], str]
 ) -> None:
     live = start(chroma.url)
     token = live.token()
     wait_until(lambda: first(asked(live, token, "semantic")) == "d-db", SECONDS)
+    wait_until(lambda: chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
     chroma.freeze()
     try:
         # it is asked once a second, and an answer that does not come in 5 s is none
-        wait_until(lambda: component(asked(live, token, "semantic")) == "vectors", 2 * SECONDS)
+        assert component(asked(live, token, "semantic")) in ("vectors", None)
+        wait_until(lambda: reported(live) == "200 degraded", 2 * SECONDS)
         began = monotonic()
         for _ in range(5):
-            assert component(asked(live, token, "hybrid")) == "vectors"
-        assert monotonic() - began < 5, "calls must be refused at once, and not one after the other at their deadline"
-        assert first(asked(live, token, "keyword")) == "d-db"
+            assert [first(asked(live, token, mode)) for mode in MODES] == ["d-db"] * 3
+        assert monotonic() - began < 5, "calls must not wait for it, one after the other"
     finally:
         chroma.thaw()
-    wait_until(lambda: first_if_any(asked(live, token, "semantic")) == "d-db", 2 * SECONDS)
-
-
-def first_if_any(reply: Any) -> str | None:
-    """As `first`; None also while the part is down."""
-    return first(reply) if component(reply) is None else None
+    wait_until(lambda: reported(live) == "200 ready", 2 * SECONDS)
+    assert first(asked(live, token, "semantic")) == "d-db"

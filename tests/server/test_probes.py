@@ -89,6 +89,34 @@ def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
 
 
+@pytest.mark.embedded_only("renames a table of an SQLite file")
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("cstp.queryDecisions", {"query": "x"}), ("cstp.recall", {"id": "x"}), ("cstp.recall", {"conversationId": "x"})],
+)
+def test_a_part_whose_calls_fail_is_down_until_they_work_again_though_nobody_calls(
+    live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any, method: str, params: Any
+) -> None:
+    server = live_server(data_dir=tmp_path)
+    token = server.token()
+
+    def change(statement: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "records.sqlite3")) as connection:
+            connection.execute(statement)
+
+    def state() -> tuple[int, str]:
+        reply = get(server, request_bytes, "/readyz")
+        return reply.status, reply.json["parts"]["records"]
+
+    wait_until(lambda: state() == (200, "ready"))
+    change("ALTER TABLE records RENAME TO elsewhere")
+    assert server.call(method, token, params).json["error"]["data"]["component"] == "records"
+    wait_until(lambda: state() == (503, "down"))
+    change("ALTER TABLE elsewhere RENAME TO records")
+    wait_until(lambda: state() == (200, "ready"))
+    assert "error" not in server.call("cstp.listEpisodes", token, {}).json
+
+
 @pytest.fixture
 def breakable() -> Iterator[PostgreSQL]:
     """A PostgreSQL that the test may break."""

@@ -31,6 +31,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class _Late(ComponentFailed):
+    """A call is past its deadline."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who waits for a call, and until when (monotonic). `agent` None is the server itself."""
@@ -119,6 +123,7 @@ class Pool:
         self._given_up: set[int] = set()
         self._running: dict[int, _Run] = {}  # by worker
         self._lock = Lock()
+        self._failed: dict[str, Callable[[Wanted], object]] = {}  # by name, what its part last failed in
         self.failing = False  # whether the last call failed
 
     @property
@@ -138,10 +143,21 @@ class Pool:
         Raises ComponentFailed when the deadline passes or every thread is stuck, and whatever `function` raises. A
         call whose caller has gone before a thread took it never runs.
         """
-        return await self.run_while_wanted(caller, lambda _: function(*args, **kwargs))
+        return await self._call(caller, function.__qualname__, lambda _: function(*args, **kwargs))
 
     async def run_while_wanted(self, caller: Caller, function: Callable[[Wanted], T]) -> T:
         """As `run`, of a function that asks from time to time whether its result is still wanted."""
+        return await self._call(caller, type(function).__qualname__, function)
+
+    async def retry(self, caller: Caller) -> None:
+        """Runs again, of each function, the call that its part has failed in, unless one has succeeded since.
+
+        Raises ComponentFailed while one fails. What is past its deadline has not failed.
+        """
+        for name, function in list(self._failed.items()):
+            await self._call(caller, name, function)
+
+    async def _call(self, caller: Caller, name: str, function: Callable[[Wanted], T]) -> T:
         seconds = min(self._deadline, caller.until - monotonic())
         loop = asyncio.get_running_loop()
         answer: Future[T] = loop.create_future()
@@ -161,15 +177,18 @@ class Pool:
                 self._jobs.discard(caller.agent, job)
             if isinstance(error, ComponentFailed):
                 self.failing = True
+                if error.component == self.component and not isinstance(error, _Late):
+                    self._failed[name] = function
             raise
         finally:
             expiry.cancel()
         self.failing = False
+        self._failed.pop(name, None)
         return result
 
     def _expire(self, answer: "Future[Any]", seconds: float) -> None:
         if not answer.done():
-            answer.set_exception(ComponentFailed(self.component, f"no answer within {seconds:.3g} s"))
+            answer.set_exception(_Late(self.component, f"no answer within {seconds:.3g} s"))
 
     def close(self) -> None:
         """Lets threads end that have nothing left to do; a stuck one ends with the process."""

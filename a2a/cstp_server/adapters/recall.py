@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cognition_engines.fusion import CANDIDATES, Hit, Part, fuse
+from cognition_engines.fusion import CANDIDATES, Part
 from cognition_engines.indexes.accepting import accepts
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.indexes.following import Indexes
@@ -98,13 +98,14 @@ class Recall:
         query = Query(text, asked.viewer, mode, sought)
         parts, vector = await self._searching.parts(call.caller, query, max(most, 1))
 
-        def fused() -> tuple[list[Hit], int]:
-            hits = fuse(parts, text, vector, asked.limit, groups=True)
-            if by_word:
-                return hits, sum(map(worded_matches, parts))
-            return hits, sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
+        hits = await self._searching.fuse(call.caller, parts, text, vector, asked.limit, groups=True)
 
-        hits, count = await self._pools.vectors.run(call.caller, fused)
+        def counted() -> int:
+            if by_word:
+                return sum(map(worded_matches, parts))
+            return sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
+
+        count = await self._pools.vectors.run(call.caller, counted)
         results = await self._read(call, Found(parts, hits, vector))
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 

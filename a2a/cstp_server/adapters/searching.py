@@ -9,7 +9,18 @@ import numpy as np
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.fusion import CANDIDATES, Hit, Part, best_of, fuse
+from cognition_engines.fusion import (
+    CANDIDATES,
+    Hit,
+    Part,
+    best_of,
+    fused,
+    grown,
+    more_meaning,
+    more_words,
+    wide,
+    with_bm25,
+)
 from cognition_engines.indexes.conditions import Conditions
 from cognition_engines.indexes.following import Indexes
 from cognition_engines.indexes.keywords import ViewedWords
@@ -99,7 +110,7 @@ class Searching:
         """The best `limit` records."""
         if query.mode is Mode.HYBRID:
             parts, vector = await self.parts(caller, query, CANDIDATES)
-            hits = await self._pools.vectors.run(caller, fuse, parts, query.text, vector, limit)
+            hits = await self.fuse(caller, parts, query.text, vector, limit)
             return Found(parts, hits, vector)
         parts, vector = await self.parts(caller, query, limit)
         legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
@@ -129,6 +140,49 @@ class Searching:
         found = zip(views, masks, meaning, words, strict=True)
         return [Part(query.viewer, view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
 
+    async def fuse(
+        self,
+        caller: Caller,
+        parts: Sequence[Part],
+        query: str,
+        vector: Floats | None,
+        limit: int,
+        *,
+        groups: bool = False,
+    ) -> list[Hit]:
+        """As `fusion.fuse`, which see; words are asked for in their own pool."""
+        hits = await self._fused(caller, parts, query, vector, limit, groups)
+        while groups and len(hits) < limit:
+            wider = await self._widened(caller, parts, query, vector)
+            if not grown(parts, wider):
+                break
+            parts = wider
+            hits = await self._fused(caller, parts, query, vector, limit, groups)
+        return hits
+
+    async def _widened(
+        self, caller: Caller, parts: Sequence[Part], query: str, vector: Floats | None
+    ) -> Sequence[Part]:
+        limits = [wide(part) for part in parts]
+
+        def meaning() -> list[Part]:
+            return [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
+
+        wider = await self._pools.vectors.run(caller, meaning)
+
+        def words() -> list[Part]:
+            return [more_words(part, limit, query) for part, limit in zip(wider, limits, strict=True)]
+
+        return await self._pools.keywords.run(caller, words)
+
+    async def _fused(
+        self, caller: Caller, parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool
+    ) -> list[Hit]:
+        scored = parts
+        if any(len(part.semantic.rows) and len(part.keyword.rows) for part in parts):
+            scored = await self._pools.keywords.run(caller, lambda: [with_bm25(part, query) for part in parts])
+        return await self._pools.vectors.run(caller, fused, scored, vector, limit, groups)
+
     def _view(self, sought: Sought, query: Query) -> _View:
         index = self._indexes[sought.space]
         snapshot = index.snapshot
@@ -139,10 +193,6 @@ class Searching:
         """The query's vector; None where keyword search has to do without."""
         if self._embeddings is None:
             return None
-        if query.mode is not Mode.KEYWORD:
-            for sought in query.sought:
-                if (vectors := self._indexes[sought.space].vectors) is not None:
-                    vectors.check()
         known = self._embeddings.known(query.text)
         if known is not None:
             return known

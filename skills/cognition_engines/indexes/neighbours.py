@@ -2,8 +2,8 @@
 why there is none.
 
 Embedded Chroma that is new, behind or damaged is no failure: what it does not cover is ranked exactly while it is
-brought up to date or rebuilt. So is a collection that cannot be searched on a Chroma server. A server that does not
-answer is a failure, until it answers again.
+brought up to date or rebuilt. So it is with a collection that cannot be searched on a Chroma server, and while a server
+does not answer.
 """
 
 import logging
@@ -121,28 +121,24 @@ class VectorSide:
         """Every change up to here is covered."""
         return self._need.seq if self._keeper is None else self._keeper.seq
 
-    def check(self) -> None:
-        """Raises ComponentFailed while the Chroma server does not answer."""
-        if self._failure is not None:
-            raise ComponentFailed(COMPONENT, self._failure)
-
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
         """See `ChromaIndex.nearest`.
 
-        None also when an embedded index is yet to be loaded, and when a collection fails while its server answers: such
-        a one is rebuilt.
+        None also when an embedded index is yet to be loaded, when a collection fails, which is then rebuilt, and while
+        its server does not answer.
         """
         keeper = self._keeper
-        if keeper is None or (index := keeper.index) is None or not keeper.loaded(index):
+        if self._failure is not None or keeper is None:
+            return None
+        if (index := keeper.index) is None or not keeper.loaded(index):
             return None
         try:
             return index.nearest(vector, limit)
         except ComponentFailed as error:
             keeper.doubt(index)
-            if keeper.exact_after(error):
-                return None
-            self._failure = _reason(error)
-            raise
+            if not keeper.exact_after(error):
+                self._failure = _reason(error)
+            return None
 
     def _follow(self) -> None:
         while not self._stop.is_set():

@@ -1,0 +1,84 @@
+"""Each part of a search works in its own pool, and an outage has the name of the part that does not answer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from threading import Event, current_thread
+from typing import Any
+
+import pytest
+
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.models import Mode, Sensitivity, Viewer
+from cognition_engines.records.spaces import SEARCHED
+from cognition_engines.search import Words
+from cstp_server.adapters.pools import Pool, Pools
+from cstp_server.adapters.searching import Query, Searching, Sought
+from tests.isolation.world import make_world, put
+from tests.serving import SeededEmbedder, serve
+
+__all__ = ["serve"]
+ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
+TEXT = "window filter"
+
+
+@dataclass(frozen=True)
+class Noted:
+    """The real words of a space, with a note of the threads that ask for them; they hang while `hangs` is not set."""
+
+    words: Words
+    hangs: Event
+    threads: list[str] = field(default_factory=list)
+
+    def search(self, *given: Any, **named: Any) -> Any:
+        self.note()
+        return self.words.search(*given, **named)
+
+    def search_among(self, query: str, keys: Sequence[int]) -> Any:
+        self.note()
+        return self.words.search_among(query, keys)
+
+    def note(self) -> None:
+        self.threads.append(current_thread().name)
+        assert self.hangs.wait(20)
+
+
+@pytest.fixture
+def pools() -> Iterator[Pools]:
+    made = Pools(
+        call_seconds=20,
+        embedder=Pool("embedder", 2, 20),
+        keywords=Pool("keywords", 2, 0.5),
+        vectors=Pool("vectors", 2, 20),
+        records=Pool("records", 2, 20),
+        lists=Pool("records", 2, 20, "lists"),
+    )
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("hanging", [False, True])
+async def test_fusing_asks_for_words_in_their_own_pool_and_names_them_when_they_do_not_answer(
+    serve: Any, pools: Pools, hanging: bool
+) -> None:
+    serving, release = serve(SeededEmbedder()), Event()
+    put(serving.records, SeededEmbedder(), make_world(Random(3)).entries)
+    serving.caught_up()
+    searching = Searching(serving.indexes, QueryCache(SeededEmbedder()), pools)
+    query = Query(TEXT, ALL, Mode.HYBRID, [Sought(space, ()) for space in SEARCHED])
+    caller = replace(pools.caller("agent"))
+    parts, vector = await searching.parts(caller, query, 3)
+    threads: list[str] = []
+    noted = [replace(part, words=Noted(part.words, release, threads)) for part in parts if part.words is not None]
+    if hanging:
+        with pytest.raises(ComponentFailed) as failed:
+            await searching.fuse(caller, noted, TEXT, vector, 50, groups=True)
+        assert failed.value.component == "keywords"
+        assert await pools.vectors.run(caller, len, "ab") == 2
+        assert not pools.vectors.load.running
+        release.set()
+    else:
+        release.set()
+        assert len(await searching.fuse(caller, noted, TEXT, vector, 50, groups=True)) > 3
+    assert set(threads) == {"keywords-pool"}
