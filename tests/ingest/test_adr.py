@@ -324,6 +324,7 @@ def test_a_file_with_one_mark_of_a_decision_is_a_document(path: str, text: str) 
         ("docs/adr/0001-x.md", "# A\n\nwords\n"),
         ("docs/ADR/ADR-0001.md", "# A\n\nwords\n"),
         ("adrs/adr-12-x.md", "# A\n\nwords\n"),
+        ("DecisionRecords/12 x.md", "# A\n\nwords\n"),
         ("decisions/7-x.md", "# A\n\nwords\n"),
         ("architecture_decisions/2022-03-28_017-x.md", "# A\n\nwords\n"),
         ("docs/decision-records/2022-03-28-x/README.md", "# A\n\nwords\n"),

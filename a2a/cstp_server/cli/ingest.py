@@ -33,7 +33,7 @@ from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
 from cognition_engines.ingest.streams import Stream
-from cognition_engines.ingest.titles import DECISION_FOLDERS
+from cognition_engines.ingest.titles import DECISION_FOLDERS, bare_name
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES, Problem, Sensitivity
 from cognition_engines.records.store import Records
@@ -54,7 +54,7 @@ _FoldersOption = Annotated[
     list[str],
     typer.Option(metavar="NAME", help="A folder whose numbered Markdown files are decisions; may be repeated."),
 ]
-_FOLDERS = sorted(DECISION_FOLDERS)
+_FOLDERS = list(DECISION_FOLDERS)
 _NameOption = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="What standard input is called, such as notes.md: the extension is its format."),
@@ -159,9 +159,9 @@ def _check_name(name: str | None, option: str) -> None:
 
 def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:
     for folder in folders:
-        if not folder.strip() or "/" in folder or "\\" in folder:
+        if not bare_name(folder) or "/" in folder or "\\" in folder:
             raise typer.BadParameter("must be the name of a folder, not a path", param_hint="--decision-folder")
-    return Texts(kind, frozenset(folder.lower().replace("_", "-") for folder in folders))
+    return Texts(kind, frozenset(map(bare_name, folders)))
 
 
 def _sources(paths: Sequence[str], name: str | None, *, prune: bool) -> _Sources:

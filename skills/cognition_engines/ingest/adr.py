@@ -26,7 +26,6 @@ from cognition_engines.ingest.stated import (
 )
 from cognition_engines.ingest.statuses import chosen, normalise_status
 from cognition_engines.ingest.titles import (
-    DECISION_FOLDERS,
     DECISION_HEADINGS,
     FileName,
     clean_title,
@@ -285,12 +284,10 @@ def _is_unfilled(front: FrontMatter, heading: Heading) -> bool:
     return not front.text("title") and is_placeholder(clean_title(heading.text))
 
 
-def read_adr(
-    path: str, document: Document, folders: Collection[str] = DECISION_FOLDERS, *, is_decision: bool = False
-) -> Reading:
+def read_adr(path: str, document: Document, folders: Collection[str], *, is_decision: bool = False) -> Reading:
     """The record in a Markdown file; `recognised=False` for an empty form, and where it has not the marks of a record.
 
-    `folders` are those whose numbered files are records, in lower case with `-` for `_`. With `is_decision` the file
+    `folders` are those whose numbered files are records, named as by `bare_name`. With `is_decision` the file
     needs no marks.
     """
     file = _file(path, document)

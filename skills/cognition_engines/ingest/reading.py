@@ -13,7 +13,7 @@ from cognition_engines.ingest.items import Item, Noticed, Rejected
 from cognition_engines.ingest.markdown import MOST_LINES, Document, read_markdown
 from cognition_engines.ingest.opening import LARGEST_WHOLE
 from cognition_engines.ingest.structured import read_json, read_json_lines, read_lines, read_yaml, starts_lines
-from cognition_engines.ingest.titles import DECISION_FOLDERS
+from cognition_engines.ingest.titles import DECISION_FOLDERS, bare_name
 from cognition_engines.models import Problem
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
@@ -36,12 +36,12 @@ class TextKind(StrEnum):
 class Texts:
     """What texts are: all of one `kind`, or each by its marks.
 
-    Numbered files in `decision_folders` (names in lower case, `-` for `_`) are decisions. Files of records, by their
-    extension JSON or YAML, are read alike whatever stands here.
+    Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
+    JSON or YAML, are read alike whatever stands here.
     """
 
     kind: TextKind | None = None
-    decision_folders: frozenset[str] = DECISION_FOLDERS
+    decision_folders: frozenset[str] = frozenset(map(bare_name, DECISION_FOLDERS))
 
 
 BY_MARKS: Final = Texts()

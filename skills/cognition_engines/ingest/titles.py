@@ -17,7 +17,7 @@ DECISION_HEADINGS: Final = frozenset(
 )
 _MINUTES_HEADINGS: Final = frozenset({"attendees", "participants", "agenda", "minutes", "action items", "apologies"})
 # The folders whose numbered files are decision records.
-DECISION_FOLDERS: Final = frozenset({"adr", "adrs", "decisions", "architecture-decisions", "decision-records"})
+DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")
 TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
     {
         "context",
@@ -93,8 +93,8 @@ class FileName:
         return _NUMBERED.match(self.stem) is not None or date_in_name(self.stem) is not None
 
     def lies_in(self, folders: Collection[str]) -> bool:
-        """Whether the file is in one of these folders or in a folder of it; names are compared without case."""
-        return any(folder.lower().replace("_", "-") in folders for folder in self.above)
+        """Whether the file is in one of these folders, named as by `bare_name`, or in a folder of it."""
+        return any(bare_name(folder) in folders for folder in self.above)
 
     @property
     def template(self) -> bool:
@@ -109,6 +109,11 @@ class FileName:
             match = _NAME_PREFIX.match(rest)
             rest = rest[match.end() :] if match is not None else rest
         return " ".join(re.split(r"[-_\s]+", rest)).strip()
+
+
+def bare_name(folder: str) -> str:
+    """The letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
+    return "".join(character for character in folder.lower() if character.isalnum())
 
 
 def file_name(path: str) -> FileName:
