@@ -1,18 +1,23 @@
 """What `include` adds to the answers of cstp.queryDecisions: snippets, links and provenance."""
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
 from cognition_engines.ingest.run import Options, ingest
 from cognition_engines.models import Sensitivity
-from tests.serving import Serving, start
+from cognition_engines.records.spaces import DECISIONS as DECISIONS_SPACE
+from tests.serving import SeededEmbedder, Serving, serve, start
 from tests.stores import Stores, wait_for
 
+__all__ = ["serve"]
 MEMBERS = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance"}
 EVERYTHING = ["snippet", "links", "provenance"]
 ANSWER = "Two engineers on call already know how to restore it after an outage."
@@ -195,3 +200,44 @@ def test_provenance_is_the_project_the_file_and_the_status_as_it_is_written(
     assert provenance["statusText"] == "Accepted (for now)"
     assert str(folder / "0002-use-postgresql.md").endswith(provenance["path"])
     assert found["Keep sessions in a cache"]["provenance"]["path"].endswith("sessions.jsonl")
+
+
+class Thirds(SeededEmbedder):
+    """Three windows of each text, whose vectors are those of "part 0" to "part 2"; counts what it is asked to cut."""
+
+    asked_for: ClassVar[list[int]] = []
+
+    def embed_text(self, text: str) -> FloatArray:
+        return np.stack([self.embed_query(f"part {number}") for number in range(3)])
+
+    def windows(self, text: str) -> int:
+        return 3
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        self.asked_for.append(len(text))
+        third = len(text) // 3
+        return [(number * third, (number + 1) * third) for number in range(3)]
+
+
+def test_the_work_for_snippets_is_bounded_and_each_is_of_the_best_window(
+    tmp_path: Path, serve: Callable[..., Serving]
+) -> None:
+    texts = ["\n\n".join(f"This is section {place} of one." for place in range(2000)) for _ in range(12)]
+    lines = [
+        {"id": f"d{number}", "title": f"Choice {number}", "status": "accepted", "text": text}
+        for number, text in enumerate(texts)
+    ]
+    (tmp_path / "decisions.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    embedder = Thirds()
+    serving = serve(embedder)
+    read(serving, embedder, tmp_path / "decisions.jsonl", Options())
+    wait_for(lambda: serving.indexes[DECISIONS_SPACE].snapshot.seq == serving.records.last_seq())
+    for part, sections in ((0, range(0, 800)), (2, range(1200, 2000))):
+        Thirds.asked_for.clear()
+        found = serving.ask("queryDecisions", query=f"part {part}", mode="semantic", limit=12, include=["snippet"])
+        assert len(found["decisions"]) == 12
+        for one in found["decisions"]:
+            shown = {int(number) for number in re.findall(r"section (\d+)", one["snippet"])}
+            assert shown
+            assert shown <= set(sections)
+        assert 0 < sum(Thirds.asked_for) <= 200_000
