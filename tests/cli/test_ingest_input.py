@@ -42,6 +42,7 @@ def kinds(done: Any) -> Any:
         (("--name", "0001-use-udp.md"), ADR, {"decision": 1}),
         (("--name", "notes.md"), b"# Notes\n\nSome words.\n", {"source": 1, "chunk": 1}),
         (("--kind", "document", "--name", "a.md"), ADR, {"source": 1, "chunk": 1}),
+        (("--kind", "decision"), b"# Notes\n\nSome words.\n", {"decision": 1}),
         (("--kind", "transcript"), TALK.encode(), {"turn": 4}),
     ],
 )
