@@ -434,7 +434,7 @@ def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doc
     content[5] ^= 1
     segment.write_bytes(content)
     found = doctor().of("keywords", "problem")
-    assert "differs from its checksum" in found["seen"]
+    assert "is not as it was written" in found["seen"]
     assert "cstp reindex" in found["remedy"]
     doctor.others_are_ok("keywords")
 

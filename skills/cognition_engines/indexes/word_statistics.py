@@ -90,6 +90,8 @@ class WordCounts:
 
     def after(self, searcher: tantivy.Searcher, gone: Iterable[Counted], new: Iterable[Counted]) -> "WordCounts":
         """The counts of the next commit, which removed and added these texts."""
+        if not self:
+            return WordCounts(searcher, self._schema)
         changes: dict[tuple[str | None, int], Counter[str]] = {}
         rights: dict[tuple[str | None, int], Counted] = {}
         for sign, texts in ((-1, gone), (1, new)):
