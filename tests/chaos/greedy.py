@@ -1,0 +1,141 @@
+"""What agents ask in the tests of fairness; run as a program, the greedy one: `python -m tests.chaos.greedy`.
+
+It asks again and again on all its connections, with texts that no call had before, until it is killed. It writes a line
+`asked` for each connection that has begun, then the status of each answer. It is a process of its own, so that it takes
+no time of the other agent.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Any
+
+from tests.chaos.clients import call_bytes
+from tests.chaos.load import connect
+from tests.chaos.process import TOPICS
+from tests.chaos.wire import request
+
+CONNECTIONS = 40  # more than an agent may have in flight
+MCP = (("Accept", "application/json, text/event-stream"),)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the modest agent asks; "?" stands for words that no query had before."""
+
+    method: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tool(self) -> bool:
+        return "." not in self.method
+
+    def __str__(self) -> str:
+        return f"{self.method} {'-'.join(f'{name}={value}' for name, value in self.params.items())}".strip()
+
+    def request(self, token: str, number: int) -> bytes:
+        words = f"which option{number} was chosen for {TOPICS[number % len(TOPICS)]} and why"
+        params = {name: words if value == "?" else value for name, value in self.params.items()}
+        if not self.tool:
+            return request(call_bytes(self.method, params), token)
+        body = call_bytes("tools/call", {"name": self.method, "arguments": params})
+        return request(body, token, headers=MCP, path="/mcp").replace(b"Host: chaos", b"Host: localhost", 1)
+
+
+MODEST = [
+    *(Asked("cstp.queryDecisions", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
+    *(Asked("cstp.searchKnowledge", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
+    Asked("cstp.recall", {"query": "?"}),
+    Asked("cstp.recall", {"context": "meeting"}),
+    Asked("cstp.recall", {"id": "art_filters-meeting"}),
+    Asked("cstp.getDecisions"),
+    Asked("cstp.getPatterns"),
+    Asked("cstp.getWarnings"),
+    Asked("cstp.getChunk", {"chunkId": "CHUNK"}),
+    Asked("cstp.listEpisodes"),
+    Asked("cstp.whoami"),
+    Asked("rpc.discover"),
+    Asked("query_decisions", {"query": "?"}),
+    Asked("get_decisions"),
+    Asked("get_patterns"),
+    Asked("get_warnings"),
+    Asked("get_chunk", {"chunk_id": "CHUNK"}),
+    Asked("list_episodes"),
+    Asked("recall", {"query": "?"}),
+    Asked("search_knowledge", {"query": "?"}),
+]
+
+
+NEW = "00000000"  # in a text of the greedy agent: a number takes its place that no text had before
+
+
+def cjk(random: Random, length: int) -> str:
+    return NEW + "".join(map(chr, random.choices(range(0x4E00, 0x9FA5), k=length - len(NEW))))
+
+
+def keywords(random: Random) -> str:
+    """A thousand words, each of which some record has."""
+    return f"{NEW} {' '.join(f'option{random.randrange(1000)}' for _ in range(1000))}"[:8192]
+
+
+def batch(*params: Mapping[str, Any]) -> bytes:
+    calls = [{"jsonrpc": "2.0", "method": "cstp.queryDecisions", "params": each, "id": 1} for each in params]
+    return json.dumps(calls if len(calls) > 1 else calls[0], ensure_ascii=False).encode()
+
+
+def long_calls(random: Random, token: str) -> list[bytes]:
+    return [request(batch({"query": cjk(random, 8192)}), token)]
+
+
+def long_batches(random: Random, token: str) -> list[bytes]:
+    return [request(batch(*({"query": cjk(random, 8192)} for _ in range(20))), token)]
+
+
+def batches_of_a_hundred(random: Random, token: str) -> list[bytes]:
+    return [request(batch(*({"query": cjk(random, 3000)} for _ in range(100))), token)]
+
+
+def keyword_batches(random: Random, token: str) -> list[bytes]:
+    return [request(batch(*({"query": keywords(random), "mode": "keyword", "limit": 50} for _ in range(100))), token)]
+
+
+def everything(random: Random, token: str) -> list[bytes]:
+    """All that the other one asks, with long texts."""
+    found = []
+    for asked in MODEST:
+        params = {name: keywords(random)[:5000] if value == "?" else value for name, value in asked.params.items()}
+        found.append(Asked(asked.method, params).request(token, 0))
+    return found
+
+
+GREEDY = [long_calls, long_batches, batches_of_a_hundred, keyword_batches, everything]
+
+
+def again_and_again(requests: list[bytes]) -> Iterator[bytes]:
+    for number in count():
+        yield requests[number % len(requests)].replace(NEW.encode(), b"%08d" % number)
+
+
+async def _ask(port: int, requests: Iterator[bytes]) -> None:
+    line = await connect(port)
+    answer = line.ask(next(requests))
+    print("asked", flush=True)  # noqa: T201 - what the test reads
+    while True:
+        print(await answer, flush=True)  # noqa: T201
+        if not line.open:
+            line = await connect(port)
+        answer = line.ask(next(requests))
+
+
+async def _main(port: int, token: str, name: str) -> None:
+    made = next(each for each in GREEDY if each.__name__ == name)
+    requests = again_and_again(made(Random(17), token))
+    await asyncio.gather(*(_ask(port, requests) for _ in range(CONNECTIONS)))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(int(sys.argv[1]), sys.argv[2], sys.argv[3]))

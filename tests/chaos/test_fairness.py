@@ -1,0 +1,120 @@
+"""Family 6: an agent that asks for all that it can get holds up no other one."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from tests.chaos.greedy import CONNECTIONS, GREEDY, MODEST, Asked
+from tests.chaos.process import Served, write_records
+from tests.chaos.wire import Pipe
+
+Report = Callable[[str, str, int, str], None]
+FAMILY = "6 connections"
+ROOT = Path(__file__).parents[2]
+RATIO = 3.0  # of a p99 beside a greedy agent to one alone
+SAMPLE = (ROOT / "docs" / "sample", ROOT / "docs" / "decisions")
+
+
+@contextmanager
+def greedy(server: Served, token: str, name: str) -> Iterator[list[int]]:
+    """The greedy agent at work, on all its connections; the statuses of its answers are there when it is gone."""
+    words = (sys.executable, "-m", "tests.chaos.greedy", str(server.port), token, name)
+    statuses: list[int] = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(CONNECTIONS)]
+        yield statuses
+        process.kill()
+        lines += [line for line in process.stdout if line.endswith("\n")]
+    statuses += [int(line) for line in lines if line != "asked\n"]
+
+
+@dataclass
+class Modest:
+    """An agent that asks one thing after another, and how many seconds each took."""
+
+    port: int
+    token: str
+    chunk: str
+    numbers: Iterator[int] = field(default_factory=count)
+
+    async def ask(self, seen: dict[str, list[float]], seconds: float, rounds: int = 1) -> None:
+        """Everything at least `rounds` times, and for at least `seconds`; what fails fails the test."""
+        pipe, began = await Pipe.open(self.port), monotonic()
+        while rounds > 0 or monotonic() < began + seconds:
+            for asked in MODEST:
+                params = {name: self.chunk if value == "CHUNK" else value for name, value in asked.params.items()}
+                sent = monotonic()
+                (answer,) = await pipe.exchange([Asked(asked.method, params).request(self.token, next(self.numbers))])
+                seen[str(asked)].append(monotonic() - sent)
+                reply = json.loads(answer.body)
+                assert answer.status == 200, f"{asked}: {answer}"
+                assert "result" in reply, f"{asked}: {reply}"
+                assert not (asked.tool and reply["result"].get("isError")), f"{asked}: {reply}"
+                await asyncio.sleep(0.002)
+            rounds -= 1
+        await pipe.close()
+
+
+def p99(took: list[float]) -> float:
+    """Milliseconds."""
+    return sorted(took)[int(len(took) * 0.99)] * 1000
+
+
+@pytest.mark.timeout(7200)
+async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
+    served: Callable[..., Served], tmp_path: Path, chaos_scale: Any, chaos_report: Report
+) -> None:
+    server = served({"embedding.model": "minilm"}, start=False)
+    for path in (*SAMPLE, write_records(tmp_path / "records.jsonl", chaos_scale.pick(50, 2000))):
+        server.ingest(path)
+    server.start()
+    modest = Modest(server.port, server.new_token("modest"), await a_chunk(server))
+    token = server.new_token("greedy")
+    await modest.ask(defaultdict(list), 0, rounds=2)  # warm
+    for worst in chaos_scale.pick(("batches_of_a_hundred", "everything"), [each.__name__ for each in GREEDY]):
+        alone: dict[str, list[float]] = defaultdict(list)
+        beside: dict[str, list[float]] = defaultdict(list)
+        answered: list[int] = []
+        for _ in range(chaos_scale.pick(1, 30)):  # one after the other: a busy machine is so for both
+            await modest.ask(alone, chaos_scale.pick(0, 3))
+            with greedy(server, token, worst) as statuses:
+                await modest.ask(beside, chaos_scale.pick(0, 6))
+            answered += statuses
+        assert set(answered) <= {0, 200, 503}
+        ratio, seen = compared(alone, beside)
+        what = f"{CONNECTIONS} connections of a greedy agent: {worst.replace('_', ' ')}"
+        chaos_report(FAMILY, what, sum(map(len, beside.values())), seen)
+        if chaos_scale.long:
+            assert ratio < RATIO, seen
+
+
+async def a_chunk(server: Served) -> str:
+    """The id of one."""
+    pipe = await Pipe.open(server.port)
+    (answer,) = await pipe.exchange([Asked("cstp.searchKnowledge", {"query": "?"}).request(server.token, 0)])
+    await pipe.close()
+    found = json.loads(answer.body)["result"]["results"]
+    return str(next(one["chunkId"] for one in found if one["chunkId"]))
+
+
+def compared(alone: Mapping[str, list[float]], beside: Mapping[str, list[float]]) -> tuple[float, str]:
+    """How many times as long as alone a call takes beside another agent at p99, where that is most; and in words."""
+    ratios = {name: p99(beside[name]) / p99(alone[name]) for name in alone}
+    worst = max(ratios, key=lambda name: ratios[name])
+    one, other = (p99([took for each in seen.values() for took in each]) for seen in (alone, beside))
+    return ratios[worst], (
+        f"no call of the other agent failed; its p99 {other:.0f} ms, alone {one:.0f} ms ({other / one:.1f} times; at "
+        f"most {ratios[worst]:.1f} times, in {worst})"
+    )

@@ -1,0 +1,134 @@
+"""A greedy agent and a modest one: whatever the first one asks, the other one is answered, in every method."""
+
+import json
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from threading import Semaphore
+from typing import Any
+
+import pytest
+
+from cognition_engines.embedding.base import FloatArray, Wanted, always
+from cognition_engines.errors import NotWanted
+from cognition_engines.kinds.kind import Kind
+from cstp.methods.registry import METHODS
+from tests.chaos.greedy import MCP, MODEST
+from tests.isolation.world import make_world, put
+from tests.serving import SeededEmbedder, Serving, serve
+
+__all__ = ["serve"]
+pytestmark = pytest.mark.embedded_only("is about the places of a server")
+Serve = Callable[..., Serving]
+GREEDY = "greedy"
+WINDOWS = 4
+SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class EndlessEmbedder(SeededEmbedder):
+    """Embeds what the greedy agent asks window by window, each of which the test allows."""
+
+    windows_begun: Semaphore = field(default_factory=lambda: Semaphore(0))
+    allowed: Semaphore = field(default_factory=lambda: Semaphore(0))
+
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
+        for _ in range(WINDOWS if GREEDY in text else 0):
+            self.windows_begun.release()
+            while not self.allowed.acquire(timeout=0.005):
+                if not wanted():
+                    raise NotWanted("nobody waits")
+        return super().embed_query(text)
+
+
+def search(number: int) -> Mapping[str, object]:
+    return {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": f"{GREEDY} {number}"}}
+
+
+def tool(number: int) -> Mapping[str, object]:
+    params = {"name": "search_knowledge", "arguments": {"query": f"{GREEDY} {number}"}}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
+def requests() -> Iterator[tuple[str, object]]:
+    """More than one agent may have in flight and waiting, with texts that no other has."""
+    numbers = count()
+    for _ in range(40):
+        yield "/cstp", search(next(numbers))
+        yield "/cstp", [search(next(numbers)) for _ in range(20)]
+        yield "/cstp", [search(next(numbers)) for _ in range(100)]
+        yield "/mcp", tool(next(numbers))
+
+
+def send(serving: Serving, token: str, path: str, body: object) -> socket.socket:
+    host, port = serving.url.removeprefix("http://").removesuffix("/cstp").split(":")
+    content = json.dumps(body).encode()
+    lines = [f"POST {path} HTTP/1.1", f"Host: {host}:{port}", f"Authorization: Bearer {token}"]
+    lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
+    lines += [f"{name}: {value}" for name, value in MCP]
+    connection = socket.create_connection((host, int(port)), timeout=SECONDS)
+    connection.sendall("\r\n".join([*lines, "", ""]).encode() + content)
+    return connection
+
+
+def figure(serving: Serving, name: str) -> float:
+    text = serving.client.get(serving.url.replace("/cstp", "/metrics")).text
+    return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} ")))
+
+
+@dataclass(frozen=True)
+class Modest:
+    """The other agent."""
+
+    serving: Serving
+    token: str
+    chunk: str
+    artifact: str
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def ask(self, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        known = {"?": f"window filter {next(self.numbers)}", "CHUNK": self.chunk, "art_filters-meeting": self.artifact}
+        params = {name: known.get(value, value) for name, value in given.items()}
+        called, path = {"method": method, "params": params}, "/cstp"
+        if "." not in method:
+            called, path = {"method": "tools/call", "params": {"name": method, "arguments": params}}, "/mcp"
+        fields = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **dict(MCP)}
+        url = self.serving.url.replace("/cstp", path)
+        answer = self.serving.client.post(url, json={"jsonrpc": "2.0", "id": 1, **called}, headers=fields)
+        assert answer.status_code == 200, f"{method}: {answer.text}"
+        reply: dict[str, Any] = answer.json()
+        return reply
+
+
+def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_there_is(
+    serve: Serve, wait_until: Any
+) -> None:
+    assert {asked.method for asked in MODEST if not asked.tool} == {method.name for method in METHODS}
+    embedder, world = EndlessEmbedder(), make_world(Random(3))
+    serving = serve(embedder)
+    put(serving.records, embedder, world.entries)
+    serving.caught_up()
+    modest = Modest(serving, serving.token(), world.ids[Kind.CHUNK][0], world.ids[Kind.EVENT][0])
+    greedy = serving.token()
+    with ExitStack() as stack:
+        modest.ask("cstp.queryDecisions", {"query": "?"})  # the agent is there
+        for path, body in requests():
+            stack.enter_context(send(serving, greedy, path, body))
+        assert embedder.windows_begun.acquire(timeout=SECONDS)
+        wait_until(lambda: figure(serving, "cstp_requests_running") == 32, SECONDS)
+        wait_until(lambda: figure(serving, "cstp_requests_waiting") == 64, SECONDS)
+        begun = 1
+        for asked in MODEST:
+            reply = modest.ask(asked.method, asked.params)
+            assert "result" in reply, f"{asked}: {reply}"
+            assert not (asked.tool and reply["result"].get("isError")), f"{asked}: {reply}"
+            # nobody has waited for a window of the other agent: none was allowed
+            assert figure(serving, 'cstp_pool_running{pool="embedder"}') <= 1
+        while embedder.windows_begun.acquire(blocking=False):
+            begun += 1
+        assert begun < 100, "of 4,880 texts that were asked for at once"
+    wait_until(lambda: figure(serving, "cstp_requests_running") == 0, SECONDS)
+    assert "result" in modest.ask("cstp.queryDecisions", {"query": "?"})
