@@ -176,7 +176,7 @@ def request_bytes(
     """An HTTP request with exactly these headers, and Host and Content-Length where they do not say otherwise."""
     names = {name.lower() for name, _ in headers}
     lines = [f"{method} {path} HTTP/{version}"]
-    lines += [] if "host" in names else ["Host: test"]
+    lines += [] if "host" in names else ["Host: localhost"]
     lines += [f"{name}: {value}" for name, value in headers]
     if not names & {"content-length", "transfer-encoding"}:
         lines.append(f"Content-Length: {len(body)}")

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from cstp.errors import CstpError
 
-Scope = Literal["read", "write", "admin"]
+Scope = Literal["read", "admin"]
 
 
 class Wire(BaseModel):

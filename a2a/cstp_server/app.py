@@ -24,7 +24,16 @@ from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
 from cstp_server.auth import parse_networks
 from cstp_server.bodies import Bodies, BodyParser
-from cstp_server.discovery import CARD_PATH, OPENRPC_PATH, Discovery, card, make_discovery, openrpc
+from cstp_server.discovery import (
+    CARD_PATH,
+    OLD_CARD_PATH,
+    OPENRPC_PATH,
+    Discovery,
+    card,
+    make_discovery,
+    metadata,
+    openrpc,
+)
 from cstp_server.dispatch import Bounds, Dispatcher
 from cstp_server.gauges import StateGauges
 from cstp_server.handlers.decisions import decision_methods
@@ -33,7 +42,8 @@ from cstp_server.handlers.extractions import extraction_methods
 from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.system import system_methods
-from cstp_server.http import FailedAttempts, Gate, Parts, cstp_endpoint
+from cstp_server.hosts import allowed_hosts
+from cstp_server.http import METADATA_PATH, FailedAttempts, Gate, Parts, cstp_endpoint
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
 from cstp_server.mcp.mounting import Mount, mcp_endpoint, open_mount
@@ -124,10 +134,11 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
             gate=places,
             failures=FailedAttempts(limiter, failures),
             proxies=proxies,
+            public_url=server.public_url,
             bodies=Bodies(server.max_body_bytes, server.max_body_bytes * (server.max_in_flight + server.max_queue + 1)),
             metrics=calls,
         )
-        probes = _probes(opened, pools, parts, registry, need_token=not server.loopback)
+        probes = _probes(opened, pools, parts, registry, settings)
         lag = asyncio.create_task(watch_loop(registry))
         try:
             async with open_mount(parts.dispatcher, settings) as mount:
@@ -148,6 +159,8 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
             Route("/metrics", Endpoint(metrics)),
             Route(OPENRPC_PATH, Endpoint(openrpc)),
             Route(CARD_PATH, Endpoint(card)),
+            Route(OLD_CARD_PATH, Endpoint(card)),
+            Route(METADATA_PATH, Endpoint(metadata)),
         ],
         lifespan=lifespan,
     )
@@ -155,13 +168,13 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
     return app
 
 
-def _probes(opened: Knowledge, pools: Pools, parts: Parts, registry: CollectorRegistry, *, need_token: bool) -> Probes:
+def _probes(opened: Knowledge, pools: Pools, parts: Parts, registry: CollectorRegistry, settings: Settings) -> Probes:
     gauges = StateGauges(parts.gate, parts.bodies, parts.limiter, pools, opened.indexes, opened.embeddings)
     registry.register(gauges)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     readiness = ReadinessCheck(opened.records, opened.indexes, opened.embeddings, pools, parts.limiter, parts.gate)
-    return Probes(readiness, registry, gauges, need_token)
+    return Probes(readiness, registry, gauges, not settings.server.loopback, allowed_hosts(settings))
 
 
 async def _close(knowledge: Knowledge, seconds: float) -> None:

@@ -55,6 +55,17 @@ def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Netwo
     return address
 
 
+def client_network(address: str) -> str:
+    """What failed attempts are counted for: an IPv4 address, or the /64 of an IPv6 one, which one client may own."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return address
+    return str(parsed.ipv4_mapped or IPv6Network((int(parsed), 64), strict=False))
+
+
 def _within(address: str, networks: Sequence[Network]) -> bool:
     try:
         parsed = ip_address(address)

@@ -6,7 +6,7 @@ A conversation reads aloud:
     # server: limits.default=3/minute        the settings it needs, by dotted name; more lines, more settings
     # records: decisions.jsonl               a file of the folder, which is all that the server holds
     # gate: full                             or draining: how much the server still lets in
-    # token: agent=reader scopes=read,write clearance=sensitive projects=a,b
+    # token: agent=reader scopes=read,admin clearance=sensitive projects=a,b
     # needs: a token that has asked nothing yet    what else must be so, in words
     # edge: a proxy refuses it itself        what may be otherwise where a proxy is in front
     --> POST /cstp                           the request line; this one when left out
@@ -19,8 +19,8 @@ A conversation reads aloud:
 
 `<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
 body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<number>`, `<text>`, `<time>`, `<list>`,
-`<object>` and `<request id>` (that of the header) stand for what varies. Everything else is compared exactly: members,
-types, and the digits of numbers.
+`<object>` and `<request id>` (that of the header) stand for what varies, and `<url>` in a header for an address.
+Everything else is compared exactly: members, types, and the digits of numbers.
 """
 
 import json
@@ -294,7 +294,9 @@ def check(exchange: Exchange, reply: Received) -> None:
         if value == "<number>":
             must(got is not None and got.isdigit(), f"{name}: {got}")
         else:
-            must(got == (None if value == "-" else value), f"{name}: {got}, not {value}")
+            wanted = re.escape(value).replace("<url>", r"https?://[^\s\"]+")
+            agrees = got is None if value == "-" else got is not None and re.fullmatch(wanted, got) is not None
+            must(agrees, f"{name}: {got}, not {value}")
     if not text or reply.header("content-type") != "application/json":
         must(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
     else:

@@ -17,7 +17,7 @@ from cstp_server.readiness import Readiness
 
 @dataclass(slots=True, eq=False)
 class StateGauges(Collector):
-    """`readiness` is what was last seen; the caller of a scrape looks first."""
+    """`readiness` is what was last seen; the caller of a scrape looks first, and may have the records counted."""
 
     gate: Gate
     bodies: Bodies
@@ -26,10 +26,12 @@ class StateGauges(Collector):
     indexes: Indexes
     embeddings: QueryCache | None
     readiness: Readiness | None = field(default=None)
+    counts_records: bool = field(default=False)
 
     def collect(self) -> Iterator[Metric]:
         yield from self._parts()
-        yield from self._indexes()
+        if self.counts_records:
+            yield from self._indexes()
         yield from self._pools()
         yield _gauge("cstp_requests_running", "Requests that run.", self.gate.running)
         yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)

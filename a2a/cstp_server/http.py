@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import getrandbits
 from typing import Final
 
@@ -18,7 +18,7 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
-from cstp_server.auth import Header, Network, Refusal, authenticate, client_address
+from cstp_server.auth import Header, Network, Refusal, authenticate, client_address, client_network
 from cstp_server.bodies import Bodies, BodyTooLarge, ClientGone, NoRoom
 from cstp_server.call import Call
 from cstp_server.dispatch import Dispatcher, error_body
@@ -32,6 +32,9 @@ _MEDIA_TYPES: Final = (b"application/json", b"application/json-rpc")
 _CHALLENGE: Final = 'Bearer realm="cstp"'
 _RETRY_SECONDS: Final = 1
 _CLOSE: Final = (b"connection", b"close")
+NO_STORE: Final = (b"cache-control", b"no-store")
+NOSNIFF: Final = ("x-content-type-options", "nosniff")
+METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
 ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
 _log = structlog.get_logger("cstp.http")
 
@@ -126,14 +129,19 @@ def _settle(place: asyncio.Future[bool], handed_out: bool) -> None:
 
 
 class FailedAttempts:
-    """Wrong tokens per client address; tells how long an address that has had too many must wait."""
+    """Wrong tokens per client network; returns how long one that has had too many must wait."""
 
     def __init__(self, limiter: Limiter, window: Window) -> None:
         self._limiter = limiter
         self._window = window
+        self._one = replace(window, limit=1)
 
-    def count(self, address: str) -> RateLimited | None:
-        return self._limiter.count_event(self._window, address)
+    def count(self, network: str) -> RateLimited | None:
+        return self._limiter.count_event(self._window, network)
+
+    def first(self, network: str, status: int) -> bool:
+        """Whether this is the network's first refusal with that status in a window."""
+        return self._limiter.count_event(self._one, f"{status} {network}") is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +155,7 @@ class Parts:
     failures: FailedAttempts
     proxies: Sequence[Network]
     bodies: Bodies
+    public_url: str | None
     metrics: CallMetrics
 
 
@@ -215,6 +224,7 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, requ
     if isinstance(token, Refusal):
         return unauthenticated(scope, token, parts, request_id, face.error_body)
     reply = await _authenticated(scope, receive, parts, face, Call(token, request_id))
+    reply.headers.append(NO_STORE)
     reply.headers.extend(await parts.limiter.headers(token.agent))
     return reply
 
@@ -290,14 +300,26 @@ def unauthenticated(
     """401, or 429 once there were too many wrong tokens from there."""
     peer = scope["client"][0] if scope.get("client") else ""
     address = client_address(peer, scope["headers"], parts.proxies)
-    limited = parts.failures.count(address) if refusal.presented else None
-    _log.warning("refused", status=429 if limited else 401, address=address, request_id=request_id)
+    network = client_network(address)
+    limited = parts.failures.count(network) if refusal.presented else None
+    status = 429 if limited else 401
+    if parts.failures.first(network, status):
+        _log.warning("refused", status=status, address=address, request_id=request_id)
     if limited is not None:
-        return refuse(429, limited, body)
-    challenge = _CHALLENGE + (', error="invalid_token"' if refusal.presented else "")
-    reply = refuse(401, AuthenticationRequired(), body)
-    reply.headers.append((b"www-authenticate", challenge.encode()))
+        reply = refuse(429, limited, body)
+    else:
+        reply = refuse(401, AuthenticationRequired(), body)
+        error = ', error="invalid_token"' if refusal.presented else ""
+        metadata = f', resource_metadata="{parts.public_url or reached(scope)}{METADATA_PATH}"'
+        reply.headers.append((b"www-authenticate", f"{_CHALLENGE}{error}{metadata}".encode()))
+    reply.headers.append(_CLOSE)
     return reply
+
+
+def reached(scope: Scope) -> str:
+    """The address that the connection came in on. The Host header is the caller's and says nothing."""
+    host, port = scope["server"]
+    return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _is_json(headers: list[Header]) -> bool:
@@ -321,7 +343,8 @@ def _request_id(headers: list[Header]) -> str:
 def refusal_bytes() -> bytes:
     """A whole 503, as it is written to a connection that is one too many."""
     reply = refuse(503, Overloaded(_RETRY_SECONDS))
-    fields = [name + b": " + value for name, value in [*_fields(reply, ""), _CLOSE]]
+    nosniff = (NOSNIFF[0].encode(), NOSNIFF[1].encode())
+    fields = [name + b": " + value for name, value in [*_fields(reply, ""), nosniff, _CLOSE]]
     return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *fields, b"", reply.body or b""])
 
 

@@ -1,5 +1,6 @@
 """What an operator's tools ask: `/healthz`, `/readyz` and `/metrics`. They count against no limit."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,9 +11,12 @@ from starlette.types import Receive, Scope, Send
 from cstp.errors import Forbidden
 from cstp_server.auth import Refusal, authenticate
 from cstp_server.gauges import StateGauges
-from cstp_server.http import Parts, Reply, refuse, send_reply, unauthenticated
+from cstp_server.hosts import host_allowed
+from cstp_server.http import NO_STORE, Parts, Reply, refuse, send_reply, unauthenticated
 from cstp_server.readiness import ReadinessCheck
 
+_SCOPE: Final = "admin"
+_PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -24,6 +28,7 @@ class Probes:
     registry: CollectorRegistry
     gauges: StateGauges
     metrics_need_token: bool
+    allowed_hosts: Sequence[str]
 
 
 async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,7 +39,7 @@ async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
 async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
     """200 when searches can be answered, else 503; each part by name with its state."""
     probes: Probes = scope["state"]["probes"]
-    reply = _refused_method(scope)
+    reply = _refused_method(scope) or _refused_host(scope, probes)
     if reply is None:
         seen = await probes.readiness.look()
         body = orjson.dumps({"status": seen.status, "parts": dict(seen.parts)})
@@ -43,24 +48,33 @@ async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def metrics(scope: Scope, receive: Receive, send: Send) -> None:
-    """Prometheus' text format. A server that others can reach wants a token; one for some projects will not do."""
+    """Prometheus' text format. A server that others can reach wants a token with the scope `admin`.
+
+    Without one, on loopback, nothing is told that counts records, which a clearance may hide.
+    """
     probes: Probes = scope["state"]["probes"]
-    reply = _refused_method(scope) or _refused_caller(scope, probes)
-    if reply is None:
-        probes.gauges.readiness = await probes.readiness.look()
-        reply = Reply(200, generate_latest(probes.registry), [_TEXT])
+    reply = _refused_method(scope) or _refused_host(scope, probes) or await _metrics(scope, probes)
     await send_reply(send, reply)
 
 
-def _refused_caller(scope: Scope, probes: Probes) -> Reply | None:
-    if not probes.metrics_need_token:
-        return None
+async def _metrics(scope: Scope, probes: Probes) -> Reply:
     parts: Parts = scope["state"]["parts"]
     token = authenticate(scope["headers"], parts.tokens)
     if isinstance(token, Refusal):
-        return unauthenticated(scope, token, parts)
-    # the figures count the records of all projects
-    return None if token.projects is None else refuse(403, Forbidden("read"))
+        if token.presented or probes.metrics_need_token:
+            return unauthenticated(scope, token, parts)
+        admin = False
+    else:
+        admin = _SCOPE in token.scopes
+        if probes.metrics_need_token and not admin:
+            return refuse(403, Forbidden(_SCOPE))
+    readiness = await probes.readiness.look()
+    probes.gauges.readiness, probes.gauges.counts_records = readiness, admin  # what follows is one step
+    return Reply(200, generate_latest(probes.registry), [_TEXT, *([NO_STORE] if admin else [])])
+
+
+def _refused_host(scope: Scope, probes: Probes) -> Reply | None:
+    return None if host_allowed(scope, probes.allowed_hosts) else Reply(421, b"Invalid Host header", [_PLAIN])
 
 
 def _refused_method(scope: Scope) -> Reply | None:

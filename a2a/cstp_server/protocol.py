@@ -17,6 +17,10 @@ _REFUSAL: Final = "Invalid HTTP request received."
 _OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
 
 
+class _TwoHosts(Exception):
+    """A request has more than one Host header, of which others may believe another one."""
+
+
 class _TooLarge(Exception):
     """The head or the trailers of a request exceed the cap."""
 
@@ -35,6 +39,7 @@ class CappedProtocol(HttpToolsProtocol):
     caps: ClassVar[Caps]
     _seen = 0  # bytes of finished headers
     _unfinished = 0  # bytes since anything was finished
+    _hosts = 0  # Host headers of the request that is being received
     _progress = False
     _in_head = True
     _offered = False
@@ -46,7 +51,7 @@ class CappedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         try:
             self._feed(data)
-        except (HttpParserError, _TooLarge):
+        except (HttpParserError, _TooLarge, _TwoHosts):
             self.logger.warning(_REFUSAL)
             self.send_400_response(_REFUSAL)
 
@@ -80,7 +85,7 @@ class CappedProtocol(HttpToolsProtocol):
         self.parser.feed_data(b"\r\n".join([line, *fields, b"", b""]))
 
     def on_message_begin(self) -> None:
-        self._seen = self._unfinished = 0
+        self._seen = self._unfinished = self._hosts = 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -94,6 +99,10 @@ class CappedProtocol(HttpToolsProtocol):
         super().on_header(name, value)
         if len(self.headers) > self.caps.max_headers:
             raise _TooLarge
+        if self.headers[-1][0] == b"host":
+            self._hosts += 1
+            if self._hosts > 1:
+                raise _TwoHosts
 
     def _count(self, size: int) -> None:
         self._seen += size
@@ -132,7 +141,8 @@ class CappedProtocol(HttpToolsProtocol):
             self.cycle.message_event.set()
         self.end_with(
             b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\n"
-            b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (status, len(text), text.encode())
+            b"x-content-type-options: nosniff\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
+            % (status, len(text), text.encode())
         )
 
     def end_with(self, answer: bytes) -> None:

@@ -51,7 +51,7 @@ EXAMPLES: Final[Sequence[tuple[CstpError, str]]] = (
     ),
     (QueryFailed("vectors", "8c1f0a5e"), "200"),
     (NotFound("dec_2f6b0c9d4e1a8b37"), "200"),
-    (Forbidden("write"), "403 with `WWW-Authenticate` for a single call; 200 inside a batch"),
+    (Forbidden("read"), "403 with `WWW-Authenticate` for a single call; 200 inside a batch"),
     (Overloaded(retry_after=1), "503, with `Retry-After`"),
 )
 

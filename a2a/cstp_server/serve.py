@@ -14,7 +14,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
 from cstp_server.app import create_app
 from cstp_server.deadlines import MAX_REFUSED, Deadlines, timed_protocol
-from cstp_server.http import Gate, refusal_bytes
+from cstp_server.http import NOSNIFF, Gate, refusal_bytes
 from cstp_server.knowledge import Knowledge, open_knowledge
 from cstp_server.memory import share_arenas, spare_the_collector
 from cstp_server.protocol import Caps
@@ -72,6 +72,7 @@ def make_server(
         access_log=False,
         log_config=None,
         server_header=False,
+        headers=[NOSNIFF],
         proxy_headers=False,
     )
     return GracefulServer(config, gate, Grace(server.grace_seconds, server.drain_seconds), announce, end_by)

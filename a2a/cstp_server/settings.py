@@ -175,7 +175,7 @@ class AuthSettings(Section):
 
 
 class McpSettings(Section):
-    """Who may ask `/mcp` from where, beside a token. Loopback and `server.public_url` are always let in."""
+    """Hosts of `/mcp`, `/metrics` and `/readyz`, origins of `/mcp`. Loopback and `server.public_url` are let in."""
 
     allowed_hosts: tuple[str, ...] = Field(
         (),

@@ -123,7 +123,7 @@ class Served:
         self.token = self.new_token(AGENT)
 
     def new_token(
-        self, agent: str, *, scopes: Sequence[str] = ("read", "write", "admin"), clearance: str = "highly_sensitive"
+        self, agent: str, *, scopes: Sequence[str] = ("read", "admin"), clearance: str = "highly_sensitive"
     ) -> str:
         self.data_dir.mkdir(parents=True, exist_ok=True)
         _, text = create_token(

@@ -35,7 +35,7 @@ def url_of(server: Any) -> str:
 
 def test_our_server_passes_all_that_its_tokens_and_settings_allow(live_server: Any, cstp: Cstp) -> None:
     server = live_server({"limits.default": "1000000/minute"})
-    tokens = [server.token(), server.token(scopes=["write"]), server.token(scopes=["admin", "write"])]
+    tokens = [server.token(), server.token(scopes=["admin"]), server.token(scopes=["read", "admin"])]
     words = ["--set", "limits.default=1000000/minute", "--set", "embedding.model=none"]
     # conversations expect the default limits; that one is not met within a run
     done = cstp("conform", url_of(server), *tokens, *words, "--json")
@@ -59,7 +59,7 @@ def test_a_token_without_the_rights_skips_what_needs_them(live_server: Any, cstp
     found = json.loads(done.out)
     assert (done.code, found["passed"]) == (1, [])
     assert any(one["reason"] == "needs a token with exactly scopes=write" for one in found["skipped"])
-    done = cstp("conform", url_of(server), server.token(scopes=["write"]), "--only", "forbidden")
+    done = cstp("conform", url_of(server), server.token(scopes=["admin"]), "--only", "forbidden")
     assert done.code == 0
 
 

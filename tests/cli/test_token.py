@@ -47,11 +47,11 @@ def test_quiet_prints_the_token_alone(cstp: Cstp) -> None:
 
 
 def test_create_takes_scopes_expiry_clearance_and_projects(cstp: Cstp) -> None:
-    words = ["--scope", "read", "--scope", "write", "--expires", "2h", "--clearance", "sensitive"]
+    words = ["--scope", "read", "--scope", "admin", "--expires", "2h", "--clearance", "sensitive"]
     done = cstp("token", "create", "--agent", "ada", *words, "--project", "alpha", "--project", "beta", "--json")
     made = json.loads(done.out)
     assert made["token"].startswith(f"cstp_{made['id']}_")
-    assert (made["scopes"], made["clearance"], made["projects"]) == (["read", "write"], "sensitive", ["alpha", "beta"])
+    assert (made["scopes"], made["clearance"], made["projects"]) == (["read", "admin"], "sensitive", ["alpha", "beta"])
     (listed,) = tokens(cstp)
     assert listed == {name: value for name, value in made.items() if name != "token"}
     assert listed["state"] == "live"

@@ -200,7 +200,7 @@ def test_errors_of_the_server_arrive_as_their_classes(connect: Any, client: Any,
     with pytest.raises(AuthenticationRequired):
         connect(sample.url, "cstp_wrong_token").whoami()
     with pytest.raises(Forbidden) as forbidden:
-        connect(sample.url, sample.token(scopes=["write"])).query_decisions("x")
+        connect(sample.url, sample.token(scopes=["admin"])).query_decisions("x")
     assert forbidden.value.scope == "read"
 
 

@@ -1,6 +1,8 @@
 """The agent card, and what A2A's compatibility kit asks of card, JSON-RPC and authentication without tasks."""
 
 import json
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import jsonschema
@@ -14,7 +16,8 @@ from cstp_server.reference import ROOT
 from cstp_server.settings import load_settings
 
 CARD = "/.well-known/agent-card.json"
-DOCUMENTS = ["/openrpc.json", CARD]
+METADATA = "/.well-known/oauth-protected-resource"
+DOCUMENTS = ["/openrpc.json", CARD, "/.well-known/agent.json", METADATA]
 A2A_METHODS = ["SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "GetExtendedAgentCard"]
 A2A_03 = [
     "message/send",
@@ -178,3 +181,46 @@ def test_a_public_url_that_is_none_is_refused_and_not_repeated(url: str, monkeyp
     with pytest.raises(ConfigurationError, match=r"server\.public_url") as refused:
         load_settings({})
     assert "secret" not in str(refused.value)
+
+
+def test_the_card_is_at_the_earlier_path_too(common_server: Any, fetch: Any, card: Any) -> None:
+    assert fetch(common_server(), "/.well-known/agent.json").json == card
+
+
+@pytest.mark.parametrize("path", DOCUMENTS)
+def test_what_was_modified_when_the_server_started_need_not_be_sent_again(
+    live_server: Any, fetch: Any, path: str
+) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    server = live_server()
+    modified = fetch(server, path).header("last-modified")
+    assert before <= parsedate_to_datetime(modified) <= datetime.now(UTC)
+
+    def status(**given: str) -> int:
+        found: int = fetch(server, path, {name.replace("_", "-"): value for name, value in given.items()}).status
+        return found
+
+    assert status(If_Modified_Since=modified) == 304
+    assert status(If_Modified_Since="Mon, 01 Jan 2024 00:00:00 GMT") == 200
+    assert status(If_Modified_Since="yesterday") == 200
+    assert status(If_Modified_Since=modified, If_None_Match='"other"') == 200
+
+
+@pytest.mark.parametrize("path", ["/cstp", "/mcp", "/metrics"])
+def test_a_refusal_names_the_metadata_of_the_resource_which_name_the_public_url(
+    live_server: Any, request_bytes: Any, fetch: Any, path: str
+) -> None:
+    for settings, base in (({}, None), ({"server.public_url": "https://memory.example/team"},) * 2):
+        server = live_server(settings)
+        url = "https://memory.example/team" if base else f"http://127.0.0.1:{server.port}"
+        with server.connect() as connection:
+            fields = [("Content-Type", "application/json"), ("Authorization", "Bearer cstp_0_0")]
+            connection.send(request_bytes(b"{}", fields, "GET" if path == "/metrics" else "POST", path))
+            challenge = connection.read().header("www-authenticate")
+        assert challenge == f'Bearer realm="cstp", error="invalid_token", resource_metadata="{url}{METADATA}"'
+        assert fetch(server, METADATA).json == {
+            "resource": url,
+            "resource_name": "cstp (CSTP)",
+            "bearer_methods_supported": ["header"],
+            "scopes_supported": ["read", "admin"],
+        }

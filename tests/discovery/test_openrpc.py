@@ -132,7 +132,7 @@ def test_the_document_is_public_and_the_same_as_that_of_rpc_discover(common_serv
     reply = fetch(server, PATH)
     assert (reply.status, reply.header("content-type")) == (200, "application/json")
     assert reply.json == json.loads(shipped_document())
-    for scopes in (["read"], ["write"]):
+    for scopes in (["read"], ["admin"]):
         assert server.call("rpc.discover", server.token(scopes=scopes)).json["result"] == reply.json
     assert server.post({"jsonrpc": "2.0", "method": "rpc.discover", "id": 1}).status == 401
 

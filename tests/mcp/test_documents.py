@@ -73,7 +73,7 @@ def test_the_example_agent_prints_what_is_known(knowing: Serving) -> None:
 
 
 def test_the_example_agent_tells_why_it_was_refused(knowing: Serving) -> None:
-    done = _example(knowing, knowing.token(scopes=["write"]), "index record")
+    done = _example(knowing, knowing.token(scopes=["admin"]), "index record")
     assert (done.returncode, done.stdout) == (1, "")
     assert "FORBIDDEN" in done.stderr
     assert "Traceback" not in done.stderr

@@ -117,7 +117,7 @@ async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Servin
 
 
 async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving) -> None:
-    token = knowing.token(scopes=["write"])
+    token = knowing.token(scopes=["admin"])
     assert await failure(knowing, token, "get_chunk", {"chunk_id": "x"}) == {
         "error": {"code": "FORBIDDEN", "message": "Forbidden", "details": {"scope": "read"}}
     }

@@ -45,6 +45,7 @@ def test_an_answer_is_one_json_document_with_the_headers_of_cstp(live: Live, ask
     assert reply.header("content-type") == "application/json"
     assert reply.header("x-request-id") == "mine"
     assert reply.header("ratelimit-policy") == '"second";q=60;w=1, "minute";q=600;w=60'
+    assert (reply.header("cache-control"), reply.header("x-content-type-options")) == ("no-store", "nosniff")
     assert reply.header("mcp-session-id") is None
     assert len(reply.json["result"]["tools"]) == 8
 
@@ -87,7 +88,8 @@ def test_without_a_live_token_the_answer_is_401_whatever_the_body(
         reply = ask(live_server(), body, token)
         assert reply.status == 401
         challenge = 'Bearer realm="cstp"' + (', error="invalid_token"' if token else "")
-        assert reply.header("www-authenticate") == challenge
+        metadata = reply.header("www-authenticate").removeprefix(f"{challenge}, resource_metadata=").strip('"')
+        assert metadata.endswith("/.well-known/oauth-protected-resource")
         assert reply.json == {"error": {"code": "UNAUTHORIZED", "message": "Authentication required", "details": {}}}
 
 

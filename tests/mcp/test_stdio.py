@@ -139,7 +139,7 @@ def test_with_nothing_on_standard_input_it_ends_and_without_one_it_says_so(progr
 
 def test_the_token_in_the_environment_counts_and_its_scope_holds(program: Any, sampled: Path) -> None:
     path = Settings.model_validate({"data_dir": sampled}).tokens_path
-    _, text = create_token(path, "writer", scopes=["write"], lifetime=timedelta(hours=1))
+    _, text = create_token(path, "writer", scopes=["admin"], lifetime=timedelta(hours=1))
     process = program(CSTP_TOKEN=text)
     said(process, INITIALIZE)
     result = said(process, INITIALIZED, call(2, "list_episodes"))["result"]

@@ -1,11 +1,12 @@
 """Who is let in, from which address, and how often one may try."""
 
+import json
 from typing import Any
 
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.auth import client_address, parse_networks
+from cstp_server.auth import client_address, client_network, parse_networks
 
 WHOAMI = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
 WRONG = "cstp_0_0"
@@ -90,3 +91,43 @@ def test_the_address_of_a_caller(peer: str, forwarded: list[str], address: str) 
 def test_a_proxy_that_is_no_network_is_refused_at_start(live_server: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"server\.trusted_proxies"):
         live_server({"server.trusted_proxies": ("10.0.0.1/8",)})
+
+
+def test_refused_logins_are_logged_once_for_each_address_and_window_and_their_connections_closed(
+    live_server: Any, log_output: Any, request_bytes: Any
+) -> None:
+    log = log_output("info")
+    server = live_server({"limits.auth_failures": "3/minute"})
+    fields = [("Content-Type", "application/json"), ("Authorization", f"Bearer {WRONG}")]
+    for expected in (401, 401, 401, 429, 429):
+        with server.connect() as connection:
+            connection.send(request_bytes(b"{}", fields))
+            reply = connection.read()
+            assert (reply.status, reply.header("connection")) == (expected, "close")
+            assert connection.reader.read() == b""
+    assert server.post(WHOAMI, WRONG, source="127.0.0.2").status == 401
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    refused = [(line["address"], line["status"]) for line in lines if line["event"] == "refused"]
+    assert refused == [("127.0.0.1", 401), ("127.0.0.1", 429), ("127.0.0.2", 401)]
+
+
+def test_wrong_tokens_are_counted_for_the_64_bits_of_a_network_of_ipv6(live_server: Any) -> None:
+    server = live_server({"limits.auth_failures": "2/minute", "server.trusted_proxies": ("127.0.0.1/32",)})
+    same = [try_wrong(server, 1, via=f"2001:db8:1:2:{n}::{n}")[0] for n in range(1, 5)]
+    assert same == [401, 401, 429, 429]
+    assert try_wrong(server, 1, via="2001:db8:1:3::1") == [401]
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+        ("", ""),
+    ],
+)
+def test_the_network_that_failed_attempts_are_counted_for(address: str, network: str) -> None:
+    assert client_network(address) == network

@@ -179,7 +179,7 @@ def test_methods_cost_what_the_settings_say_and_unknown_or_mistaken_calls_cost_a
     live_server: Any, backend: dict[str, Any]
 ) -> None:
     server = live_server(backend | {"limits.default": "20/minute", "limits.costs": {"cstp.whoami": 3}})
-    token = server.token(scopes=("write",))
+    token = server.token(scopes=("admin",))
     steps = [
         (CALL, 17),
         (CALL | {"params": {"wrong": 1}}, 14),
@@ -266,7 +266,7 @@ def test_each_agent_has_a_bucket_of_its_own_shared_by_its_tokens(live_server: An
 def test_every_authenticated_answer_carries_well_formed_headers(live_server: Any, backend: dict[str, Any]) -> None:
     names = {"limits.default": "8/minute; 2000/2hour", "server.max_body_bytes": 200}
     server = live_server(backend | names)
-    token = server.token(scopes=("write",))
+    token = server.token(scopes=("admin",))
     full = live_server(backend | names, gate=Gate(0, 0))
     cases = [
         (200, server.post(CALL, token)),

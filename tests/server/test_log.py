@@ -79,7 +79,7 @@ def test_neither_tokens_nor_what_is_asked_ever_get_into_the_log(
 def test_each_call_is_one_line_that_says_who_what_and_how(live_server: Any, log_output: Any, wait_until: Any) -> None:
     log = log_output("info")
     server = live_server({"limits.default": "11/minute"})
-    token = server.token("reader", scopes=("write",))
+    token = server.token("reader", scopes=("admin",))
     call = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
     cases: list[tuple[object, list[tuple[str | None, int]]]] = [
         (call, [("cstp.whoami", 0)]),

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -212,7 +213,7 @@ def test_the_state_of_every_part_can_be_watched(live_server: Any, request_bytes:
     token = server.token()
     for _ in range(3):
         server.call("cstp.queryDecisions", token, {"query": "the same words"})
-    found = samples(get(server, request_bytes, "/metrics"))
+    found = samples(get(server, request_bytes, "/metrics", server.token(scopes=("admin",))))
     assert found[("cstp_part_up", (("part", "records"),))] == 1
     assert found[("cstp_limiter_state", (("state", "memory"),))] == 1
     assert found[("cstp_index_lag", (("index", "columns"), ("space", "decisions")))] == 0
@@ -235,18 +236,60 @@ def test_metrics_tell_neither_agents_nor_tokens_nor_texts(live_server: Any, requ
     assert b"secret" not in get(server, request_bytes, "/metrics").body
 
 
-def test_metrics_need_a_token_where_others_can_reach_the_server(live_server: Any, request_bytes: Any) -> None:
+def test_metrics_need_the_scope_admin_where_others_can_reach_the_server(live_server: Any, request_bytes: Any) -> None:
     server = live_server({"server.host": "0.0.0.0"})
     refused = get(server, request_bytes, "/metrics")
     assert (refused.status, refused.json["error"]["code"]) == (401, -32001)
-    assert refused.header("www-authenticate") == 'Bearer realm="cstp"'
+    assert refused.header("www-authenticate").startswith('Bearer realm="cstp", resource_metadata="http')
     assert get(server, request_bytes, "/metrics", "cstp_wrong_one").status == 401
-    assert get(server, request_bytes, "/metrics", server.token()).status == 200
-    # the figures count the records of every project
-    assert get(server, request_bytes, "/metrics", server.token(projects=["one"])).status == 403
+    reader = get(server, request_bytes, "/metrics", server.token())
+    assert (reader.status, reader.json["error"]["data"]) == (403, {"scope": "admin"})
+    reply = get(server, request_bytes, "/metrics", server.token(scopes=("admin",)))
+    assert (reply.status, reply.header("cache-control")) == (200, "no-store")
     assert get(server, request_bytes, "/readyz").status == 200
 
 
 def test_readiness_repeats_nothing_of_what_is_inside(live_server: Any, request_bytes: Any, tmp_path: Path) -> None:
     body = json.dumps(get(live_server(data_dir=tmp_path), request_bytes, "/readyz").json)
     assert str(tmp_path) not in body
+
+
+def test_nothing_that_a_clearance_hides_is_counted_without_the_scope_admin(
+    live_server: Any, request_bytes: Any, stores: Stores, tmp_path: Path
+) -> None:
+    def figures(hidden: int, token: str | None) -> dict[str, float]:
+        folder = tmp_path / f"{hidden}-{token}"
+        folder.mkdir(exist_ok=True)
+        records = open_records(stores.records(folder))
+        secret = [entry(Kind.DECISION, f"d-{n}", title="Use a queue", sensitivity=1) for n in range(hidden)]
+        records.put(secret, None)
+        records.close()
+        server = live_server(data_dir=folder)
+        rights = {"scopes": (token,), "clearance": "highly_sensitive"}
+        reply = get(server, request_bytes, "/metrics", token and server.token(**rights))
+        found: defaultdict[str, float] = defaultdict(float)
+        for (name, _), value in samples(reply).items():
+            if name.startswith("cstp_index"):
+                found[name] += value
+        return dict(found)
+
+    assert figures(0, None) == figures(3, None) == figures(3, "read") == {}
+    assert figures(3, "admin") != figures(0, "admin") != {}
+
+
+@pytest.mark.parametrize("path", ["/readyz", "/metrics"])
+def test_probes_answer_no_page_of_another_host(live_server: Any, request_bytes: Any, path: str) -> None:
+    server = live_server({"mcp.allowed_hosts": ["cstp.lan"], "server.public_url": "https://memory.example/team"})
+
+    def status(*hosts: str, version: str = "1.1") -> int:
+        with server.connect() as connection:
+            fields = "".join(f"Host: {host}\r\n" for host in hosts)
+            connection.send(f"GET {path} HTTP/{version}\r\n{fields}Connection: close\r\n\r\n".encode())
+            found: int = connection.read("GET").status
+            return found
+
+    own = ("localhost", f"127.0.0.1:{server.port}", "[::1]:80", "cstp.lan", "memory.example", "memory.example:444")
+    assert {host: status(host) for host in own} == dict.fromkeys(own, 200)
+    others = ("evil.example", "evil.example:8100", "localhost.evil.example:80", "cstp.lan:80", "localhost:80.evil", "")
+    assert {host: status(host) for host in others} == dict.fromkeys(others, 421)
+    assert status(version="1.0") == 200  # a load balancer; every browser names a host

@@ -25,6 +25,7 @@ from cstp.errors import CstpError, InvalidRequest, Overloaded, ParseError
 from cstp_server.call import Call
 from cstp_server.dispatch import Dispatcher, Outcome
 from cstp_server.envelope import parse_body
+from cstp_server.hosts import LOOPBACK, allowed_hosts
 from cstp_server.http import Face, Reply, answer_post, refuse
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.server import Context, make_mcp_server
@@ -32,7 +33,6 @@ from cstp_server.settings import Settings
 
 _ASKED: Final = "cstp.call"  # where a request's scope has what is asked,
 _PARTS: Final = "cstp.mcp"  # and what it is answered with
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
@@ -84,17 +84,12 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
 
 def allowed(settings: Settings) -> TransportSecuritySettings:
     """The values of Host and Origin that are let in: loopback, the server's own address and URL, and what is named."""
-    host = settings.server.host
-    hosts = [*_LOOPBACK, f"[{host}]" if ":" in host else host]
-    origins = [f"{scheme}://{name}" for name in _LOOPBACK for scheme in ("http", "https")]
-    named = [*settings.mcp.allowed_hosts]
+    origins = [f"{scheme}://{name}" for name in LOOPBACK for scheme in ("http", "https")]
     if settings.server.public_url is not None:
         public = urlsplit(settings.server.public_url)
-        name = public.netloc if public.port is None else public.netloc.rpartition(":")[0]
-        named += [name, f"{name}:*"]  # a proxy may hand on the name without its port, as nginx does with $host
         origins.append(f"{public.scheme}://{public.netloc}")
     return TransportSecuritySettings(
-        allowed_hosts=[*hosts, *(f"{name}:*" for name in hosts), *named],
+        allowed_hosts=list(allowed_hosts(settings)),
         allowed_origins=[*origins, *(f"{origin}:*" for origin in origins), *settings.mcp.allowed_origins],
     )
 
