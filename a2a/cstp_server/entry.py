@@ -9,8 +9,6 @@ from importlib import import_module
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-from cstp_server.terminal import say_error
-
 SERVER_PACKAGES = (
     *("typer", "rich", "yaml", "pydantic_settings", "sqlalchemy", "starlette", "structlog", "orjson", "numpy"),
     *("mcp", "uvicorn"),
@@ -86,7 +84,7 @@ def _replace_closed(words: Sequence[str]) -> None:
 def _fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """The end by an exception that nobody foresaw."""
     with suppress(OSError):
-        say_error(kind, error, trace)
+        import_module("cstp_server.terminal").say_error(kind, error, trace)  # whose own imports the base may lack
     _leave(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
 

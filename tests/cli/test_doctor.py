@@ -145,7 +145,7 @@ def test_a_folder_that_is_not_there_is_a_warning_and_no_problem(doctor: Doctor) 
 def test_without_json_each_finding_is_a_line_and_its_remedy_another(cstp: Cstp, doctor: Doctor) -> None:
     DATA.chmod(0o755)
     done = cstp("doctor")
-    assert (done.code, done.err.count("\n")) == (0, 1)
+    assert (done.code, done.err, done.places.count("\n")) == (0, "", 1)
     lines = done.out.splitlines()
     assert "\x1b" not in done.out, "no colours where nobody looks"
     assert [line.split()[1] for line in lines if not line.startswith(" ")] == PARTS

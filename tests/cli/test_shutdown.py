@@ -422,6 +422,7 @@ entry.main()
         ("exec >&-", ["demo"], 1),
         ("exec >/dev/full", ["--version"], 1),
         ("exec <&-", ["import", "-"], 2),
+        ("exec <&-", ["ingest", "-"], 2),
         ("exec <&-", ["mcp"], 2),
         ("exec >&-", ["mcp"], 2),
         ("exec <&- >&-", ["nonsense"], 2),

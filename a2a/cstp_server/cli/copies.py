@@ -6,20 +6,30 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, gettempdir
 from typing import IO, Final
 
+import typer
+
 _PIECE: Final = 2**20  # bytes
 
 
 @contextmanager
-def copied(stream: IO[bytes], prefix: str) -> Iterator[Path]:
-    """A file with all that the stream has.
+def copied(stream: IO[bytes], name: str, argument: str) -> Iterator[Path]:
+    """A file with all that the stream has, which the command's `argument` calls `name`.
 
-    Raises OSError as the stream does, and one that names the folder of temporary files where that has no room.
+    Raises BadParameter where the stream cannot be read, and an OSError that names the folder of temporary files where
+    that has no room.
     """
-    with NamedTemporaryFile(prefix=prefix, buffering=0) as copy:
-        while piece := stream.read(_PIECE):
+    with NamedTemporaryFile(prefix="cstp-copy-", buffering=0) as copy:
+        while piece := _read(stream, name, argument):
             try:
                 while piece:
                     piece = piece[copy.write(piece) :]
             except OSError as error:
                 raise OSError(error.errno, error.strerror, gettempdir()) from error
         yield Path(copy.name)
+
+
+def _read(stream: IO[bytes], name: str, argument: str) -> bytes:
+    try:
+        return stream.read(_PIECE)
+    except OSError as error:
+        raise typer.BadParameter(f"{name}: {error.strerror}", param_hint=argument) from None

@@ -201,7 +201,7 @@ def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: boo
 @contextmanager
 def _standard_input(name: str, texts: Texts) -> Iterator[Stream]:
     """Standard input as a file."""
-    with copied(sys.stdin.buffer, "cstp-stdin-") as path, path.open("rb") as copy:
+    with copied(sys.stdin.buffer, _STDIN, "PATH") as path, path.open("rb") as copy:
         yield Stream(name, copy, texts)
 
 

@@ -142,7 +142,7 @@ def _regular(file: str) -> Iterator[Path]:
     if file != "-" and Path(file).is_file():
         yield Path(file)
         return
-    with _stream(file) as stream, copied(stream, "cstp-import-") as path:
+    with _stream(file) as stream, copied(stream, file, "FILE") as path:
         yield path
 
 
