@@ -93,7 +93,10 @@ class DecisionLinks(WireResult):
 
 
 class Provenance(WireResult):
-    """Where a decision comes from: its project, its file, and its status as that file spells it."""
+    """Where a decision comes from: its project, its file, and its status as that file spells it.
+
+    `path` is that in the file's repository, or the file's name where it is in none.
+    """
 
     project: str | None
     path: str

@@ -1,6 +1,6 @@
 """Answers the methods over decision records."""
 
-from pathlib import Path
+from pathlib import PurePosixPath
 from time import perf_counter
 
 from cognition_engines.models import Decision, Filters, Mode
@@ -81,4 +81,7 @@ def _links(found: Supersession) -> DecisionLinks:
 
 
 def _provenance(decision: Decision, origin: Origin) -> Provenance:
-    return Provenance(project=decision.project, path=Path(origin.source).name, status_text=decision.status_text)
+    # where the server has its files is not for callers; that of a collection is its address
+    known = origin.path and origin.path != origin.source
+    path = origin.path if known else PurePosixPath(origin.source).name
+    return Provenance(project=decision.project, path=path, status_text=decision.status_text)
