@@ -65,6 +65,6 @@ def test_repetition_takes_time_in_proportion(path: str, start: str) -> None:
         "> - a\n",
     ]:
         content = (start + unit * (200_000 // len(unit))).encode()
-        began = time.perf_counter()
+        began = time.process_time()
         read_file(path, content)
-        assert time.perf_counter() - began < 5, unit
+        assert time.process_time() - began < 5, unit
