@@ -324,3 +324,38 @@ def test_a_pipe_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, 
     done = limited(program("import", "pipe"), 300_000)
     writer.join(60)
     assert (done.code, done.err.splitlines()[-1]) == (1, f"cstp: {tempfile.gettempdir()}: File too large")
+
+
+def _repository(name: str, title: str) -> Path:
+    folder = Path(name)
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://h.example/{name}\n')
+    (folder / "a.jsonl").write_text(json.dumps({"id": "d", "title": title}) + "\n")
+    return folder
+
+
+def test_records_of_two_repositories_and_what_options_gave_them_come_back_as_they_are(
+    cstp: Cstp, target: Callable[..., None]
+) -> None:
+    one, two = _repository("one", "One"), _repository("two", "Two")
+    cstp("ingest", str(one), "--sensitivity", "highly_sensitive", "--project", "people")
+    cstp("ingest", str(two))
+    assert cstp("export", "a.jsonl").code == 0
+    target("other")
+    assert cstp("import", "a.jsonl", *TARGET).code == 0
+    assert cstp("export", "b.jsonl", *TARGET).code == 0
+    assert Path("b.jsonl").read_bytes() == Path("a.jsonl").read_bytes()
+    done = cstp("ingest", "one", "two", *TARGET)
+    assert done.out.startswith("2 read: 0 new, 0 changed, 2 unchanged")
+    assert "highly_sensitive" in done.err
+
+
+def test_an_import_takes_no_record_of_another_origin_over(cstp: Cstp, target: Callable[..., None]) -> None:
+    cstp("ingest", str(_repository("one", "One")))
+    assert cstp("export", "a.jsonl").code == 0
+    target("other")
+    cstp("ingest", str(_repository("two", "Two")), *TARGET)
+    done = cstp("import", "a.jsonl", *TARGET)
+    assert done.code == 1
+    assert all(str(Path(name).absolute() / "a.jsonl") in done.err for name in ("one", "two"))
+    assert json.loads(cstp("show", "d", "--json", *TARGET).out)["title"] == "Two"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Viewer
 from cognition_engines.records.store import Records
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
 
@@ -274,3 +275,30 @@ def test_an_id_that_a_file_gives_finds_the_only_record_that_has_it(
     assert {full for full, _ in meant} == ids(records, Kind.DECISION)
     for full, one in meant:
         assert records.meant([Kind.DECISION], full, None) == [(full, one)]
+
+
+def test_what_a_viewer_does_not_see_makes_no_short_id_ambiguous(
+    run: Run, records: Records, two: tuple[Path, Path]
+) -> None:
+    for repo in two:
+        adr(repo, repo.name)
+        (repo / "guide.md").write_text("---\nid: guide\n---\n" + document(2, repo.name))
+        run(repo, project=repo.name)
+    for repo in two:
+        viewer = Viewer(projects=frozenset({repo.name}))
+        (found,) = records.find([(Kind.DECISION, "0001-x")], viewer)
+        assert found.record.project == repo.name
+        assert [one.record.project for _, one in records.meant([Kind.DECISION], "0001-x", viewer)] == [repo.name]
+        (source,) = records.source_ids("guide", viewer)
+        assert source.startswith("guide~")
+    assert records.find([(Kind.DECISION, "0001-x")], None) == []
+    assert len(records.source_ids("guide", None)) == 2
+
+
+def test_a_chunk_is_found_by_the_id_that_its_file_gives(run: Run, records: Records, two: tuple[Path, Path]) -> None:
+    chunk = {"kind": "chunk", "id": "k", "content": "c"}
+    for repo in two:
+        run(json_lines(repo / "a.jsonl", chunk | {"project": repo.name}))
+    found = records.chunk("k", Viewer(projects=frozenset({"two"})), None)
+    assert found is not None
+    assert (found.chunk.project, str(found.chunk.id).startswith("k~")) == ("two", True)

@@ -73,11 +73,12 @@ def sources(store: Store, ids: Sequence[str], viewer: Viewer | None) -> dict[str
 
 
 def source_ids(store: Store, title: str, viewer: Viewer | None) -> list[str]:
-    columns = records.c.id, _SOURCES.c.title
-    statement = sa.select(*columns).join_from(records, _SOURCES).where(_SOURCES.c.title_key == title_key(title))
+    columns = records.c.id, _SOURCES.c.title, records.c.given
+    statement = sa.select(*columns).join_from(records, _SOURCES)
+    called = sa.or_(_SOURCES.c.title_key == title_key(title), records.c.given.in_(_possible([title])))
     with reading(store) as connection:
-        found = connection.execute(statement.where(*visible(viewer)).order_by(records.c.id)).all()
-    return [id for id, its in found if its.casefold() == title.casefold()]
+        found = connection.execute(statement.where(called, *visible(viewer)).order_by(records.c.id)).all()
+    return [id for id, its, given in found if given == title or its.casefold() == title.casefold()]
 
 
 def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:

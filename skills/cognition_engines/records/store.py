@@ -277,7 +277,7 @@ class Records:
         return knowledge.sources(self._store, ids, viewer)
 
     def source_ids(self, title: str, viewer: Viewer | None) -> list[str]:
-        """The ids of the sources that have this title, in any case, and that `viewer` sees."""
+        """The ids of the sources of this title, in any case, or that files give this id, and that `viewer` sees."""
         return knowledge.source_ids(self._store, title, viewer)
 
     def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:
