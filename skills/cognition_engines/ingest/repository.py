@@ -44,20 +44,20 @@ class Places:
     def __init__(self, repository: str | None = None) -> None:
         self._override = None if repository is None else named(repository, None) or repository
         self._checkouts: dict[Path, tuple[str, Path] | None] = {}  # by folder
+        self._tops: dict[Path, Path] = {}  # what was named, without links
 
     def of(self, file: Path, run: Path) -> FilePlace:
         """The place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
         # as git does: a checkout is the same whatever link leads to it; a link to a file is a file of its own
-        folder = file.parent.resolve()
-        where = folder / file.name
-        scope = where if run == file else run.resolve()
+        top = self._resolved(file.parent if run == file else run)
+        where = top / file.relative_to(file.parent if run == file else run)
+        folder, scope = where.parent, where if run == file else top
         found = self._checkout(folder)
         if found is not None:
             name, root = found
             return self._place(file, name, where, _scope(scope, root), root)
         if self._override is not None:
-            root = folder if run == file else run.resolve()
-            return self._place(file, self._override, where, _scope(scope, root), root)
+            return self._place(file, self._override, where, _scope(scope, top), top)
         return self._place(file, folder.as_posix(), where, scope.as_posix(), folder)
 
     def _place(self, file: Path, name: str, where: Path, scope: str, root: Path) -> FilePlace:
@@ -66,12 +66,23 @@ class Places:
 
     def _checkout(self, folder: Path) -> tuple[str, Path] | None:
         """The name and the folder of the checkout around a folder."""
-        if folder not in self._checkouts:
-            if _exists(folder / ".git"):
-                self._checkouts[folder] = remote_of(folder) or folder.as_posix(), folder
-            else:
-                self._checkouts[folder] = None if folder.parent == folder else self._checkout(folder.parent)
-        return self._checkouts[folder]
+        passed: list[Path] = []
+        found: tuple[str, Path] | None = None
+        for each in (folder, *folder.parents):
+            if each in self._checkouts:
+                found = self._checkouts[each]
+                break
+            passed.append(each)
+            if _exists(each / ".git"):
+                found = remote_of(each) or each.as_posix(), each
+                break
+        self._checkouts.update(dict.fromkeys(passed, found))
+        return found
+
+    def _resolved(self, folder: Path) -> Path:
+        if folder not in self._tops:
+            self._tops[folder] = folder.resolve()
+        return self._tops[folder]
 
 
 def _exists(path: Path) -> bool:
