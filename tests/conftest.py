@@ -30,6 +30,7 @@ from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
 from tests.quick_logs import log_quickly
 from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
+from tests.threads import SESSION, starting, watch_threads
 
 # a busy machine is no failure, and nothing is written into the checkout
 hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True)
@@ -53,6 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files and Chroma folders, or no store")
     log_quickly()
+    watch_threads(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # a shell lets its background jobs ignore it, and all that the tests start would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -354,7 +356,8 @@ def common_server(
     def start(overrides: Mapping[str, object] | None = None) -> LiveServer:
         key = tuple(sorted((name, str(value)) for name, value in (overrides or {}).items()))
         if key not in running:
-            running[key] = _start(tmp_path_factory.mktemp("data"), overrides or {}, None, lasting_stores)
+            with starting("common_server", SESSION):
+                running[key] = _start(tmp_path_factory.mktemp("data"), overrides or {}, None, lasting_stores)
         return running[key].live
 
     yield start

@@ -7,9 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -19,6 +17,7 @@ import structlog
 from cstp.errors import ERRORS
 from cstp_server.cli.calling import OF_ERROR
 from cstp_server.cli.exit_codes import MEANINGS
+from tests.http_servers import Handler, HttpServer
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
@@ -44,10 +43,10 @@ def server(live_server: Any, wordless: None, cstp: Cstp, monkeypatch: pytest.Mon
 @pytest.fixture
 def answering() -> Iterator[Callable[[int, bytes], str]]:
     """`answering(200, body)`: the URL of a server that answers everything with these."""
-    servers: list[HTTPServer] = []
+    servers: list[HttpServer] = []
 
     def start(status: int, body: bytes) -> str:
-        class Handler(BaseHTTPRequestHandler):
+        class Answering(Handler):
             def do_GET(self) -> None:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
@@ -56,17 +55,12 @@ def answering() -> Iterator[Callable[[int, bytes], str]]:
 
             do_POST = do_GET
 
-            def log_message(self, *_: object) -> None:
-                """Nothing to tell."""
-
-        servers.append(HTTPServer(("127.0.0.1", 0), Handler))
-        Thread(target=servers[-1].serve_forever, args=[0.01], daemon=True).start()
+        servers.append(HttpServer(Answering))
         return f"http://127.0.0.1:{servers[-1].server_port}"
 
     yield start
     for one in servers:
-        one.shutdown()
-        one.server_close()
+        one.close()
 
 
 @pytest.mark.parametrize("limit", [None, 3, 7, 100])

@@ -3,9 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -16,6 +14,7 @@ from cstp_server.conform import Caller, Declared, conversations, held
 from cstp_server.conversations import folder
 from cstp_server.reference import ROOT
 from tests.dripping import KINDS, dripping_servers
+from tests.http_servers import Handler, HttpServer
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
@@ -102,7 +101,7 @@ def test_a_difference_is_told_without_the_records_that_came(altered: Any, cstp: 
 @pytest.fixture
 def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], bytes]], tuple[str, str]]]:
     """`altered(change)`: the URL of a server whose bodies are what `change` makes of ours, and a token."""
-    servers: list[HTTPServer] = []
+    servers: list[HttpServer] = []
     clients: list[httpx.Client] = []
 
     def start(change: Callable[[httpx.Response], bytes]) -> tuple[str, str]:
@@ -110,7 +109,7 @@ def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], b
         client = httpx.Client(trust_env=False)
         clients.append(client)
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answering(Handler):
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length", 0))
                 fields = {name: value for name, value in self.headers.items() if name.lower() != "host"}
@@ -124,17 +123,12 @@ def altered(live_server: Any) -> Iterator[Callable[[Callable[[httpx.Response], b
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_: object) -> None:
-                """Nothing to tell."""
-
-        servers.append(HTTPServer(("127.0.0.1", 0), Handler))
-        Thread(target=servers[-1].serve_forever, args=[0.01], daemon=True).start()
+        servers.append(HttpServer(Answering))
         return f"http://127.0.0.1:{servers[-1].server_port}", real.token()
 
     yield start
     for one in servers:
-        one.shutdown()
-        one.server_close()
+        one.close()
     for client in clients:
         client.close()
 

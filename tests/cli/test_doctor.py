@@ -4,11 +4,9 @@ import json
 import os
 import socket
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from cognition_engines.records.store import open_records
 from cognition_engines.records.values import Entry, Origin
 from cstp_server.doctor.places import filesystem_of
 from cstp_server.settings import Settings
+from tests.http_servers import Handler, HttpServer
 from tests.stores import ChromaProgram, PostgreSQL, free_port
 
 Cstp = Callable[..., Any]
@@ -519,24 +518,18 @@ def test_limits_that_cannot_be_and_a_redis_that_does_not_count_are_problems(
 def answering(status: int, body: bytes) -> Iterator[str]:
     """Something that answers every GET this way, and its port."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_GET(self) -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=[0.01])
-    thread.start()
+    server = HttpServer(Answering)
     try:
-        yield str(server.server_address[1])
+        yield str(server.server_port)
     finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        server.close()
 
 
 @pytest.mark.parametrize(

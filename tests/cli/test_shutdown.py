@@ -11,11 +11,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -23,6 +22,7 @@ import psycopg
 import pytest
 
 from cstp_server.log_output import HELD
+from tests.http_servers import Handler, HttpServer
 from tests.stores import free_port, wait_for
 
 BODY = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
@@ -91,7 +91,7 @@ class SlowModel:
         self.waiting = 0
         model = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answering(Handler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
@@ -104,13 +104,8 @@ class SlowModel:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_: object) -> None:
-                """Nobody reads it."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = HttpServer(Answering)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, args=[0.01], daemon=True).start()
 
     def hold(self) -> None:
         self._idle.clear()
@@ -121,8 +116,7 @@ class SlowModel:
 
     def close(self) -> None:
         self.release()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
 
 @pytest.fixture
@@ -210,7 +204,7 @@ def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
         clients = [stack.enter_context(Client(url)) for _ in range(50)]
         early = Client(url)
         send_accepted(clients, url, request_of)
-        wait_until(lambda: model.waiting == 4)
+        wait_until(lambda: model.waiting >= 2)  # half of its threads are for others, where any are there
         server.process.send_signal(number)
         # the signal is heeded when a search is refused that would else have waited
         refused_one = False

@@ -4,35 +4,26 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 import trustme
 
 from tests.dripping import KINDS, dripping_servers
+from tests.http_servers import Handler, HttpServer
 
 Cstp = Callable[..., Any]
 BODY = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
 
 
-class Answers(BaseHTTPRequestHandler):
+class Answers(Handler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(200)
         self.send_header("Content-Length", str(len(BODY)))
         self.end_headers()
         self.wfile.write(BODY)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing to tell."""
-
-
-class Quiet(HTTPServer):
-    def handle_error(self, *_: object) -> None:
-        """A client that does not trust the certificate is no error of this server."""
 
 
 @pytest.fixture
@@ -45,12 +36,9 @@ def secure(authority: trustme.CA) -> Iterator[str]:
     """`127.0.0.1:port` of a server that speaks HTTPS with a certificate of the authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
-    server = Quiet(("127.0.0.1", 0), Answers)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+    server = HttpServer(Answers, context)
     yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    server.close()
 
 
 def test_a_certificate_that_is_not_trusted_is_named_with_what_to_do(
@@ -74,11 +62,9 @@ def test_the_wrong_scheme_is_told(cstp: Cstp, secure: str) -> None:
     done = cstp("call", "cstp.whoami", "--url", f"http://{secure}", "--token", "t")
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert "https://" in done.err
-    plain = HTTPServer(("127.0.0.1", 0), Answers)
-    Thread(target=plain.serve_forever, args=[0.01], daemon=True).start()
+    plain = HttpServer(Answers)
     done = cstp("call", "cstp.whoami", "--url", f"https://127.0.0.1:{plain.server_port}", "--token", "t")
-    plain.shutdown()
-    plain.server_close()
+    plain.close()
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert "does the server speak http://" in done.err
 
@@ -117,11 +103,9 @@ def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: b
 @pytest.fixture
 def plain() -> Iterator[str]:
     """`127.0.0.1:port` of a server that speaks HTTP."""
-    server = HTTPServer(("127.0.0.1", 0), Answers)
-    Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+    server = HttpServer(Answers)
     yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    server.close()
 
 
 @pytest.mark.parametrize("proxy", ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nothing://127.0.0.1:1"])

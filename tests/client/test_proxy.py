@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
 
 from cstp.connections import proxy_for
+from tests.http_servers import Handler, HttpServer
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
@@ -21,10 +20,10 @@ def no_proxies_around(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def answering() -> Iterator[HTTPServer]:
+def answering() -> Iterator[HttpServer]:
     """A server, or a proxy, that answers every call with the address in the request."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": self.path}).encode()
@@ -33,18 +32,13 @@ def answering() -> Iterator[HTTPServer]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Nothing to tell."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+    server = HttpServer(Answering)
     yield server
-    server.shutdown()
-    server.server_close()
+    server.close()
 
 
 def test_this_machine_is_asked_directly_and_other_hosts_through_the_proxy(
-    connect: Any, answering: HTTPServer, monkeypatch: pytest.MonkeyPatch
+    connect: Any, answering: HttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     for host in ("127.0.0.1", "localhost"):

@@ -68,3 +68,47 @@ def test_a_run_that_would_test_the_code_of_another_checkout_is_refused(tmp_path:
     done = run_tests(tmp_path, "def test_one(): ...", paths=(other,))
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert str(other / "cstp") in done.stderr
+
+
+LEAKS = """
+from threading import Event, Thread
+
+def start():
+    Thread(target=Event().wait, name="leaky", daemon=True).start()
+
+@pytest.fixture(scope={scope!r})
+def leak():
+    start()
+
+def test_one(leak): ...
+def test_two(): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (LEAKS.format(scope="function"), "leaky of the fixture leak for test_some.py::test_one"),
+        (LEAKS.format(scope="module"), "leaky of the fixture leak for test_some.py"),
+        (LEAKS.format(scope="session"), "leaky of the fixture leak for "),
+        (LEAKS.format(scope="session").replace("(leak): ...", "(): start()"), "leaky of test_some.py::test_one"),
+    ],
+    ids=["a test's fixture", "a module's", "the session's", "a test"],
+)
+def test_a_thread_that_outlives_what_started_it_fails_the_run_and_is_named(
+    tmp_path: Path, source: str, told: str
+) -> None:
+    done = run_tests(tmp_path, f"import tests.threads\ntests.threads.PATIENCE = 0.05\n{source}")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"threads have not ended: {told}" in done.stdout
+    assert "2 passed, " in done.stdout
+    assert "1 error" in done.stdout
+
+
+def test_a_thread_that_ends_with_what_started_it_passes(tmp_path: Path) -> None:
+    source = LEAKS.replace(
+        "    start()\n", "    end = Event()\n    Thread(target=end.wait).start()\n    yield\n    end.set()\n"
+    )
+    for scope in ("function", "module", "session"):
+        done = run_tests(tmp_path, source.format(scope=scope))
+        assert done.returncode == 0, done.stdout + done.stderr

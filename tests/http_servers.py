@@ -1,0 +1,55 @@
+"""HTTP servers of the tests' own: they end with all their threads, and print nothing about clients that have gone."""
+
+import socket
+import ssl
+import sys
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers on connections that are kept, and prints nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Nothing to tell."""
+
+
+class HttpServer(ThreadingHTTPServer):
+    """Listens on a free port from the start until `close`, which raises what went wrong in a handler."""
+
+    daemon_threads = False  # they are waited for
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+        self._open: set[Any] = set()
+        self._errors: list[BaseException] = []
+        self._thread = Thread(target=self.serve_forever, args=[0.01], name=f"http-{self.server_port}")
+        self._thread.start()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, *_: object) -> None:
+        error = sys.exception()
+        if error is not None and not isinstance(error, OSError):  # a client may go as it likes
+            self._errors.append(error)
+
+    def close(self) -> None:
+        """Ends the connections that clients have kept, and returns when every thread has ended."""
+        self.shutdown()
+        self._thread.join()
+        for connection in [*self._open]:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self.server_close()
+        if self._errors:
+            raise self._errors[0]
