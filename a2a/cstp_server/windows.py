@@ -70,11 +70,6 @@ class MovingWindows:
         """How many histories are kept."""
         return len(self._histories)
 
-    def length(self, key: str, seconds: int) -> int:
-        """How many steps the history of `key` has."""
-        history = self._histories.get((key, seconds))
-        return 0 if history is None else len(history.steps)
-
     def take(self, key: str, limit: int, seconds: int, cost: int) -> bool:
         """Takes `cost` units; False, with nothing taken, if that made more than `limit` in the last `seconds`."""
         history = self._histories.get((key, seconds))
