@@ -19,7 +19,7 @@ CALLS: Final[Sequence[Call]] = (
         "Decisions, by meaning and by words",
         "cstp.queryDecisions",
         {
-            "query": "which database holds the records, and why",
+            "query": "why are the records in SQLite",
             "limit": 1,
             "include": ["snippet", "links", "provenance"],
         },
