@@ -54,7 +54,9 @@ class Questions:
 
 
 def refused(done: "subprocess.CompletedProcess[str]", reason: str) -> None:
-    """A command has failed in one line that says so of the records, and why."""
+    """A command has failed in one line that says so of the records, and why; before it, it may name its store."""
     assert (done.returncode, done.stdout) == (1, ""), done
-    assert done.stderr.startswith(f"cstp: records: {reason}; "), done.stderr
-    assert done.stderr.count("\n") == 1
+    *before, last = done.stderr.splitlines()
+    assert last.startswith(f"cstp: records: {reason}; "), done.stderr
+    assert all("; settings: " in line for line in before), done.stderr
+    assert len(before) <= 1, done.stderr
