@@ -219,13 +219,17 @@ class Pool:
 
     def _may_run(self, agent: Agent) -> bool:
         """Whether a free thread may be this agent's: what is past its deadline is nobody's."""
+        if not self._running:
+            return True
         now = monotonic()
         held = sum(run.agent == agent and not self._late(run, now) for run in self._running.values())
         return held < half(self._size) or not (self._jobs.others(agent) or self._present.others(agent, now))
 
     def _summon(self) -> None:
         """Has a thread look for a call, if there is one that may run and a thread for it."""
-        if not (self._idle or self._workers < self._size) or not self._jobs.any(self._may_run):
+        if not len(self._jobs) or not (self._idle or self._workers < self._size):
+            return
+        if not self._jobs.any(self._may_run):
             return
         if self._idle:
             self._idle -= 1
