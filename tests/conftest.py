@@ -79,6 +79,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 USE_STORES = {"stores", "lasting_stores"}
 DEADLINE = 60.0  # seconds that anything here may take to come up, on a machine that is busy
 READ_TIMEOUT = 60.0
+AMPLE = "1000000/minute"  # how much a test's agent may ask for, unless the test is about limits
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = DEADLINE) -> None:
@@ -310,7 +311,7 @@ class _Running:
 
 
 def _start(data_dir: Path, overrides: Mapping[str, object], gate: Gate | None, stores: Stores) -> _Running:
-    settings = make_settings(data_dir, {**stores.settings(data_dir), **overrides})
+    settings = make_settings(data_dir, {"limits.default": AMPLE, **stores.settings(data_dir), **overrides})
     chosen = settings.server
     gate = gate or Gate(chosen.max_in_flight, chosen.max_queue, chosen.handler_seconds)
     server = make_server(settings, gate)

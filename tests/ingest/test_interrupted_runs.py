@@ -36,7 +36,7 @@ def start(stores: Stores) -> Start:
     def started(data: Path, *words: str) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "--data-dir", str(data), *words]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-        environment |= stores.environment(data)
+        environment |= stores.environment(data) | {"CSTP_LIMITS__DEFAULT": "100000/minute"}
         pipe = subprocess.PIPE
         return subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, cwd=data.parent)
 

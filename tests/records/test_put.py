@@ -6,7 +6,6 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -177,17 +176,6 @@ def test_vectors_of_another_dimension_than_those_stored_of_the_model_are_refused
     assert records.dimension("model-b") is None
     records.put([changed], "model-b")
     assert records.dimension("model-b") == 5
-
-
-def test_a_store_that_has_not_noted_the_dimension_is_asked_for_a_vector(
-    records: Records, entry: Make, url: str
-) -> None:
-    records.put([entry("d-1", windows=2)], "model-a")
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        assert connection.execute(sa.text("DELETE FROM meta WHERE name LIKE 'dimension%'")).rowcount == 1
-    engine.dispose()
-    assert records.dimension("model-a") == 3
 
 
 def test_a_model_whose_vectors_were_dropped_may_come_back_with_another_dimension(records: Records, entry: Make) -> None:

@@ -8,11 +8,14 @@ import pytest
 from cstp_server.cli.main import run
 from cstp_server.conversations import Differs, Received, build, check, check_always, folder, read
 from cstp_server.http import Gate
+from cstp_server.settings import LimitSettings
 from tests.stores import Stores
 
 FILES = sorted(folder().glob("*.txt"))
+# the limits that a server has without settings, which answers name
+LIMITS = {"limits.default": LimitSettings().default}
 # what an answer says is not to depend on what else the machine does
-PATIENT = {"store.deadline_seconds": 60}
+PATIENT = LIMITS | {"store.deadline_seconds": 60}
 
 
 def gate_of(word: str | None) -> Gate | None:
@@ -39,7 +42,7 @@ def test_a_conversation_goes_as_written(
         assert run(["ingest", str(path.with_name(conversation.records)), "--data-dir", str(tmp_path)]) == 0
         server = live_server(PATIENT | conversation.settings, data_dir=tmp_path)
     elif conversation.gate is None:
-        server = common_server(conversation.settings)
+        server = common_server(LIMITS | conversation.settings)
     else:
         server = live_server(PATIENT | conversation.settings, gate=gate_of(conversation.gate))
     rights = {name: value.split(",") for name, value in conversation.token.items() if name in ("scopes", "projects")}
