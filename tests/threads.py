@@ -15,8 +15,8 @@ import pytest
 PATIENCE: Final = 20.0  # seconds for threads that were told to end and have a call to finish, on a busy machine
 
 
-# of the program under test, for the life of a process: it writes what others log, and nothing of its own
-LASTING: Final = frozenset({"log"})
+# of the program under test, for the life of a process: one writes what others log, the other waits for a signal
+LASTING: Final = frozenset({"log", "watchdog"})
 
 
 class Owner(NamedTuple):

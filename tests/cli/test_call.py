@@ -33,7 +33,7 @@ def server(live_server: Any, wordless: None, cstp: Cstp, monkeypatch: pytest.Mon
     lines = [{"kind": "episode", "id": n, "query": f"query {n}", "reward": 0.5} for n in range(1, EPISODES + 1)]
     Path("e.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
     assert cstp("ingest", "e.jsonl").code == 0
-    started = live_server(data_dir=Path("data").absolute())
+    started = live_server({"limits.default": "600/minute; 60/second"}, data_dir=Path("data").absolute())
     monkeypatch.setenv("CSTP_TOKEN", started.token())
     monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{started.port}")
     yield f"http://127.0.0.1:{started.port}"
