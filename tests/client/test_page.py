@@ -43,10 +43,11 @@ def test_the_block_of_the_readme_runs(
     sample: Serving, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CSTP_TOKEN", sample.token())
+    monkeypatch.setenv("CSTP_URL", sample.url)
     found = [block for language, block in blocks((ROOT / "README.md").read_text()) if language == "python"]
     assert len(found) == 1
     run(found[0].replace("Postgres", "PostgreSQL"), sample, {})
-    assert "DecisionSummary(id='dec_" in capsys.readouterr().out
+    assert "Keep the records in SQLite by default, in PostgreSQL when a URL names one" in capsys.readouterr().out
 
 
 def test_the_page_names_every_method() -> None:

@@ -45,6 +45,40 @@ def test_a_run_that_says_nothing_lowers_no_sensitivity(run: Run, records: Record
     assert levels(records)["Pay"] is HIGH
 
 
+def test_what_is_new_or_has_another_name_in_a_guarded_folder_is_guarded_as_well(
+    run: Run, records: Records, folder: Path, adr: Adr
+) -> None:
+    run(folder / "hr", sensitivity=HIGH)
+    (folder / "hr/0001-a.md").rename(folder / "hr/0002-moved.md")
+    adr(folder / "hr/deep/0003-c.md", "New")
+    summary = run(folder)
+    assert levels(records) == {"Pay": HIGH, "New": HIGH, "Open": NORMAL}
+    assert any("highly_sensitive" in warning.reason for warning in summary.warnings)
+    run(folder / "hr/deep", sensitivity=NORMAL)
+    adr(folder / "hr/deep/0004-d.md", "Newer")
+    run(folder)
+    assert levels(records) == {"Pay": HIGH, "New": NORMAL, "Newer": NORMAL, "Open": NORMAL}
+
+
+def test_records_that_move_within_a_guarded_file_stay_guarded(run: Run, records: Records, tmp_path: Path) -> None:
+    file = tmp_path / "pay.jsonl"
+    file.write_text('{"title": "Salary of A"}\n{"title": "Salary of B"}\n')
+    run(file, sensitivity=HIGH)
+    file.write_text('{"title": "First"}\n{"title": "Salary of A"}\n{"title": "Salary of B"}\n')
+    run(file)
+    assert levels(records) == dict.fromkeys(["First", "Salary of A", "Salary of B"], HIGH)
+
+
+def test_a_folder_that_becomes_a_checkout_stays_guarded(run: Run, records: Records, folder: Path) -> None:
+    run(folder / "hr", sensitivity=HIGH)
+    (folder / ".git").mkdir()
+    (folder / ".git/config").write_text('[remote "origin"]\n\turl = https://example.org/acme/docs.git\n')
+    run(folder)
+    assert levels(records) == {"Pay": HIGH, "Open": NORMAL}
+    assert len(stored(records, Kind.DECISION)) == 3
+    assert all(one.sensitivity is HIGH for one in stored(records, Kind.DECISION) if one.title == "Pay")
+
+
 @pytest.mark.parametrize("given", [HIGH, MIDDLE])
 def test_it_is_lowered_by_the_option_for_exactly_these_or_less_and_by_nothing_wider(
     run: Run, records: Records, folder: Path, given: Sensitivity

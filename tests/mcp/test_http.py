@@ -39,7 +39,10 @@ def live(common_server: Callable[..., Live]) -> Live:
     return common_server({"mcp.allowed_hosts": ["cstp.lan:*"], "mcp.allowed_origins": ["https://app.example.com"]})
 
 
-def test_an_answer_is_one_json_document_with_the_headers_of_cstp(live: Live, ask: Callable[..., Any]) -> None:
+def test_an_answer_is_one_json_document_with_the_headers_of_cstp(
+    live_server: Callable[..., Live], ask: Callable[..., Any]
+) -> None:
+    live = live_server({"limits.default": "600/minute; 60/second"})
     reply = ask(live, LIST, live.token(), X_Request_ID="mine")
     assert reply.status == 200
     assert reply.header("content-type") == "application/json"

@@ -215,7 +215,7 @@ write_rest(60)
         lines += process.stderr.readlines()
     written = [json.loads(line) for line in lines]
     lost = [line["count"] for line in written if line["event"] == "log_lines_lost"]
-    assert len(lost) >= 3
+    assert len(lost) >= 2, "more than once, not only in the end"
     assert len(written) - len(lost) + sum(lost) == 6 * HELD
 
 

@@ -1,15 +1,17 @@
 """What the options of runs give to records that state no project or sensitivity of their own.
 
 An option holds for a record until another run names exactly the same path, or one below it, with another value: a
-run that says nothing, or that covers more, changes no rights.
+run that says nothing, or that covers more, changes no rights. A sensitivity also holds for what is new below that path:
+a file that was renamed, a record with another id, a folder that has become a checkout.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from cognition_engines.ingest.repository import within
+from cognition_engines.ingest.repository import EVERYTHING, FilePlace, within
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.values import Known
+from cognition_engines.records.values import Guarded, Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,50 @@ class Ambiguous(ValueError):
     """A record is in several projects, and the run does not say which one it is about."""
 
 
-def rights_of(asked: Asked, before: Sequence[Known]) -> Rights:
-    """The rights of a record; `before` is what the store has of it, in whatever project. Raises `Ambiguous`."""
+class Guards:
+    """The levels that options gave, by the absolute path that each was given for, or the address of a collection."""
+
+    def __init__(self, found: Iterable[Guarded]) -> None:
+        self._levels: dict[str, Sensitivity] = {}
+        for each in found:
+            for place in (each.source, _folder(each)):
+                self._levels[place] = max(each.level, self._levels.get(place, each.level))
+
+    def over(self, place: FilePlace) -> tuple[Sensitivity, str] | None:
+        """The level that holds for what is new in a file, and its scope as runs name scopes: that of the nearest path.
+
+        None where no option was given for the file or for a folder above it.
+        """
+        path = PurePosixPath(place.source)
+        for each in (place.source, *map(str, path.parents)):
+            if (level := self._levels.get(each)) is not None:
+                return level, _named_scope(place, PurePosixPath(each))
+        return None
+
+
+def _folder(found: Guarded) -> str:
+    """What a run named, as an absolute path."""
+    root = found.source.removesuffix(f"/{found.path}")
+    if not found.source.startswith("/") or root == found.source or found.scope is None:
+        return found.source
+    return root if found.scope == EVERYTHING else str(PurePosixPath(root) / found.scope)
+
+
+def _named_scope(place: FilePlace, folder: PurePosixPath) -> str:
+    in_checkout = place.root is not None and (place.scope == EVERYTHING or not place.scope.startswith("/"))
+    if place.root is None or not in_checkout:
+        return str(folder) if place.root is not None else place.scope
+    return folder.relative_to(place.root).as_posix() if folder.is_relative_to(place.root) else EVERYTHING
+
+
+def rights_of(asked: Asked, before: Sequence[Known], guard: tuple[Sensitivity, str] | None = None) -> Rights:
+    """The rights of a record; `before` is what the store has of it, in whatever project. Raises `Ambiguous`.
+
+    `guard` holds for what the store does not have yet: see `Guards.over`.
+    """
     project, project_scope = _project(asked, before)
     own = [known for known in before if known.origin.ingested_as == project] or before
-    sensitivity, guard_scope = _sensitivity(asked, own)
+    sensitivity, guard_scope = _sensitivity(asked, own, None if before else guard)
     return Rights(project, project_scope, sensitivity, guard_scope)
 
 
@@ -55,8 +96,14 @@ def _project(asked: Asked, before: Sequence[Known]) -> tuple[str | None, str | N
     return next(iter(named.items()), (asked.project, asked.scope))
 
 
-def _sensitivity(asked: Asked, before: Sequence[Known]) -> tuple[Sensitivity | None, str | None]:
-    levels = [(level, known.origin.guard_scope) for known in before if (level := known.origin.guarded_as) is not None]
+def _sensitivity(
+    asked: Asked, before: Sequence[Known], guard: tuple[Sensitivity, str] | None
+) -> tuple[Sensitivity | None, str | None]:
+    levels: list[tuple[Sensitivity, str | None]] = [
+        (level, known.origin.guard_scope) for known in before if (level := known.origin.guarded_as) is not None
+    ]
+    if guard is not None:
+        levels.append(guard)
     if not levels:
         return asked.sensitivity, asked.scope if asked.sensitivity is not None else None
     level, scope = max(levels, key=lambda each: each[0])

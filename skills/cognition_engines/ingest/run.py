@@ -25,7 +25,7 @@ from cognition_engines.ingest.pruning import Pruned, prune
 from cognition_engines.ingest.reading import BY_MARKS, MARKDOWN, Texts, read
 from cognition_engines.ingest.reports import left_behind, less_guarded, pointing_nowhere
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
-from cognition_engines.ingest.rights import Ambiguous, Asked
+from cognition_engines.ingest.rights import Ambiguous, Asked, Guards
 from cognition_engines.ingest.settle import Identified, Settling
 from cognition_engines.ingest.tally import Tally
 from cognition_engines.kinds.texts import embedded
@@ -187,11 +187,12 @@ def _units(
     files: Iterable[_File], collections: Iterable[Collection], options: Options, tally: Tally, records: Records
 ) -> Iterator[tuple[Unit | None, int]]:
     """What was read, and how many bytes were since the last; without a record at the end of each file."""
+    guards = Guards(records.guarded())
     for file in files:
         done = 0
         local = file.path.suffix.lower() in MARKDOWN
         items = _read(file, options.texts, tally)
-        for unit, position in _settled(items, file.place, options, tally, records, local=local):
+        for unit, position in _settled(items, file.place, options, tally, records, guards, local=local):
             yield unit, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
         yield None, file.size - done
@@ -199,7 +200,7 @@ def _units(
         place = of_collection(collection.address, options.repository)
         tally.open(place)
         items = ((item, 0) for item in collection.items())
-        yield from _settled(items, place, options, tally, records, local=False)
+        yield from _settled(items, place, options, tally, records, guards, local=False)
 
 
 def _settled(
@@ -208,12 +209,13 @@ def _settled(
     options: Options,
     tally: Tally,
     records: Records,
+    guards: Guards,
     *,
     local: bool,
 ) -> Iterator[tuple[Unit, int]]:
     """The records of a file or collection, each with the position up to which was read."""
     asked = Asked(options.project, options.sensitivity, place.scope)
-    settling = Settling(place, asked, partial(_known, records), local=local)
+    settling = Settling(place, asked, partial(_known, records), guards.over(place), local=local)
     while group := deque(islice(items, _TOGETHER)):
         drafts = [item for item, _ in group if not isinstance(item, Rejected | Noticed)]
         identified = deque(settling.identified(drafts))

@@ -70,14 +70,23 @@ class Settling:
 
     `asked` are the options of the run, which hold for records that give no rights of their own. With `local`, ids that
     the file gives are names within its repository, so that records have them in full: see `origins.full_id`. `kept`
-    counts the records for which an earlier run's options hold.
+    counts the records for which an earlier run's options hold. `guard` is what such options give to new records.
     """
 
-    def __init__(self, place: FilePlace, asked: Asked, look_up: LookUp, *, local: bool) -> None:
+    def __init__(
+        self,
+        place: FilePlace,
+        asked: Asked,
+        look_up: LookUp,
+        guard: tuple[Sensitivity, str] | None = None,
+        *,
+        local: bool,
+    ) -> None:
         self._place = place
         self._repository = place.repository
         self._asked = asked
         self._look_up = look_up
+        self._guard = guard
         self._local = local
         self.kept: Counter[Kept] = Counter()
         self._before: Mapping[str, Sequence[Known]] = {}
@@ -102,7 +111,7 @@ class Settling:
         A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raises
         `rights.Ambiguous` where its project is not known.
         """
-        draft, rights = item.draft, rights_of(self._asked, self._before[item.identity])
+        draft, rights = item.draft, rights_of(self._asked, self._before[item.identity], self._guard)
         if isinstance(draft, RecordDraft) and (artifact := _deciding(draft.record, rights)) is not None:
             if artifact in self._projects:
                 yield from self._made(item, rights, inherits=self._projects[artifact] != rights.project)
@@ -120,7 +129,9 @@ class Settling:
     def rest(self) -> Iterator[Unit]:
         """At the end of the file: the children whose artifact is elsewhere."""
         for item in chain.from_iterable(self._waiting.values()):
-            yield from self._made(item, rights_of(self._asked, self._before[item.identity]), inherits=False)
+            yield from self._made(
+                item, rights_of(self._asked, self._before[item.identity], self._guard), inherits=False
+            )
         self._waiting.clear()
 
     def _made(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:

@@ -9,14 +9,14 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import NAMESAKES, Kind, prefixed
-from cognition_engines.models import Viewer
+from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.records.codec import place_key
 from cognition_engines.records.open import Store
 from cognition_engines.records.read import found_by_keys, visible
 from cognition_engines.records.rows import ORIGIN, origin_of
 from cognition_engines.records.schema import records
 from cognition_engines.records.transactions import pages, reading, scanning
-from cognition_engines.records.values import Known, Stored
+from cognition_engines.records.values import Guarded, Known, Stored
 
 MARK: Final = "~"  # in a full id, between the id that a file gives and the digest of where it was given
 _DIGITS: Final = 12
@@ -74,6 +74,14 @@ def read_below(store: Store, folder: str) -> list[Known]:
 def of_repository(store: Store, repository: str, path: str) -> list[Known]:
     below = () if path == "." else (sa.or_(records.c.path == path, _below(records.c.path, path)),)
     return _chosen(store, records.c.repository == repository, *below)
+
+
+def guarded(store: Store) -> list[Guarded]:
+    columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
+    statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
+    with scanning(store) as connection:
+        rows = connection.execute(statement)
+        return [Guarded(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
 
 
 def of_place(store: Store, place: tuple[str, str]) -> list[Known]:

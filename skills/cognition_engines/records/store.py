@@ -35,6 +35,7 @@ from cognition_engines.records.values import (
     Entry,
     Exposed,
     FloatArray,
+    Guarded,
     Known,
     Outcome,
     Page,
@@ -198,6 +199,10 @@ class Records:
     def of_place(self, place: tuple[str, str]) -> list[Known]:
         """The records of one file or collection, by repository and path; see `Origin.place`."""
         return origins.of_place(self._store, place)
+
+    def guarded(self) -> list[Guarded]:
+        """The levels that options of runs gave, for each file and scope that they were given for."""
+        return origins.guarded(self._store)
 
     def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, Stored]]:
         """The records that `id` may mean, each with its full id, which means it alone.

@@ -206,6 +206,16 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Guarded:
+    """A level that an option gave to records of one file, whose absolute path is `source`; see `Origin`."""
+
+    source: str
+    path: str
+    scope: str | None
+    level: Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
 class Dangling:
     """References of one role in the records of one kind from one file that name nothing stored; `example` is one."""
 
