@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cognition_engines.ingest.markdown import Document, Heading, Line, Table, read_markdown
@@ -43,6 +43,7 @@ def test_blocks_are_whole_lines_in_order_that_cover_all_of_the_body_but_blanks(l
 
 @settings(max_examples=400)
 @given(_LINES)
+@example(["# a", "\xa0", "    i", "==="])
 def test_headings_and_entries_stand_on_their_lines(lines: list[str]) -> None:
     document = read_markdown("\n".join(lines))
     assert all(one.at < two.at for one, two in pairwise(document.entries))

@@ -139,15 +139,20 @@ class _Found:
         if token.level or between or "\n" in words.content:  # fields above a rule, and between two, are no title
             self.running(words.content, start, end)
             return
-        heading = Heading(int(token.tag[1]), _without_comments(words.content).strip(), start, end)
+        first = self.first_line(words.content, start, end)
+        heading = Heading(int(token.tag[1]), _without_comments(words.content).strip(), first, end)
         self.headings.append(heading)
         self.span(start, end, heading=heading)
 
+    def first_line(self, text: str, start: int, end: int) -> int:
+        """Where a text begins: the parser leaves out leading lines that only it holds blank, as of a no-break space."""
+        while start < end - 1 and text.partition("\n")[0].strip() not in self.lines[start]:
+            start += 1
+        return start
+
     def running(self, text: str, start: int, end: int) -> None:
         """The lines of a paragraph. From the first that begins like a table on, it is not cut."""
-        first = start  # the parser leaves out leading lines that are blank but for it, as one of a no-break space
-        while first < end - 1 and text.partition("\n")[0].strip() not in self.lines[first]:
-            first += 1
+        first = self.first_line(text, start, end)
         lines = [(first + offset, line.strip()) for offset, line in enumerate(_without_comments(text).split("\n"))]
         if len(lines) == 2 and set(lines[1][1]) == {"="} and _NUMBERED.match(self.lines[first]):
             heading = Heading(1, self.lines[first].strip(), first, end)  # to the parser "12. Title" is a list
