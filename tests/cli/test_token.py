@@ -131,3 +131,13 @@ def test_a_token_that_is_revoked_while_it_is_rotated_has_no_successor(
     assert (done.code, done.out) == (2, "")
     assert done.err == "cstp: no live token has that id; see: cstp token list\n"
     assert [token["state"] for token in tokens(cstp)] == ["revoked"]
+
+
+def test_a_revoked_token_whose_successor_is_live_names_the_successor(cstp: Callable[..., Any]) -> None:
+    token = json.loads(cstp("token", "create", "--agent", "me", "--json").out)["id"]
+    assert cstp("token", "revoke", token).err == ""
+    token = json.loads(cstp("token", "create", "--agent", "me", "--json").out)["id"]
+    successor = json.loads(cstp("token", "rotate", token, "--json").out)["id"]
+    done = cstp("token", "revoke", token)
+    assert done.err == f"{successor} of me is still live; to end it, too: cstp token revoke {successor}\n"
+    assert cstp("token", "revoke", successor).err == ""

@@ -80,9 +80,14 @@ def list_tokens(
 def revoke(
     ctx: typer.Context, token_id: IdArgument, data_dir: DataDirOption = None, config: ConfigOption = None
 ) -> None:
-    """End a token now; running servers refuse it within five seconds."""
-    token = revoke_token(settings_for(ctx, data_dir, config).settings.tokens_path, token_id)
+    """End a token now; running servers refuse it within five seconds. Names the agent's other live tokens."""
+    path = settings_for(ctx, data_dir, config).settings.tokens_path
+    token = revoke_token(path, token_id)
     say(f"revoked {token.id} of {token.agent}")
+    now = datetime.now(UTC)
+    for other in read_tokens(path):
+        if other.agent == token.agent and other.live(now):
+            say(f"{other.id} of {other.agent} is still live; to end it, too: cstp token revoke {other.id}", err=True)
 
 
 @app.command()
