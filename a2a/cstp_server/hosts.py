@@ -20,12 +20,12 @@ def allowed_hosts(settings: Settings) -> tuple[str, ...]:
         public = urlsplit(settings.server.public_url)
         name = public.netloc if public.port is None else public.netloc.rpartition(":")[0]
         named += [name, f"{name}:*"]  # a proxy may hand on the name without its port, as nginx does with $host
-    return (*hosts, *(f"{name}:*" for name in hosts), *named)
+    return tuple(name.lower() for name in (*hosts, *(f"{name}:*" for name in hosts), *named))
 
 
 def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
     """Whether a request's Host is one of these, or the address that the connection came in on; none at all is, too."""
-    host = next((value.decode("latin-1").strip() for name, value in scope["headers"] if name == b"host"), None)
+    host = next((value.decode("latin-1").strip().lower() for name, value in scope["headers"] if name == b"host"), None)
     if host is None:  # browsers always send it, and some load balancers do not
         return True
     return host in _own(scope) or host in allowed or any(_fits(host, one) for one in allowed)

@@ -234,14 +234,14 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
     if not _is_json(headers):
         return _refuse_call(415, InvalidRequest(), face, call)
     if parts.bodies.announced_too_large(headers):
-        return _refuse_call(413, InvalidRequest(), face, call)
+        return _too_large(face, call)
     if parts.gate.refuses(call.token.agent):  # before a body is held for a request that cannot be answered
         return _no_place(parts, face, call)
     with closing(parts.bodies.open(call.token.agent)) as body:
         try:
             data = await body.read(receive)
         except BodyTooLarge:
-            return _refuse_call(413, InvalidRequest(), face, call)
+            return _too_large(face, call)
         except NoRoom:
             return _no_place(parts, face, call)
         if not await parts.gate.enter(call.token.agent):  # not before: a slow body has no place in flight
@@ -250,6 +250,13 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
             return await face.answer(scope, data, call)
         finally:
             parts.gate.leave(call.token.agent)
+
+
+def _too_large(face: Face, call: Call) -> Reply:
+    """Ends the connection: what follows would be read for nothing, however much it is."""
+    reply = _refuse_call(413, InvalidRequest(), face, call)
+    reply.headers.append(_CLOSE)
+    return reply
 
 
 def _no_place(parts: Parts, face: Face, call: Call) -> Reply:

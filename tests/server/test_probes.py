@@ -289,6 +289,7 @@ def test_probes_answer_no_page_of_another_host(live_server: Any, request_bytes: 
             return found
 
     own = ("localhost", f"127.0.0.1:{server.port}", "[::1]:80", "cstp.lan", "memory.example", "memory.example:444")
+    own += ("LOCALHOST", "Memory.Example")
     assert {host: status(host) for host in own} == dict.fromkeys(own, 200)
     others = ("evil.example", "evil.example:8100", "localhost.evil.example:80", "cstp.lan:80", "localhost:80.evil", "")
     assert {host: status(host) for host in others} == dict.fromkeys(others, 421)
