@@ -174,13 +174,17 @@ def listen(
 
 
 def start(
-    folder: Path, stores: Stores, embedder: Embedder | None, vectors: str | None
+    folder: Path, stores: Stores, embedder: Embedder | None, vectors: str | None, **given: object
 ) -> tuple[Serving, Callable[[], None]]:
-    """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place."""
+    """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place.
+
+    `given` are groups of settings.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings.model_validate(
         {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 1e-6}}
         | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
+        | given
     )
     records = open_records(settings.store_url)
     calls = Calls()
@@ -194,12 +198,12 @@ def start(
 def serve(tmp_path: Path, stores: Stores) -> Iterator[Callable[..., Serving]]:
     """`serve(embedder)`: a server of this test's own, without a model when there is none.
 
-    `vectors` is the URL of a Chroma server of the test's own.
+    `vectors` is the URL of a Chroma server of the test's own; other names are groups of settings.
     """
     stops: list[Callable[[], None]] = []
 
-    def run(embedder: Embedder | None = None, vectors: str | None = None) -> Serving:
-        serving, stop = start(tmp_path / f"data-{len(stops)}", stores, embedder, vectors)
+    def run(embedder: Embedder | None = None, vectors: str | None = None, **given: object) -> Serving:
+        serving, stop = start(tmp_path / f"data-{len(stops)}", stores, embedder, vectors, **given)
         stops.append(stop)
         return serving
 

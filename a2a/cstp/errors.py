@@ -173,6 +173,8 @@ class Forbidden(CstpError):
 class Overloaded(CstpError):
     """Too many calls are in flight, of all agents or of this one, or the server is going down.
 
+    Also where a part of the server works, but was busy with other calls until this one's deadline.
+
     `retry_after` is whole seconds.
     """
 

@@ -20,7 +20,7 @@ from jsonrpcserver import Error, Result, Success
 from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.request import Request as Element
 
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cstp.contract import Wire
 from cstp.errors import (
     CstpError,
@@ -42,6 +42,7 @@ from cstp_server.log import call_line
 from cstp_server.metrics import CallMetrics
 
 UNKNOWN: Final = "unknown"  # stands for every method that is not served
+_RETRY_SECONDS: Final = 1
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
 
@@ -224,6 +225,9 @@ class Dispatcher:
                 return Success()
             except CstpError as error:
                 outcome.error = error
+            except ComponentBusy as error:
+                _log.warning("component_busy", component=error.component, request_id=call.request_id)
+                outcome.error = Overloaded(_RETRY_SECONDS)
             except ComponentFailed as error:
                 told = {"component": error.component, "reason": str(error), "request_id": call.request_id}
                 _log.error("component_failed", **told, exc_info=error)

@@ -49,11 +49,13 @@ class Turns(Generic[T]):
                 return agent, one
         return None
 
-    def discard(self, agent: Agent, one: T) -> None:
-        """Removes one that waits no more, if it still does."""
-        if agent in self._waiting and one in self._waiting[agent]:
-            self._waiting[agent].remove(one)
-            self._shrink(agent)
+    def discard(self, agent: Agent, one: T) -> bool:
+        """Removes one if it still waits; returns whether it did."""
+        if agent not in self._waiting or one not in self._waiting[agent]:
+            return False
+        self._waiting[agent].remove(one)
+        self._shrink(agent)
+        return True
 
     def drop_newest(self) -> T:
         """Removes the newest of the agent of which most wait."""

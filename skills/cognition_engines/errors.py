@@ -2,6 +2,7 @@
 
 EngineError
 ├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
+│   └── ComponentBusy    it works, but has not come to this call in time
 ├── NotWanted            nobody waits for the result any more, so that the work has stopped
 ├── BackupFailed         a backup cannot be written, or is damaged; the message names the file
 ├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
@@ -19,6 +20,10 @@ class ComponentFailed(EngineError):
     def __init__(self, component: str, detail: str) -> None:
         super().__init__(f"{component}: {detail}")
         self.component = component
+
+
+class ComponentBusy(ComponentFailed):
+    """A part works, but has not come to this call in time: others were first."""
 
 
 class NotWanted(EngineError):

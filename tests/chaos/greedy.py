@@ -103,6 +103,12 @@ def keyword_batches(random: Random, token: str) -> list[bytes]:
     return [request(batch(*({"query": keywords(random), "mode": "keyword", "limit": 50} for _ in range(100))), token)]
 
 
+def snippet_batches(random: Random, token: str) -> list[bytes]:
+    """With all that a result may include."""
+    params = {"mode": "keyword", "limit": 50, "include": ["snippet", "links", "provenance"]}
+    return [request(batch(*({"query": keywords(random), **params} for _ in range(100))), token)]
+
+
 def everything(random: Random, token: str) -> list[bytes]:
     """All that the other one asks, with long texts."""
     found = []
@@ -112,7 +118,7 @@ def everything(random: Random, token: str) -> list[bytes]:
     return found
 
 
-GREEDY = [long_calls, long_batches, batches_of_a_hundred, keyword_batches, everything]
+GREEDY = [long_calls, long_batches, batches_of_a_hundred, keyword_batches, snippet_batches, everything]
 
 
 def again_and_again(requests: list[bytes]) -> Iterator[bytes]:

@@ -132,3 +132,17 @@ def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_th
         assert begun < 100, "of 4,880 texts that were asked for at once"
     wait_until(lambda: figure(serving, "cstp_requests_running") == 0, SECONDS)
     assert "result" in modest.ask("cstp.queryDecisions", {"query": "?"})
+
+
+def test_calls_that_no_thread_takes_in_time_are_refused_as_overload_and_the_server_stays_ready(serve: Serve) -> None:
+    embedder = EndlessEmbedder()
+    serving = serve(embedder, embedding={"threads": 1, "deadline_seconds": 1})
+    embedder.allowed.release(WINDOWS)  # one is answered, the next one holds the only thread
+    fields = {"Authorization": f"Bearer {serving.token()}"}
+    answer = serving.client.post(serving.url, json=[search(number) for number in range(10)], headers=fields)
+    errors = [each.get("error", {"code": 0}) for each in answer.json()]
+    codes = [error["code"] for error in errors]
+    assert codes.count(0) == 1
+    assert codes.count(-32010) >= 5
+    assert {"retryAfter": 1} in [error.get("data") for error in errors]
+    assert serving.client.get(serving.url.replace("/cstp", "/readyz")).status_code == 200

@@ -13,7 +13,7 @@ from time import monotonic
 import pytest
 
 from cognition_engines.embedding.base import Wanted
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cstp_server.adapters.pools import MOST_GIVEN_UP, Caller, Pool
 
 ALONE = Caller("alone", inf)
@@ -184,6 +184,22 @@ async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_
         except ComponentFailed:
             assert monotonic() < deadline
             await asyncio.sleep(0)
+    pool.close()
+
+
+async def test_a_call_that_waited_behind_others_until_its_deadline_finds_the_part_busy_and_not_failed() -> None:
+    pool, blocked = Pool("store", threads=1, deadline=20), Blocked()
+    first, second = blocked.ask(pool, "one"), blocked.ask(pool, "one")
+    await blocked.until(one=1)
+    late = asyncio.ensure_future(pool.run(Caller("one", monotonic() + 0.2), len, "ab"))
+    await asyncio.sleep(0)
+    blocked.go.release()
+    await first
+    with pytest.raises(ComponentBusy, match="store: no answer within"):
+        await late
+    assert not pool.failing
+    blocked.go.release()
+    await second
     pool.close()
 
 

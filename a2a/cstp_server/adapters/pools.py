@@ -20,7 +20,7 @@ from time import monotonic
 from typing import Any, Final, ParamSpec, TypeVar
 
 from cognition_engines.embedding.base import Wanted
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cstp_server.turns import Agent, Turns, half
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
@@ -54,6 +54,9 @@ class _Job:
     def wanted(self) -> bool:
         """Whether the caller still waits."""
         return not self.answer.done()
+
+    def cancelled(self) -> bool:
+        return self.answer.cancelled()
 
     def tell(self, settle: Callable[[Any], object], value: object) -> None:
         """From a thread: gives the caller a result or an exception, unless it has given up or its loop has ended."""
@@ -122,6 +125,7 @@ class Pool:
         self._workers = 0  # threads that take calls
         self._given_up: set[int] = set()
         self._running: dict[int, _Run] = {}  # by worker
+        self._finished = 0  # calls, by threads that were not given up
         self._lock = Lock()
         self._failed: dict[str, Callable[[Wanted], object]] = {}  # by name, what its part last failed in
         self.failing = False  # whether the last call failed
@@ -140,8 +144,8 @@ class Pool:
     async def run(self, caller: Caller, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of `function`, run in a thread.
 
-        Raises ComponentFailed when the deadline passes or every thread is stuck, and whatever `function` raises. A
-        call whose caller has gone before a thread took it never runs.
+        Raises ComponentBusy when the deadline passes before a thread is free, ComponentFailed when it passes later or
+        every thread is stuck, and whatever `function` raises. A call that no thread took in time never runs.
         """
         return await self._call(caller, function.__qualname__, lambda _: function(*args, **kwargs))
 
@@ -168,27 +172,35 @@ class Pool:
                 raise ComponentFailed(self.component, "every thread is past its deadline")
             self._present.note(caller.agent, monotonic())
             self._jobs.add(caller.agent, job)
+            finished = self._finished
             self._summon()
-        expiry = loop.call_later(seconds, self._expire, answer, seconds)
+        expiry = loop.call_later(seconds, self._expire, caller.agent, job, seconds, finished)
         try:
             result = await answer
-        except BaseException as error:
-            with self._lock:
-                self._jobs.discard(caller.agent, job)
-            if isinstance(error, ComponentFailed):
-                self.failing = True
-                if error.component == self.component and not isinstance(error, _Late):
-                    self._failed[name] = function
+        except ComponentBusy:
+            raise
+        except ComponentFailed as error:
+            self.failing = True
+            if error.component == self.component and not isinstance(error, _Late):
+                self._failed[name] = function
             raise
         finally:
             expiry.cancel()
+            if job.cancelled():
+                with self._lock:
+                    self._jobs.discard(caller.agent, job)
         self.failing = False
         self._failed.pop(name, None)
         return result
 
-    def _expire(self, answer: "Future[Any]", seconds: float) -> None:
-        if not answer.done():
-            answer.set_exception(_Late(self.component, f"no answer within {seconds:.3g} s"))
+    def _expire(self, agent: Agent, job: _Job, seconds: float, finished: int) -> None:
+        """Fails a call at its deadline; `finished` is what the pool had finished when the call came."""
+        if job.answer.done():
+            return
+        with self._lock:
+            busy = self._jobs.discard(agent, job) and self._finished > finished
+        failure = ComponentBusy if busy else _Late
+        job.answer.set_exception(failure(self.component, f"no answer within {seconds:.3g} s"))
 
     def close(self) -> None:
         """Lets threads end that have nothing left to do; a stuck one ends with the process."""
@@ -255,7 +267,7 @@ class Pool:
                 continue
             settle, value = self._outcome(job)
             with self._lock:
-                self._running.pop(worker, None)
+                self._finished += self._running.pop(worker, None) is not None
             job.tell(settle, value)
             del job, settle, value  # an idle thread keeps no answer
 
