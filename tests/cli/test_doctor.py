@@ -266,7 +266,7 @@ def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: D
     file.write_bytes(content)
     found = doctor().of("store", "problem")
     assert "malformed" in found["seen"] or "damaged" in found["seen"]
-    assert "restore" in found["remedy"]
+    assert f"move {file.absolute()} away with its -wal and -shm, and restore a backup" in found["remedy"]
     assert [one["part"] for one in doctor.findings] == [one for one in PARTS if one not in ("records", "keywords")]
     file.write_text("a letter")
     assert doctor().of("store", "problem")["seen"] == "the database is damaged: file is not a database"

@@ -312,6 +312,34 @@ def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) 
     assert not Path("new").exists()
 
 
+def test_a_restore_into_a_damaged_store_says_how_else_and_that_works(
+    cstp: Cstp, source_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(source_url, range(3)).close()
+    cstp("backup", FILE)
+    wanted, store = held(source_url), Path("data/records.sqlite3").absolute()
+    store.write_bytes(b"noise" * 1000)
+    for words in ([], ["--replace"]):
+        done = cstp("restore", FILE, *words)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == (
+            f"cstp: records: the database is damaged; nothing was restored into {store}: check that it is up and has "
+            "space; where it is damaged, stop the server and move it away with its -wal and -shm files, or restore "
+            "into another folder (--data-dir)\n"
+        )
+    monkeypatch.setenv("CSTP_STORE__URL", source_url)
+    assert "or name another one in store.url (CSTP_STORE__URL)\n" in cstp("restore", FILE).err
+    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me@127.0.0.1:1/x")
+    assert "where it is damaged, name another one in store.url" in cstp("restore", FILE).err
+    monkeypatch.delenv("CSTP_STORE__URL")
+    assert cstp("--data-dir", "other", "restore", FILE).code == 0
+    assert held("sqlite:///other/records.sqlite3") == wanted
+    for file in Path("data").glob("records.sqlite3*"):
+        file.rename(f"away-{file.name}")
+    assert cstp("restore", FILE).code == 0
+    assert held(source_url) == wanted
+
+
 def test_a_running_server_follows_a_restore(
     cstp: Cstp, source_url: str, serving: Callable[..., Any], wait_until: Wait
 ) -> None:

@@ -11,6 +11,20 @@ from typing import Any
 import pytest
 
 Cstp = Callable[..., Any]
+COMMANDS = [
+    ["ingest", "notes.jsonl", "--json"],
+    ["ingest", "notes.jsonl", "--dry-run"],
+    ["show", "700", "--json"],
+    ["delete", "700"],
+    ["status", "--json"],
+    ["doctor", "--json"],
+    ["reindex"],
+    ["backup", "again", "--json"],
+    ["restore", "kept", "--replace", "--json"],
+    ["copy", "--to", "sqlite:///copied.sqlite3", "--json"],
+    ["export", "-"],
+    ["import", "kept.jsonl", "--json"],
+]
 pytestmark = [
     pytest.mark.usefixtures("wordless"),
     pytest.mark.embedded_only("is about what a command says of its data folder"),
@@ -28,20 +42,7 @@ def stored(cstp: Cstp) -> None:
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize(
     "words",
-    [
-        ["ingest", "notes.jsonl", "--json"],
-        ["ingest", "notes.jsonl", "--dry-run"],
-        ["show", "700", "--json"],
-        ["delete", "700"],
-        ["status", "--json"],
-        ["doctor", "--json"],
-        ["reindex"],
-        ["backup", "again", "--json"],
-        ["restore", "kept", "--replace", "--json"],
-        ["copy", "--to", "sqlite:///copied.sqlite3", "--json"],
-        ["export", "-"],
-        ["import", "kept.jsonl", "--json"],
-    ],
+    COMMANDS,
     ids=lambda words: " ".join(words),
 )
 def test_a_command_that_opens_a_store_says_once_where_it_and_its_settings_are(
@@ -58,6 +59,41 @@ def test_a_command_that_opens_a_store_says_once_where_it_and_its_settings_are(
     if words[-1] in ("--json", "-"):
         for printed in done.out.splitlines():
             json.loads(printed)
+
+
+@pytest.fixture
+def damaged(stored: None) -> Path:
+    """The store, when it can no longer be opened."""
+    file = Path("data/records.sqlite3").absolute()
+    file.write_bytes(b"noise" * 1000)
+    return file
+
+
+@pytest.mark.parametrize("words", [words for words in COMMANDS if words[0] != "doctor"], ids=lambda words: words[0])
+def test_a_command_that_cannot_open_its_store_says_once_which_one(cstp: Cstp, damaged: Path, words: list[str]) -> None:
+    done = cstp(*words)
+    assert (done.code, done.out) == (1, "")
+    assert done.places == f"cstp: records: {damaged}; settings: CSTP_EMBEDDING__MODEL\n"
+    assert done.err.startswith("cstp: records: the database is damaged")
+
+
+@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["mcp", "--agent", "me"]], ids=lambda words: words[0])
+def test_a_server_that_cannot_open_its_store_says_once_which_one(
+    cstp: Cstp, program: Callable[..., Any], damaged: Path, words: list[str]
+) -> None:
+    cstp("token", "create", "--agent", "me")
+    done = program(*words).finish()
+    place, refusal = done.err.splitlines()
+    assert (done.code, done.out) == (1, "")
+    assert place == f"cstp: records: {damaged}; settings: CSTP_EMBEDDING__MODEL"
+    assert refusal.startswith("cstp: records: the database is damaged")
+
+
+def test_a_dry_run_says_where_it_would_write_though_nothing_is_there(cstp: Cstp) -> None:
+    Path("notes.jsonl").write_text('{"id": "d-1", "title": "t"}\n')
+    done = cstp("ingest", "notes.jsonl", "--dry-run")
+    assert done.places.startswith(f"cstp: records: {Path('data/records.sqlite3').absolute()}; settings: ")
+    assert not Path("data").exists()
 
 
 @pytest.mark.usefixtures("stored")

@@ -386,7 +386,8 @@ def test_a_damaged_database_is_told_with_what_to_do(cstp: Cstp, tmp_path: Path) 
     (folder / "records.sqlite3").write_bytes(b"noise" * 1000)
     done = cstp("status", "--data-dir", folder)
     assert done.code == 1
-    assert "cstp config" in done.err
+    assert str(folder / "records.sqlite3") in done.places
+    assert "cstp doctor" in done.err
 
 
 def _repository(name: str, *members: dict[str, Any]) -> Path:

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -36,9 +35,8 @@ from cognition_engines.ingest.streams import Stream
 from cognition_engines.ingest.titles import DECISION_FOLDERS, bare_name
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES, Problem, Sensitivity
-from cognition_engines.records.store import Records
 from cstp_server.cli.copies import copied
-from cstp_server.cli.opened import has_records, opened_records, records_in
+from cstp_server.cli.opened import compared_records, opened_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.skipped import problem_lines, skipped_lines
 from cstp_server.model import open_model
@@ -192,7 +190,8 @@ def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: boo
         collections = [stack.enter_context(_collection(address, embedder)) for address in sources.addresses]
         if sources.stream is not None:
             collections.append(stack.enter_context(_standard_input(sources.stream, options.texts)))
-        records = stack.enter_context(_records(loaded, dry_run=options.dry_run))
+        open_them = compared_records if options.dry_run else opened_records
+        records = stack.enter_context(open_them(loaded))
         progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
         bar, threads = _Bar(progress), loaded.settings.embedding.threads
         return ingest(sources.files, options, records, embedder, bar, threads, collections)
@@ -209,17 +208,6 @@ def _collection(address: str, embedder: Embedder | None) -> AbstractContextManag
     """An open collection. Loads Chroma, which takes a fifth of a second and no file needs."""
     opened: _Open = import_module("cognition_engines.ingest.chroma_source").opened
     return opened(address, embedder)
-
-
-@contextmanager
-def _records(loaded: Loaded, *, dry_run: bool) -> Iterator[Records]:
-    """The records; a dry run where there are none compares with none, and makes nothing there."""
-    if not dry_run or has_records(loaded.settings):
-        with opened_records(loaded) as records:
-            yield records
-        return
-    with TemporaryDirectory(prefix="cstp-dry-") as folder, records_in(Path(folder)) as records:
-        yield records
 
 
 def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:

@@ -23,8 +23,7 @@ from cstp_server.terminal import say
 _COMPLETE: Final = "_CSTP_COMPLETE"
 
 _REMEDIES: Final[Mapping[str, str]] = {
-    "records": "{}; `cstp config` tells where the database is (store.url, else records.sqlite3 in the data folder): "
-    "check that it is up, undamaged (`cstp doctor`) and has space, or restore it",
+    "records": "{}: check that the database named above is up, undamaged (`cstp doctor`) and has space",
     "target": "{}; nothing was copied: check that the database to copy to is up and has space",
     "embedder": "{}: the embedding model does not work; see `cstp config` (embedding.*)",
 }

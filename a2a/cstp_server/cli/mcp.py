@@ -10,7 +10,15 @@ import typer
 
 from cognition_engines.errors import ConfigurationError, EngineError, FolderInUse
 from cstp.async_client import AsyncClient
-from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, places_of, settings_for, store_line
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    command_family,
+    naming_a_store_that_fails,
+    places_of,
+    settings_for,
+    store_line,
+)
 from cstp_server.knowledge import open_knowledge
 from cstp_server.log import announce, configure_logging, write_rest
 from cstp_server.mcp.remote import answer_from_server
@@ -59,7 +67,8 @@ def mcp_command(
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
     share_arenas()
     try:
-        knowledge = open_knowledge(settings)
+        with naming_a_store_that_fails(loaded):
+            knowledge = open_knowledge(settings)
     except FolderInUse as error:
         raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
     knowledge.indexes.name_holder("cstp mcp")

@@ -1,14 +1,17 @@
 """`cstp copy`, `cstp backup`, `cstp restore`: the records somewhere else, and back."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 import cstp
-from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
 from cognition_engines.records.backup import Backup, opened_backup
+from cognition_engines.records.inspection import sqlite_file
 from cognition_engines.records.store import Records, open_records
 from cognition_engines.records.transfer import Contents
 from cstp_server.cli.opened import existing_records, opened_records
@@ -18,6 +21,7 @@ from cstp_server.cli.options import (
     JsonOption,
     command_family,
     settings_for,
+    store_place,
     without_secrets,
 )
 from cstp_server.cli.progress import record_bars
@@ -105,7 +109,7 @@ def restore_command(
     """Make the records equal to a backup, all of them or none. A running server follows within a second."""
     loaded = settings_for(ctx, data_dir, config)
     with record_bars(quiet=as_json) as bars, opened_backup(file, bars) as backup:
-        with opened_records(loaded) as records:
+        with _unrestored(loaded.settings), opened_records(loaded) as records:
             done = records.restore(backup, replace=replace, watcher=bars)
         restored = _put_back_tokens(loaded.settings, backup, wanted=tokens)
     if as_json:
@@ -125,6 +129,27 @@ def _open_target(url: str) -> Records:
         return open_records(url, named="--to")
     except ComponentFailed as error:
         raise ComponentFailed("target", str(error).removeprefix("records: ")) from error
+
+
+@contextmanager
+def _unrestored(settings: Settings) -> Iterator[None]:
+    """Around what restores a store: where that fails, "restore a backup" would be no advice."""
+    try:
+        yield
+    except ComponentFailed as error:
+        raise EngineError(
+            f"{error}; nothing was restored into {store_place(settings)}: check that it is up and has space; where it "
+            f"is damaged, {_instead(settings)}"
+        ) from error
+
+
+def _instead(settings: Settings) -> str:
+    """What to do where a damaged store would be restored into."""
+    other = "name another one in store.url (CSTP_STORE__URL)"
+    if sqlite_file(settings.store_url) is None:
+        return other
+    other = "restore into another folder (--data-dir)" if settings.store.url is None else other
+    return f"stop the server and move it away with its -wal and -shm files, or {other}"
 
 
 def _put_back_tokens(settings: Settings, backup: Backup, *, wanted: bool) -> int | None:

@@ -1,8 +1,9 @@
 """The records that a command works on."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.records.inspection import schema_at
@@ -21,10 +22,9 @@ def has_records(settings: Settings) -> bool:
 
 @contextmanager
 def opened_records(loaded: Loaded) -> Iterator[Records]:
-    """The records, made if missing; closed in the end. Names the store on standard error."""
-    settings = loaded.settings
-    with _closed(open_records(settings.store_url, named=settings.store_named)) as records:
-        name_store(loaded)
+    """The records, made if missing; closed in the end. Names the store on standard error before it opens it."""
+    name_store(loaded)
+    with _opened(loaded.settings) as records:
         yield records
 
 
@@ -38,10 +38,27 @@ def records_in(folder: Path) -> Iterator[Records]:
 @contextmanager
 def existing_records(loaded: Loaded) -> Iterator[Records]:
     """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
+    name_store(loaded)
     if not has_records(loaded.settings):
         raise ConfigurationError(_nothing_there(loaded.settings))
-    with opened_records(loaded) as records:
+    with _opened(loaded.settings) as records:
         yield records
+
+
+@contextmanager
+def compared_records(loaded: Loaded) -> Iterator[Records]:
+    """As `opened_records`, for a dry run: where there are none, it gets empty ones elsewhere, and nothing is made."""
+    name_store(loaded)
+    if has_records(loaded.settings):
+        with _opened(loaded.settings) as records:
+            yield records
+        return
+    with TemporaryDirectory(prefix="cstp-dry-") as folder, records_in(Path(folder)) as records:
+        yield records
+
+
+def _opened(settings: Settings) -> AbstractContextManager[Records]:
+    return _closed(open_records(settings.store_url, named=settings.store_named))
 
 
 @contextmanager

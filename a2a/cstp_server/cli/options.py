@@ -5,8 +5,8 @@ Every command with settings imports this module, so it imports nothing else that
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
 from cstp_server.cli.given import ConfigOption, DataDirOption, Given, JsonOption, command_family
 from cstp_server.settings import Loaded, Settings, load_settings
@@ -27,6 +28,7 @@ __all__ = [
     "JsonOption",
     "command_family",
     "name_store",
+    "naming_a_store_that_fails",
     "places_of",
     "print_table",
     "settings_for",
@@ -65,9 +67,19 @@ def store_line(loaded: Loaded) -> str:
 
 
 def name_store(loaded: Loaded) -> None:
-    """Says on standard error which store a command has opened, and by which settings."""
+    """Says on standard error which store a command opens, and by which settings."""
     with suppress(OSError):  # whoever was to read it has gone
         say(store_line(loaded), err=True)
+
+
+@contextmanager
+def naming_a_store_that_fails(loaded: Loaded) -> Iterator[None]:
+    """Around what names its store only when it is open, as a server does in the first line of its log."""
+    try:
+        yield
+    except ComponentFailed:
+        name_store(loaded)
+        raise
 
 
 def without_secrets(text: str) -> str:

@@ -13,7 +13,15 @@ import typer
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
-from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, places_of, settings_for, store_line
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    command_family,
+    naming_a_store_that_fails,
+    places_of,
+    settings_for,
+    store_line,
+)
 from cstp_server.listening import bind
 from cstp_server.log import announce, configure_logging, write_rest
 from cstp_server.memory import share_arenas
@@ -56,7 +64,11 @@ def serve_command(
     ctx.call_on_close(write_rest)
     live = _live_tokens(settings)
     serve, model = _loaded(settings)
-    with ended_by_signals(settings.server.grace_seconds) as watchdog, bind(settings) as listener:
+    with (
+        naming_a_store_that_fails(loaded),
+        ended_by_signals(settings.server.grace_seconds) as watchdog,
+        bind(settings) as listener,
+    ):
         address, actual = listener.getsockname()[:2]
         scheme = "http" if settings.server.ssl_certfile is None else "https"
         url = f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"

@@ -48,8 +48,8 @@ def status(
         return tell_remote(url, given_token(token), timeout, as_json=as_json)
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
-    stored = glance(settings.store_url)
     name_store(loaded)
+    stored = glance(settings.store_url)
     held = holder(settings.indexes_path)
     now = datetime.now(UTC)
     found = {

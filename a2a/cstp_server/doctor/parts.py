@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import Final
 
@@ -52,8 +53,8 @@ def check_store(settings: Settings, model: Model | None) -> Checked[Held]:
     state = inspect_store(settings.store_url, model.identity if model else None)
     if state is None:
         return Checked([Finding("store", Level.OK, "there are no records yet; cstp ingest PATH reads some")])
-    findings = _store_findings(state)
     file = sqlite_file(settings.store_url)
+    findings = _store_findings(state, file)
     if file is not None and file.parent != settings.data_dir.absolute():
         findings += mode_findings("store", file)
     if state.held is not None and not findings:
@@ -62,11 +63,12 @@ def check_store(settings: Settings, model: Model | None) -> Checked[Held]:
     return Checked(findings, state.held)
 
 
-def _store_findings(state: StoreState) -> list[Finding]:
+def _store_findings(state: StoreState, file: Path | None) -> list[Finding]:
     findings = []
     if state.damage is not None:
         seen = f"the database is damaged: {state.damage}"
-        remedy = "stop the server, set the file aside and restore a backup: cstp restore FILE"
+        away = "name an empty database in store.url" if file is None else f"move {file} away with its -wal and -shm"
+        remedy = f"stop the server, {away}, and restore a backup: cstp restore FILE"
         findings.append(Finding("store", Level.PROBLEM, seen, remedy))
     elif state.schema is None:
         seen = "the database has no tables of this program"
