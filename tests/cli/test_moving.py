@@ -105,6 +105,7 @@ def test_copy_moves_a_store_to_postgresql_and_says_what_to_set(
     }
     assert held(postgresql_url) == wanted
 
+    Path("elsewhere").mkdir()
     done = cstp("copy", "--to", "sqlite:///elsewhere/records.sqlite3")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("copied 30 records with 30 vectors to sqlite:///elsewhere/records.sqlite3")
@@ -126,7 +127,9 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
         (["--to", source_url], 2, "holds 3 records already"),
         (["--to", "mysql://me:hunter2@host/x"], 2, "--to: mysql is neither sqlite nor postgresql"),
         (["--to", "no url"], 2, "--to: not a database URL"),
-        (["--to", "sqlite:////dev/null/x"], 2, "--to: cannot use /dev/null/x: "),
+        (["--to", "sqlite:////proc/x"], 2, "--to: cannot use /proc/x: "),
+        (["--to", "sqlite:////dev/null/x"], 2, "--to: /dev/null is no folder; make it first"),
+        (["--to", "sqlite:///nope/deep/x"], 2, f"--to: {Path('nope/deep').absolute()} is no folder; make it first"),
         (
             ["--to", "postgresql://me:hunter2@127.0.0.1:1/x"],
             1,
@@ -139,6 +142,7 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
         assert said in done.err
         assert "hunter2" not in done.err
     assert held("sqlite:///full.sqlite3") == before
+    assert not Path("nope").exists()
 
 
 def test_copy_does_not_show_a_password(cstp: Cstp, source_url: str, postgresql_url: str) -> None:

@@ -125,6 +125,10 @@ def restore_command(
 
 
 def _open_target(url: str) -> Records:
+    """The database to copy to. Raises ConfigurationError where its folder is missing: the path may be mistyped."""
+    file = sqlite_file(url, named="--to")
+    if file is not None and not file.parent.is_dir():
+        raise ConfigurationError(f"--to: {file.parent} is no folder; make it first, or name another one")
     try:
         return open_records(url, named="--to")
     except ComponentFailed as error:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.open import Store, parse_url, revision_of
+from cognition_engines.records.open import SETTING, Store, parse_url, revision_of
 from cognition_engines.records.read import EMBEDDED, counts_of, models_of, stored_dimension, windows
 from cognition_engines.records.rows import SELECT_STORED, stored
 from cognition_engines.records.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
@@ -122,9 +122,9 @@ def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
         return windows(store, space, model, seq)
 
 
-def sqlite_file(url: str) -> Path | None:
-    """The file of an SQLite URL; None for PostgreSQL. Raises ConfigurationError for another kind."""
-    target = parse_url(url)
+def sqlite_file(url: str, named: str = SETTING) -> Path | None:
+    """The file of an SQLite URL; None for PostgreSQL. Raises ConfigurationError for another kind; see `parse_url`."""
+    target = parse_url(url, named)
     return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
 
 
