@@ -303,6 +303,8 @@ def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, 
     done = limited(program("export", "out.jsonl"), 300_000)
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines()[-1] == "cstp: out.jsonl: File too large"
+    done = program("export", "out.jsonl", shell="ulimit -f 512").finish()  # no signal ends it
+    assert (done.code, done.err.splitlines()[-1]) == (1, "cstp: out.jsonl: File too large")
     assert {path.name for path in Path().iterdir()} == before
     done = program("export", "/dev/full").finish()
     assert (done.code, done.err.splitlines()[-1]) == (1, "cstp: /dev/full: No space left on device")
