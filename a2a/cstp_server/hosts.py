@@ -1,4 +1,4 @@
-"""Which values of the Host header are let in, so that no page in a browser reaches a server on its user's machine."""
+"""Which values of Host and Origin are let in, so that no page in a browser reaches a server on its user's machine."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -23,12 +23,31 @@ def allowed_hosts(settings: Settings) -> tuple[str, ...]:
     return tuple(name.lower() for name in (*hosts, *(f"{name}:*" for name in hosts), *named))
 
 
+def allowed_origins(settings: Settings) -> tuple[str, ...]:
+    """As `allowed_hosts`, with schemes; the address of the server itself only where that is loopback."""
+    origins = [f"{scheme}://{name}" for name in LOOPBACK for scheme in ("http", "https")]
+    public = urlsplit(settings.server.public_url or "")
+    own = [f"{public.scheme}://{public.netloc}"] if public.netloc else []
+    return (*origins, *(f"{origin}:*" for origin in origins), *own, *settings.mcp.allowed_origins)
+
+
 def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
-    """Whether a request's Host is one of these, or the address that the connection came in on; none at all is, too."""
-    host = next((value.decode("latin-1").strip().lower() for name, value in scope["headers"] if name == b"host"), None)
-    if host is None:  # browsers always send it, and some load balancers do not
-        return True
-    return host in _own(scope) or host in allowed or any(_fits(host, one) for one in allowed)
+    """Whether a request's Host is one of these, or the address that the connection came in on.
+
+    HTTP/1.0 may leave it out, as some load balancers do; browsers name one.
+    """
+    host = _field(scope, b"host")
+    return host is None or host.lower() in _own(scope) or _listed(host.lower(), allowed)
+
+
+def origin_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
+    """Whether a request's Origin is one of these; what is no page of a browser has none."""
+    origin = _field(scope, b"origin")
+    return origin is None or _listed(origin, allowed)
+
+
+def _field(scope: Scope, wanted: bytes) -> str | None:
+    return next((value.decode("latin-1").strip() for name, value in scope["headers"] if name == wanted), None)
 
 
 def _own(scope: Scope) -> Iterable[str]:
@@ -37,5 +56,9 @@ def _own(scope: Scope) -> Iterable[str]:
     return name, f"{name}:{port}"
 
 
-def _fits(host: str, allowed: str) -> bool:
-    return allowed.endswith(":*") and host.startswith(allowed[:-1]) and host[len(allowed) - 1 :].isdigit()
+def _listed(value: str, allowed: Sequence[str]) -> bool:
+    return value in allowed or any(_fits(value, one) for one in allowed)
+
+
+def _fits(value: str, allowed: str) -> bool:
+    return allowed.endswith(":*") and value.startswith(allowed[:-1]) and value[len(allowed) - 1 :].isdigit()

@@ -32,6 +32,7 @@ _MEDIA_TYPES: Final = (b"application/json", b"application/json-rpc")
 _CHALLENGE: Final = 'Bearer realm="cstp"'
 _RETRY_SECONDS: Final = 1
 _CLOSE: Final = (b"connection", b"close")
+PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 NO_STORE: Final = (b"cache-control", b"no-store")
 NOSNIFF: Final = ("x-content-type-options", "nosniff")
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
@@ -164,6 +165,9 @@ class Reply:
     status: int
     body: bytes | None
     headers: list[Header]
+
+
+WRONG_HOST: Final = Reply(421, b"Invalid Host header", [PLAIN])
 
 
 @dataclass(frozen=True, slots=True)

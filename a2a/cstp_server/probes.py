@@ -12,11 +12,10 @@ from cstp.errors import Forbidden
 from cstp_server.auth import Refusal, authenticate
 from cstp_server.gauges import StateGauges
 from cstp_server.hosts import host_allowed
-from cstp_server.http import NO_STORE, Parts, Reply, refuse, send_reply, unauthenticated
+from cstp_server.http import NO_STORE, WRONG_HOST, Parts, Reply, refuse, send_reply, unauthenticated
 from cstp_server.readiness import ReadinessCheck
 
 _SCOPE: Final = "admin"
-_PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -74,7 +73,7 @@ async def _metrics(scope: Scope, probes: Probes) -> Reply:
 
 
 def _refused_host(scope: Scope, probes: Probes) -> Reply | None:
-    return None if host_allowed(scope, probes.allowed_hosts) else Reply(421, b"Invalid Host header", [_PLAIN])
+    return None if host_allowed(scope, probes.allowed_hosts) else WRONG_HOST
 
 
 def _refused_method(scope: Scope) -> Reply | None:

@@ -17,8 +17,8 @@ _REFUSAL: Final = "Invalid HTTP request received."
 _OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
 
 
-class _TwoHosts(Exception):
-    """A request has more than one Host header, of which others may believe another one."""
+class _WrongHosts(Exception):
+    """A request has more than one Host header, of which others may believe another one, or none, as HTTP/1.1 has."""
 
 
 class _TooLarge(Exception):
@@ -51,7 +51,7 @@ class CappedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         try:
             self._feed(data)
-        except (HttpParserError, _TooLarge, _TwoHosts):
+        except (HttpParserError, _TooLarge, _WrongHosts):
             self.logger.warning(_REFUSAL)
             self.send_400_response(_REFUSAL)
 
@@ -102,7 +102,7 @@ class CappedProtocol(HttpToolsProtocol):
         if self.headers[-1][0] == b"host":
             self._hosts += 1
             if self._hosts > 1:
-                raise _TwoHosts
+                raise _WrongHosts
 
     def _count(self, size: int) -> None:
         self._seen += size
@@ -110,6 +110,8 @@ class CappedProtocol(HttpToolsProtocol):
             raise _TooLarge
 
     def on_headers_complete(self) -> None:
+        if not self._hosts and self.parser.get_http_version() != "1.0":
+            raise _WrongHosts
         self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         if not self._offered:
             self._advance(in_head=False)

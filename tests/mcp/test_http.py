@@ -169,7 +169,7 @@ def test_answers_to_an_allowed_page_can_be_read_by_it_errors_too(live: Live, ask
         ({"Origin": "http://localhost.evil.example:80"}, 403),
         ({"Origin": "https://app.example.com:444"}, 403),
         ({"Origin": "http://localhost:80", "Host": "evil.example.com"}, 421),
-        ({"Origin": "http://localhost:80.evil"}, 400),
+        ({"Origin": "http://localhost:80.evil"}, 403),
     ],
     ids=str,
 )

@@ -49,7 +49,8 @@ def provoke(server: Any, token: str) -> None:
     server.post(query, TOKEN_CANARY, headers={"X-Forwarded-For": QUERY_CANARY, "Cookie": TOKEN_CANARY})
     with server.connect() as connection:
         connection.send(
-            f"POST /cstp?access_token={TOKEN_CANARY}&q={QUERY_CANARY} HTTP/1.1\r\nContent-Length: 0\r\n\r\n".encode()
+            f"POST /cstp?access_token={TOKEN_CANARY}&q={QUERY_CANARY} HTTP/1.1\r\n"
+            "Host: a\r\nContent-Length: 0\r\n\r\n".encode()
         )
         connection.read()
     with server.connect() as connection:

@@ -277,9 +277,11 @@ def test_nothing_that_a_clearance_hides_is_counted_without_the_scope_admin(
     assert figures(3, "admin") != figures(0, "admin") != {}
 
 
-@pytest.mark.parametrize("path", ["/readyz", "/metrics"])
-def test_probes_answer_no_page_of_another_host(live_server: Any, request_bytes: Any, path: str) -> None:
+@pytest.mark.parametrize("path", ["/readyz", "/metrics", "/mcp"])
+def test_a_page_of_another_host_is_refused(live_server: Any, path: str) -> None:
     server = live_server({"mcp.allowed_hosts": ["cstp.lan"], "server.public_url": "https://memory.example/team"})
+
+    let_in = 405 if path == "/mcp" else 200  # where a GET comes after the check
 
     def status(*hosts: str, version: str = "1.1") -> int:
         with server.connect() as connection:
@@ -290,7 +292,8 @@ def test_probes_answer_no_page_of_another_host(live_server: Any, request_bytes: 
 
     own = ("localhost", f"127.0.0.1:{server.port}", "[::1]:80", "cstp.lan", "memory.example", "memory.example:444")
     own += ("LOCALHOST", "Memory.Example")
-    assert {host: status(host) for host in own} == dict.fromkeys(own, 200)
+    assert {host: status(host) for host in own} == dict.fromkeys(own, let_in)
     others = ("evil.example", "evil.example:8100", "localhost.evil.example:80", "cstp.lan:80", "localhost:80.evil", "")
     assert {host: status(host) for host in others} == dict.fromkeys(others, 421)
-    assert status(version="1.0") == 200  # a load balancer; every browser names a host
+    assert status(version="1.0") == let_in  # a load balancer; every browser names a host
+    assert status() == 400

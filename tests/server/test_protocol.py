@@ -37,13 +37,13 @@ def test_headers_behind_the_body_are_not_read(server: Any) -> None:
 @pytest.mark.parametrize(
     ("opening", "endless"),
     [
-        (b"POST /cstp HTTP/1.1\r\nX-Long: ", b"a" * 65536),
-        (b"POST /cstp HTTP/1.1\r\n", b"a" * 65536),
-        (b"POST /cstp HTTP/1.1\r\n", b"a: b\r\n" * 10000),
+        (b"POST /cstp HTTP/1.1\r\nHost: a\r\nX-Long: ", b"a" * 65536),
+        (b"POST /cstp HTTP/1.1\r\nHost: a\r\n", b"a" * 65536),
+        (b"POST /cstp HTTP/1.1\r\nHost: a\r\n", b"a: b\r\n" * 10000),
         (b"POST /cstp?", b"a" * 65536),
         (b"", b"\r\n" * 30000),
-        (b"POST /cstp HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Long: ", b"a" * 65536),
-        (b"POST /cstp HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n" * 10000),
+        (b"POST /cstp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Long: ", b"a" * 65536),
+        (b"POST /cstp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n" * 10000),
     ],
     ids=["value", "name", "many", "path", "blank lines", "trailer", "many trailers"],
 )
@@ -62,7 +62,7 @@ def test_what_never_ends_is_refused_and_the_refusal_can_be_read(server: Any, ope
 def test_many_small_pieces_of_a_long_head_are_counted_together(common_server: Any) -> None:
     server = common_server({"server.max_header_bytes": 2048})
     with server.connect() as connection:
-        connection.send(b"POST /cstp HTTP/1.1\r\nX-Long: ")
+        connection.send(b"POST /cstp HTTP/1.1\r\nHost: a\r\nX-Long: ")
         for _ in range(2100):
             connection.send_if_open(b"a")
         assert connection.read().status == 400
@@ -212,7 +212,7 @@ def test_a_refused_client_is_not_told_to_go_on(
         b"\x16\x03\x01\x02\x00\x01",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"hello\r\n\r\n",
-        b"post /cstp HTTP/1.1\r\n\r\n",
+        b"post /cstp HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
 )
 def test_what_is_no_http_is_a_400(server: Any, noise: bytes) -> None:

@@ -11,22 +11,19 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cstp.errors import CstpError, InvalidRequest, Overloaded, ParseError
 from cstp_server.call import Call
 from cstp_server.dispatch import Dispatcher, Outcome
 from cstp_server.envelope import parse_body
-from cstp_server.hosts import LOOPBACK, allowed_hosts
-from cstp_server.http import Face, Reply, answer_post, refuse
+from cstp_server.hosts import allowed_hosts, allowed_origins, host_allowed, origin_allowed
+from cstp_server.http import PLAIN, WRONG_HOST, Face, Reply, answer_post, refuse, send_reply
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.server import Context, make_mcp_server
 from cstp_server.settings import Settings
@@ -34,6 +31,7 @@ from cstp_server.settings import Settings
 _ASKED: Final = "cstp.call"  # where a request's scope has what is asked,
 _PARTS: Final = "cstp.mcp"  # and what it is answered with
 _METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
+_WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
@@ -51,8 +49,6 @@ class _Parts:
 
     dispatcher: Dispatcher
     sessions: StreamableHTTPSessionManager
-    security: TransportSecurityMiddleware
-    answer: ASGIApp
 
 
 @asynccontextmanager
@@ -70,28 +66,18 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
         make_mcp_server(run), json_response=True, stateless=True, max_request_body_size=largest
     )
     async with sessions.run():
-        security = allowed(settings)
-        parts = _Parts(
-            dispatcher, sessions, TransportSecurityMiddleware(security), _for_browsers(security.allowed_origins)
-        )
+        hosts, origins = allowed_hosts(settings), allowed_origins(settings)
+        parts, answer = _Parts(dispatcher, sessions), _for_browsers(origins)
 
         async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-            refused = await parts.security.validate_request(Request(scope))
-            await (parts.answer if refused is None else refused)({**scope, _PARTS: parts}, receive, send)
+            if not host_allowed(scope, hosts):
+                await send_reply(send, WRONG_HOST)
+            elif not origin_allowed(scope, origins):
+                await send_reply(send, _WRONG_ORIGIN)
+            else:
+                await answer({**scope, _PARTS: parts}, receive, send)
 
         yield endpoint
-
-
-def allowed(settings: Settings) -> TransportSecuritySettings:
-    """The values of Host and Origin that are let in: loopback, the server's own address and URL, and what is named."""
-    origins = [f"{scheme}://{name}" for name in LOOPBACK for scheme in ("http", "https")]
-    if settings.server.public_url is not None:
-        public = urlsplit(settings.server.public_url)
-        origins.append(f"{public.scheme}://{public.netloc}")
-    return TransportSecuritySettings(
-        allowed_hosts=list(allowed_hosts(settings)),
-        allowed_origins=[*origins, *(f"{origin}:*" for origin in origins), *settings.mcp.allowed_origins],
-    )
 
 
 def _for_browsers(origins: Sequence[str]) -> ASGIApp:
