@@ -31,6 +31,7 @@ def query_decisions(
     include_reasons: bool = False,
     include: list[Literal["snippet", "links", "provenance"]] | None = None,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+    max_tokens: int | None = None,
 ) -> Call[QueryDecisionsResult]:
     """Search the agent's decisions by meaning and by words, with filters."""
     return typed_call(
@@ -42,6 +43,7 @@ def query_decisions(
             "include_reasons": include_reasons,
             "include": include,
             "mode": mode,
+            "max_tokens": max_tokens,
         },
     )
 

@@ -44,6 +44,7 @@ class Methods(ABC):
         include_reasons: bool = False,
         include: list[Literal["snippet", "links", "provenance"]] | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        max_tokens: int | None = None,
         timeout: float | None = None,
     ) -> QueryDecisionsResult:
         """Search the agent's decisions by meaning and by words, with filters.
@@ -57,6 +58,7 @@ class Methods(ABC):
             include_reasons=include_reasons,
             include=include,
             mode=mode,
+            max_tokens=max_tokens,
         )
         return self.send(call, timeout=timeout)
 

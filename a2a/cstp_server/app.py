@@ -121,7 +121,7 @@ def create_app(settings: Settings, gate: Gate | None = None, knowledge: Knowledg
         recall = Recall(opened.records, opened.listings.timeline, opened.indexes, searching, pools)
         methods = (
             *system_methods(limiter, settings.agent.id, document),
-            *decision_methods(decisions, settings.agent.id),
+            *decision_methods(decisions, passages, settings.agent.id),
             *extraction_methods(lists),
             *episode_methods(lists),
             *knowledge_methods(chunks, knowledge_search, passages),

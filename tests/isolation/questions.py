@@ -75,7 +75,12 @@ def query_decisions(ask: Asker) -> Params:
         maxConfidence=lambda: high,
     ) | ask.days("dateAfter", "dateBefore")
     include = ask.some("snippet", "links", "provenance")
-    rest = ask.given(includeReasons=lambda: True, filters=lambda: filters, include=lambda: include)
+    rest = ask.given(
+        includeReasons=lambda: True,
+        filters=lambda: filters,
+        include=lambda: include,
+        maxTokens=lambda: ask.one(500, 700, 8000),
+    )
     return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
 
 

@@ -1,7 +1,9 @@
 """Answers over MCP fit a number of tokens: texts are cut to their best passages, and one call gives the whole."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.stores import Stores, wait_for
 TOKEN_BYTES = 3
 FILLER = 'The canteen serves soup on Mondays, and "noodles" on Thursdays.\nThe lift is slow in the morning. '
 ANSWER = "Number {}: two engineers on call already know how to restore the database after an outage."
+SHORT = "An outage of the database needs two engineers on call."
 QUERY = "who has experience with disaster recovery"
 
 WITHOUT_EVENTS: Mapping[str, Mapping[str, Any]] = {"recall": {"include_events": False}, "search_knowledge": {}}
@@ -23,6 +26,13 @@ WITHOUT_EVENTS: Mapping[str, Mapping[str, Any]] = {"recall": {"include_events": 
 
 def long_text(number: int) -> str:
     return FILLER * 100 + ANSWER.format(number) + " " + FILLER * 100
+
+
+def decisions() -> Iterator[dict[str, Any]]:
+    yield {"kind": "decision", "id": "dec-0", "title": "Choice 0", "text": SHORT}
+    for number in range(1, 60):
+        text = FILLER * 10 + ANSWER.format(number) + " " + FILLER * 10
+        yield {"kind": "decision", "id": f"dec-{number}", "title": f"Choice {number}", "text": text}
 
 
 def lines() -> Iterator[dict[str, Any]]:
@@ -62,18 +72,30 @@ def lines() -> Iterator[dict[str, Any]]:
         }
 
 
-@pytest.fixture(scope="module")
-def long(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
-    """A server over long records, with the packaged model."""
-    file = tmp_path_factory.mktemp("records") / "records.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines())), encoding="utf-8")
+@contextmanager
+def over(records: Iterable[dict[str, Any]], folder: Path, stores: Stores) -> Iterator[Serving]:
+    """A server over these records, with the packaged model."""
+    file = folder / "records.jsonl"
+    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     embedder = open_embedder(EmbeddingChoice("minilm"))
-    serving, stop = start(tmp_path_factory.mktemp("long") / "data", lasting_stores, embedder, None)
+    serving, stop = start(folder / "data", stores, embedder, None)
     tally = ingest([file], Options(), serving.records, embedder, _Quiet(), 1)
     assert not tally.rejected, tally
     wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
     yield serving
     stop()
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
+    with over(lines(), tmp_path_factory.mktemp("long"), lasting_stores) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
+    with over(decisions(), tmp_path_factory.mktemp("decided"), lasting_stores) as serving:
+        yield serving
 
 
 async def asked(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int]:
@@ -137,16 +159,61 @@ async def test_a_conversation_is_cut_turn_by_turn(long: Serving) -> None:
 async def test_an_answer_is_never_longer_than_was_asked_for(
     long: Serving, tool: str, arguments: dict[str, Any], max_tokens: int
 ) -> None:
+    await is_bounded(long, tool, arguments, max_tokens)
+
+
+@pytest.mark.parametrize("max_tokens", [500, 700, 1000, 3000, 20_000])
+@pytest.mark.parametrize("include", [["snippet", "links", "provenance"], []], ids=str)
+async def test_an_answer_of_decisions_is_never_longer_than_was_asked_for(
+    decided: Serving, include: list[str], max_tokens: int
+) -> None:
+    await is_bounded(decided, "query_decisions", {"query": QUERY, "limit": 50, "include": include}, max_tokens)
+
+
+async def is_bounded(long: Serving, tool: str, arguments: dict[str, Any], max_tokens: int) -> None:
     found, size = await asked(long, tool, **arguments, max_tokens=max_tokens)
     assert size <= max_tokens * TOKEN_BYTES
     everything, _ = await asked(long, tool, **arguments, max_tokens=1_000_000)
     assert everything["omitted"] == 0
 
     def items(answer: Any) -> int:
-        events = sum(len(one.get("events", ())) for one in answer["results"])
-        return events + sum(len(answer.get(name, ())) for name in ("results", "turns", "related", "entities"))
+        events = sum(len(one.get("events", ())) for one in answer.get("results", ()))
+        names = ("results", "turns", "related", "entities", "decisions")
+        return events + sum(len(answer.get(name, ())) for name in names)
 
     assert items(found) + found["omitted"] == items(everything)
+
+
+async def test_many_decisions_get_shorter_snippets_and_those_without_room_are_counted(decided: Serving) -> None:
+    found, size = await asked(decided, "query_decisions", query=QUERY, limit=50)
+    assert size <= ANSWER_TOKENS * TOKEN_BYTES
+    assert size > ANSWER_TOKENS * TOKEN_BYTES * 0.7
+    assert found["total"] == len(found["decisions"]) == 50 - found["omitted"]
+    assert found["omitted"] > 0
+    everything, _ = await asked(decided, "query_decisions", query=QUERY, limit=50, max_tokens=1_000_000)
+    assert [one["id"] for one in found["decisions"]] == [one["id"] for one in everything["decisions"]][: found["total"]]
+    shorter = 0
+    for one, before in zip(found["decisions"], everything["decisions"], strict=False):
+        assert one["snippet"] in before["snippet"]
+        assert one["truncated"] == before["truncated"] == (one["snippet"] != SHORT)
+        shorter += len(one["snippet"]) < len(before["snippet"])
+    assert shorter > 0
+    assert {one["truncated"] for one in found["decisions"]} == {False, True}
+
+
+async def test_ten_decisions_come_as_they_are_on_cstp(decided: Serving) -> None:
+    found, _ = await asked(decided, "query_decisions", query=QUERY)
+    plain = decided.ask("queryDecisions", query=QUERY, include=["snippet", "links", "provenance"])
+    assert found["omitted"] == 0
+    assert [one["snippet"] for one in found["decisions"]] == [one["snippet"] for one in plain["decisions"]]
+    assert all("truncated" not in one for one in plain["decisions"])
+    assert "omitted" not in plain
+
+
+async def test_decisions_without_a_snippet_have_nothing_to_cut(decided: Serving) -> None:
+    found, _ = await asked(decided, "query_decisions", query=QUERY, include=[])
+    assert len(found["decisions"]) == 10
+    assert all("truncated" not in one for one in found["decisions"])
 
 
 async def test_what_fits_is_whole_and_not_marked_as_cut(long: Serving) -> None:
@@ -174,3 +241,4 @@ def test_without_a_number_of_tokens_everything_is_whole_on_cstp(long: Serving) -
 def test_a_number_of_tokens_that_is_none_is_refused(long: Serving, wrong: Any) -> None:
     assert long.refused("recall", query=QUERY, maxTokens=wrong) == ["maxTokens"]
     assert long.refused("searchKnowledge", query=QUERY, maxTokens=wrong) == ["maxTokens"]
+    assert long.refused("queryDecisions", query=QUERY, maxTokens=wrong) == ["maxTokens"]

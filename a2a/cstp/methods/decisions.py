@@ -9,13 +9,17 @@ from pydantic_core import PydanticCustomError
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import (
+    MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
     WHOLE,
     InstantOut,
     Label,
     LowerInstant,
+    MaxTokens,
+    Omitted,
     Query,
     SearchMode,
+    Truncated,
     UpperInstant,
     each_once,
     not_blank,
@@ -80,6 +84,7 @@ class QueryDecisionsParams(Wire):
         "`provenance`: its project, its file and its status as the file spells it.",
     )
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
 
 class DecisionLinks(WireResult):
@@ -108,7 +113,8 @@ class DecisionSummary(WireResult):
 
     `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
     and is present exactly when they were asked for; so are `snippet` (empty where there is no text), `links` and
-    `provenance`, each when `include` names it. The whole text is what `cstp.recall` gives for the id.
+    `provenance`, each when `include` names it. The whole text is what `cstp.recall` gives for the id. `truncated` is
+    present with a snippet and `maxTokens`; true says that the snippet is a part of that text.
     """
 
     id: str
@@ -124,16 +130,21 @@ class DecisionSummary(WireResult):
     snippet: str | None = Field(None, exclude_if=lambda snippet: snippet is None)
     links: DecisionLinks | None = Field(None, exclude_if=lambda links: links is None)
     provenance: Provenance | None = Field(None, exclude_if=lambda provenance: provenance is None)
+    truncated: Truncated = None
 
 
 class QueryDecisionsResult(WireResult):
-    """The decisions found, best first; `total` is how many are here, `queryTimeMs` what the search took."""
+    """The decisions found, best first; `total` is how many are here, `queryTimeMs` what the search took.
+
+    `omitted` is present exactly with `maxTokens`: how many decisions there was no room for.
+    """
 
     decisions: list[DecisionSummary]
     total: int
     query: str
     query_time_ms: int
     agent: str
+    omitted: Omitted = None
 
 
 QUERY_DECISIONS = Method(

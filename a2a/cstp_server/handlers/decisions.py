@@ -1,5 +1,7 @@
 """Answers the methods over decision records."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from time import perf_counter
 
@@ -17,10 +19,12 @@ from cstp.methods.decisions import (
     QueryFilters,
 )
 from cstp_server.adapters.decisions import Decisions, Match, Question
+from cstp_server.adapters.passages import Passages
 from cstp_server.call import AnyBound, Bound, Call
+from cstp_server.handlers.budget import Cutting, Part, fit
 
 
-def decision_methods(decisions: Decisions, agent_id: str) -> tuple[AnyBound, ...]:
+def decision_methods(decisions: Decisions, passages: Passages, agent_id: str) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the skills that answer them."""
 
     async def query_decisions(params: QueryDecisionsParams, call: Call) -> QueryDecisionsResult:
@@ -32,15 +36,48 @@ def decision_methods(decisions: Decisions, agent_id: str) -> tuple[AnyBound, ...
         question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
         matches = await decisions.query(question, call.agent)
         found = [_summary(match, params) for match in matches]
-        return QueryDecisionsResult(
-            decisions=found,
-            total=len(found),
-            query=params.query,
-            query_time_ms=round((perf_counter() - began) * 1000),
-            agent=agent_id,
-        )
+        answer = _answer(params, found, agent_id, len(matches))
+        if params.max_tokens is not None:
+            empty = _answer(params, [], agent_id, len(matches))
+            fitted = await _fitted(partial(passages.cut_for, call.agent), params, matches, found, empty)
+            answer = _answer(params, fitted, agent_id, len(matches))
+        return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 
     return (Bound(QUERY_DECISIONS, query_decisions),)
+
+
+def _answer(
+    params: QueryDecisionsParams, found: Sequence[DecisionSummary], agent_id: str, matches: int
+) -> QueryDecisionsResult:
+    return QueryDecisionsResult(
+        decisions=list(found),
+        total=len(found),
+        query=params.query,
+        query_time_ms=0,
+        agent=agent_id,
+        omitted=None if params.max_tokens is None else matches - len(found),
+    )
+
+
+async def _fitted(
+    cut: Cutting,
+    params: QueryDecisionsParams,
+    matches: Sequence[Match],
+    found: Sequence[DecisionSummary],
+    empty: QueryDecisionsResult,
+) -> list[DecisionSummary]:
+    """Those of the decisions that fit, with shorter snippets where they have to be."""
+    assert params.max_tokens is not None
+    parts = [Part(item, None if item.snippet is None else "snippet") for item in found]
+    kept = zip(matches, await fit(cut, params.query, parts, params.max_tokens, empty), strict=True)
+    return [_marked(item, match) for match, item in kept if isinstance(item, DecisionSummary)]
+
+
+def _marked(item: DecisionSummary, match: Match) -> DecisionSummary:
+    """With whether its snippet lacks some of the text, which a snippet does before it is made shorter."""
+    if item.snippet is None:
+        return item
+    return item.model_copy(update={"truncated": item.snippet != match.decision.text.strip()})
 
 
 def _filters(filters: QueryFilters | None) -> Filters:

@@ -100,6 +100,7 @@ _TOOLS: Final = (
         "something was chosen or whether it was decided already. Filters narrow by category, confidence, date, stakes "
         "and status before the limit. recall with its id gives a decision's whole text.",
         include=["snippet", "links", "provenance"],
+        max_tokens=ANSWER_TOKENS,
     ),
     _tool(
         GET_DECISIONS,
