@@ -124,12 +124,32 @@ def test_every_parameter_of_a_method_is_one_of_its_tool(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_the_input_of_a_tool_has_neither_references_nor_null(name: str) -> None:
+def test_the_schemas_of_a_tool_have_neither_references_nor_null_as_an_alternative(name: str) -> None:
     """Clients that cannot tell an object from null beside it send it as JSON text."""
-    text = json.dumps(TOOLS[name].schemas.input)
-    assert "$ref" not in text
-    assert "$defs" not in text
-    assert '"null"' not in text
+    schemas = TOOLS[name].schemas
+    for text in map(json.dumps, (schemas.input, schemas.output)):
+        assert "$ref" not in text
+        assert "$defs" not in text
+        assert '{"type": "null"}' not in text
+    assert '"null"' not in json.dumps(schemas.input)
+
+
+async def test_an_answer_may_have_null_only_where_a_record_does_not_say(knowing: Serving) -> None:
+    output = Draft202012Validator(TOOLS["query_decisions"].schemas.output)
+    async with over_http(mcp_url(knowing), knowing.token()) as client:
+        result = await client.call_tool("query_decisions", {"query": "index record", "limit": 1})
+    assert result.structured_content is not None
+    (one,) = result.structured_content["decisions"]
+
+    def allows(**members: Any) -> bool:
+        return output.is_valid({**result.structured_content, "decisions": [one | members]})
+
+    assert allows(category=None, confidence=None, date=None)
+    assert allows(provenance={"project": None, "path": "a.md", "status_text": None})
+    for member in ("id", "title", "snippet", "links", "provenance", "truncated"):
+        assert not allows(**{member: None}), member
+    assert not allows(date=5)
+    assert not allows(unknown=None)
 
 
 @pytest.mark.parametrize(

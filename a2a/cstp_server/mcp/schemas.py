@@ -1,7 +1,7 @@
 """The JSON Schemas of a tool, from the models of its method, in snake_case."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,15 +26,15 @@ class Schemas:
 def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mapping[str, Any] | None = None) -> Schemas:
     """JSON Schema 2020-12; every `properties` key is the name of a field. `defaults` are those of the tool.
 
-    The input has no `$ref` and no null: some clients send an object as JSON text where it may be something else. What
-    is optional is just not required.
+    Neither has a `$ref`, nor null as an alternative: some clients send an object as JSON text where it may be something
+    else. What is optional is just not required. A member of an answer that may be null has null among its types.
     """
     taken = _lean(params.model_json_schema(by_alias=False))
-    given = result.model_json_schema(by_alias=False, mode="serialization")
-    inlined = _plain({name: value for name, value in taken.items() if name != "$defs"}, taken.get("$defs", {}))
+    given = _lean(result.model_json_schema(by_alias=False, mode="serialization"))
+    inlined = _plain(_without(taken, "$defs"), _Plan(taken.get("$defs", {}), given=False))
     for name, value in (defaults or {}).items():
         inlined["properties"][name]["default"] = value
-    return Schemas(inlined, _lean(given))
+    return Schemas(inlined, _plain(_without(given, "$defs"), _Plan(given.get("$defs", {}), given=True)))
 
 
 def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
@@ -56,22 +56,50 @@ def _read(value: Any, schema: Schema) -> Any:
     return read_texts(value, schema) if isinstance(value, dict) else value
 
 
-def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a schema is made plain: what its references stand for, and whether it is that of an answer."""
+
+    definitions: Mapping[str, Schema]
+    given: bool
+
+
+def _plain(schema: Schema, plan: _Plan) -> Schema:
     """The schema with definitions in their places, and without null as an alternative to another type."""
     if "$ref" in schema:
-        return _plain(definitions[schema["$ref"].rpartition("/")[2]] | _without(schema, "$ref"), definitions)
+        return _plain(plan.definitions[schema["$ref"].rpartition("/")[2]] | _without(schema, "$ref"), plan)
     if "anyOf" in schema:
-        branches = [one for one in schema["anyOf"] if one.get("type") != "null"]
-        rest = _without(schema, "anyOf")
-        if all("format" in one for one in branches):  # of times: a date, or a date with a time
-            return {"type": "string", "description": _INSTANT} | rest
-        if len(branches) == 1:
-            return _plain(branches[0] | rest, definitions)
-        return rest | {"anyOf": [_plain(one, definitions) for one in branches]}
+        return _united(schema["anyOf"], _without(schema, "anyOf"), plan)
+    found = dict(schema)
     if "properties" in schema:
-        members = {name: _plain(inner, definitions) for name, inner in schema["properties"].items()}
-        return schema | {"properties": members}
-    return schema
+        required = schema.get("required", ())
+        found["properties"] = {
+            name: _nullable(inner, plan) if plan.given and name in required else _plain(inner, plan)
+            for name, inner in schema["properties"].items()
+        }
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            found[key] = _plain(schema[key], plan)
+    return found
+
+
+def _united(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Schema:
+    """What is one of several types; null, which says that a member is absent, is none of them."""
+    others = [one for one in branches if one.get("type") != "null"]
+    if not plan.given and all("format" in one for one in others):  # of times: a date, or a date with a time
+        return {"type": "string", "description": _INSTANT} | rest
+    if len(others) == 1:
+        return _plain(others[0] | rest, plan)
+    return rest | {"anyOf": [_plain(one, plan) for one in others]}
+
+
+def _nullable(schema: Schema, plan: _Plan) -> Schema:
+    """The schema of a member that is always there, and may be null."""
+    found = _plain(schema, plan)
+    if {"type": "null"} not in schema.get("anyOf", ()):
+        return found
+    names = {"enum": [*found["enum"], None]} if "enum" in found else {}
+    return found | names | {"type": [found["type"], "null"]}
 
 
 def _without(schema: Schema, key: str) -> Schema:
