@@ -61,7 +61,12 @@ async def test_list_episodes_refuses_parameters_in_the_words_of_its_seed(
         ({"query": "x"}, "Query must be between 2 and 5000 characters"),
         ({"query": "x" * 5001}, "Query must be between 2 and 5000 characters"),
         ({"query": "ok", "limit": 51}, "Limit must be between 1 and 50"),
-        ({"query": "ok", "min_importance": 2}, "Min_importance must be between 0 and 1"),
+        ({"query": "ok", "min_importance": 2}, "min_importance must be between 0 and 1"),
+        ({"query": "ok", "max_tokens": 1}, "max_tokens must be at least 500"),
+        (
+            {"query": "ok", "limit": 51, "foo": 1},
+            "Limit must be between 1 and 50; foo is not a parameter of this method",
+        ),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -105,6 +110,28 @@ async def test_names_in_errors_are_those_of_the_tool(knowing: Serving) -> None:
         {"field": "filters.min_confidence", "message": "min_confidence must not exceed max_confidence"},
         {"field": "filters.max_confidence", "message": "min_confidence must not exceed max_confidence"},
     ]
+    assert found["error"]["message"] == "min_confidence must not exceed max_confidence"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"include": ["text", "text"]}, "include[0], include[1] must be one of 'snippet', 'links' or 'provenance'"),
+        ({"include": ["links", "links"]}, "include must have each item once"),
+        (
+            {"filters": {"status": ["", 1, ""]}},
+            "filters.status[0], filters.status[2] must have at least 1 character(s); "
+            "filters.status[1] must be a string",
+        ),
+        ({"one": 1, "two": 2}, "one is not a parameter of this method; two is not a parameter of this method"),
+    ],
+    ids=str,
+)
+async def test_what_is_wrong_with_several_items_of_a_list_is_said_once(
+    knowing: Serving, arguments: dict[str, Any], message: str
+) -> None:
+    found = await failure(knowing, knowing.token(), "query_decisions", {"query": "index", **arguments})
+    assert found["error"]["message"] == message
 
 
 async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Serving, world: World) -> None:

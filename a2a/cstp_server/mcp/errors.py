@@ -73,7 +73,7 @@ def of_recall(error: CstpError, schema: Mapping[str, Any]) -> Body:
     """`{"error"}`, one sentence (F004); an unknown id has the members of an empty answer beside it."""
     match error:
         case InvalidParams():
-            told = "; ".join(_capital(sentence) for sentence in _sentences(error.violations, schema))
+            told = "; ".join(_capital(sentence, schema) for sentence in _sentences(error.violations, schema))
             return {"error": NO_SELECTOR if "one of id, conversation_id" in told else told}
         case NotFound():
             return {"results": [], "related": [], "entities": [], "total_count": 0, "error": f"Not found: {error.id}"}
@@ -107,12 +107,20 @@ def _in_snake_case(violations: Sequence[Violation]) -> list[Violation]:
 
 
 def _sentences(violations: Sequence[Violation], schema: Mapping[str, Any]) -> list[str]:
-    """`limit must be between 1 and 100`: both bounds where there are two; what is wrong with two members, once."""
-    names, told = schema.get("properties", {}), []
+    """`limit must be between 1 and 100`: both bounds where there are two; what is wrong with several, once."""
+    members, fields = _members(schema), dict[tuple[str, str], list[str]]()
     for one in _in_snake_case(violations):
         message = _both_bounds(one, schema)
-        told.append(message if message.partition(" ")[0] in names else f"{one.field} {message}")
-    return list(dict.fromkeys(told))
+        # it names the two members itself, or is about one, or about items of one list
+        about = "" if message.partition(" ")[0] in members else one.field.partition("[")[0]
+        fields.setdefault((about, message), []).append(one.field)
+    return [f"{', '.join(named)} {message}" if about else message for (about, message), named in fields.items()]
+
+
+def _members(schema: Mapping[str, Any]) -> set[str]:
+    """The names of all members, also of those that are objects."""
+    properties = schema.get("properties", {})
+    return set(properties).union(*map(_members, properties.values()))
 
 
 def _both_bounds(violation: Violation, schema: Mapping[str, Any]) -> str:
@@ -125,5 +133,8 @@ def _both_bounds(violation: Violation, schema: Mapping[str, Any]) -> str:
     return violation.message
 
 
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+def _capital(sentence: str, schema: Mapping[str, Any]) -> str:
+    """With a capital where it begins with a parameter that is a word, such as `Query`; other names stay as they are."""
+    name = sentence.partition(" ")[0]
+    word = name.isalpha() and name in schema.get("properties", {})
+    return sentence[:1].upper() + sentence[1:] if word else sentence
