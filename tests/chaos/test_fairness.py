@@ -87,7 +87,7 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
         alone: dict[str, list[float]] = defaultdict(list)
         beside: dict[str, list[float]] = defaultdict(list)
         answered: list[int] = []
-        for _ in range(chaos_scale.pick(1, 30)):  # one after the other: a busy machine is so for both
+        for _ in range(chaos_scale.pick(1, 6)):  # one after the other: a busy machine is so for both
             await modest.ask(alone, chaos_scale.pick(0, 3))
             with greedy(server, token, worst) as statuses:
                 await modest.ask(beside, chaos_scale.pick(0, 6))

@@ -218,11 +218,11 @@ def serve(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def refused(done: "subprocess.CompletedProcess[str]") -> bool:
-    last = done.stderr.splitlines()[-1]
+    *_, named, last = done.stderr.splitlines()
     return (
         done.returncode == 1
-        and "store.url" in last
-        and "check that it is up" in last
+        and "postgresql://" in named
+        and "check that the database named above is up" in last
         and "Traceback" not in done.stderr
     )
 
