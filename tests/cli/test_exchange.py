@@ -1,12 +1,13 @@
 """`cstp export` and `cstp import`: every kind there and back, and files that are none."""
 
+import io
 import json
 import os
 import re
 import resource
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -83,9 +84,8 @@ def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
     assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, len(lines))
 
 
-@pytest.mark.parametrize("way", ["standard input", "a named pipe"])
-def test_what_comes_through_a_pipe_is_stored(
-    cstp: Cstp, target: Callable[..., None], monkeypatch: pytest.MonkeyPatch, way: str
+def test_what_comes_through_standard_input_is_stored(
+    cstp: Cstp, target: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(cstp)
     lines = cstp("export", "-").out.encode()
@@ -93,10 +93,9 @@ def test_what_comes_through_a_pipe_is_stored(
     os.mkfifo("pipe")
     writer = Thread(target=Path("pipe").write_bytes, args=[lines])
     writer.start()
-    with ExitStack() as stack:
-        if way == "standard input":
-            monkeypatch.setattr("sys.stdin", stack.enter_context(Path("pipe").open(encoding="utf-8")))
-        done = cstp("import", "-" if way == "standard input" else "pipe", "--json", *TARGET)
+    with Path("pipe").open(encoding="utf-8") as pipe:
+        monkeypatch.setattr("sys.stdin", pipe)
+        done = cstp("import", "-", "--json", *TARGET)
     writer.join()
     assert (done.code, json.loads(done.out)["new"]) == (0, lines.count(b"\n"))
     assert cstp("export", "-", *TARGET).out.encode() == lines
@@ -136,14 +135,13 @@ def test_a_record_that_is_stored_keeps_its_own_time(cstp: Cstp) -> None:
     assert cstp("export", "-").out == lines
 
 
-def test_what_a_pipe_brings_that_is_no_record_is_told_under_the_name_that_was_given(cstp: Cstp) -> None:
-    os.mkfifo("pipe")
-    writer = Thread(target=Path("pipe").write_bytes, args=[b"no record\n"])
-    writer.start()
-    done = cstp("import", "pipe")
-    writer.join()
+def test_what_standard_input_brings_that_is_no_record_is_told_by_its_line(
+    cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"no record\n")))
+    done = cstp("import", "-")
     assert done.code == 1
-    assert done.err.startswith("rejected: pipe:1: ")
+    assert done.err.startswith("rejected: -:1: ")
 
 
 class Emptying:
@@ -313,7 +311,7 @@ def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, 
 
 
 @pytest.mark.embedded_only("bounds what a program may write")
-def test_a_pipe_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, program: Callable[..., Any]) -> None:
+def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, program: Callable[..., Any]) -> None:
     fill(cstp)
     os.mkfifo("pipe")
 
@@ -323,7 +321,7 @@ def test_a_pipe_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, 
 
     writer = Thread(target=write, daemon=True)
     writer.start()
-    done = limited(program("import", "pipe"), 300_000)
+    done = limited(program("import", "-", shell="exec <pipe"), 300_000)
     writer.join(60)
     assert (done.code, done.err.splitlines()[-1]) == (1, f"cstp: {tempfile.gettempdir()}: File too large")
 

@@ -129,6 +129,16 @@ def test_a_device_given_to_import_is_refused(cstp: Cstp) -> None:
     assert (done.code, "/dev/zero: is no file but a device" in done.err) == (2, True)
 
 
+def test_a_pipe_given_to_import_is_refused_and_waits_for_no_writer(cstp: Cstp) -> None:
+    os.mkfifo("pipe")
+    done = cstp("import", "pipe")
+    assert (done.code, "pipe: is no file but a named pipe" in done.err, "give it as standard input" in done.err) == (
+        2,
+        True,
+        True,
+    )
+
+
 def test_a_line_of_an_export_that_no_record_has_is_refused_and_never_held(cstp: Cstp) -> None:
     with Path("a.jsonl").open("wb") as file:
         file.truncate(70 * 2**20)
@@ -143,9 +153,30 @@ def test_a_warning_that_many_files_share_is_one_line_and_in_json_one_each(cstp: 
     done = cstp("ingest", "docs")
     docs = Path("docs").absolute()
     named = ", ".join(f"{docs}/000{number}-a.md:1" for number in range(3))
-    assert done.err == f"warning: {named} and 5 others: members kept in the metadata of decisions: ticket\n"
+    kept = "members kept in the metadata of decisions: ticket"
+    assert done.err == f"warning: {named}: {kept} ... and 5 more like this\n"
     assert done.out.splitlines()[0].endswith("8 warnings")
     assert len(json.loads(cstp("ingest", "docs", "--json").out)["warnings"]) == 8
+
+
+def test_refusals_that_share_a_cause_are_one_line_and_in_json_one_each(cstp: Cstp) -> None:
+    Path("a.jsonl").write_text('{"title": "A", "confidence": 2}\n' * 200 + '{"title": "A", "stakes": 5}\n')
+    file = Path("a.jsonl").absolute()
+    done = cstp("ingest", "a.jsonl")
+    first, second = done.err.splitlines()
+    named = ", ".join(f"{file}:{line}" for line in (1, 2, 3))
+    assert first == f"rejected: {named}: confidence must be a number from 0 to 1 ... and 197 more like this"
+    assert second.startswith(f"rejected: {file}:201: stakes must be ")
+    assert (done.code, ", 201 rejected," in done.out) == (1, True)
+    rejected = json.loads(cstp("ingest", "a.jsonl", "--json").out)["rejected"]
+    assert [one["line"] for one in rejected] == list(range(1, 202))
+
+
+def test_lines_of_an_export_that_share_a_cause_are_one_line_and_in_json_one_each(cstp: Cstp) -> None:
+    Path("a.jsonl").write_text("no record\n" * 20)
+    named = ", ".join(f"a.jsonl:{line}" for line in (1, 2, 3))
+    assert cstp("import", "a.jsonl").err == f"rejected: {named}: is not JSON in UTF-8 ... and 17 more like this\n"
+    assert len(json.loads(cstp("import", "a.jsonl", "--json").out)["rejected"]) == 20
 
 
 def test_parameters_from_a_device_without_an_end_are_refused(cstp: Cstp) -> None:

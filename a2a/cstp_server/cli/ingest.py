@@ -34,7 +34,7 @@ from cognition_engines.ingest.schema import RULES
 from cognition_engines.ingest.streams import Stream
 from cognition_engines.ingest.titles import DECISION_FOLDERS, bare_name
 from cognition_engines.kinds.kind import KINDS
-from cognition_engines.models import SENSITIVITIES, Problem, Sensitivity
+from cognition_engines.models import SENSITIVITIES, Sensitivity
 from cstp_server.cli.copies import copied
 from cstp_server.cli.opened import compared_records, opened_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
@@ -213,8 +213,8 @@ def _collection(address: str, embedder: Embedder | None) -> AbstractContextManag
 def _report(summary: Summary, *, dry_run: bool, nothing_written: bool) -> None:
     for line in problem_lines(summary.warnings):
         say(f"warning: {line}", err=True)
-    for problem in summary.rejected:
-        say(f"rejected: {_place(problem)}: {problem.reason}", err=True)
+    for line in problem_lines(summary.rejected):
+        say(f"rejected: {line}", err=True)
     for line in _deleted(summary.pruned):
         say(f"{'would be ' if dry_run else ''}deleted: {line}", err=True)
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))
@@ -236,7 +236,3 @@ def _deleted(pruned: Sequence[Pruned]) -> Iterator[str]:
     yield from (f"{one.file}: {one.kind} {one.id}" for one in pruned if not one.part)
     for (file, kind), count in parts.items():
         yield f"{file}: {count} {kinds(KINDS[kind], count)} of its text"
-
-
-def _place(problem: Problem) -> str:
-    return problem.file if problem.line is None else f"{problem.file}:{problem.line}"

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Annotated
@@ -12,6 +13,7 @@ from typing import IO, Annotated
 import typer
 
 from cognition_engines.ingest.importing import Imported, exported, import_file
+from cognition_engines.ingest.opening import kind_of_place
 from cognition_engines.ingest.recognise import KIND_NAMES
 from cognition_engines.kinds.kind import KINDS, Kind
 from cstp_server.cli.copies import copied
@@ -24,6 +26,7 @@ from cstp_server.cli.options import (
     settings_for,
 )
 from cstp_server.cli.progress import record_bars
+from cstp_server.cli.skipped import problem_lines
 from cstp_server.model import open_model
 from cstp_server.terminal import say
 
@@ -135,32 +138,22 @@ def _written(file: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _regular(file: str) -> Iterator[Path]:
-    """A file that can be read twice: what comes through a pipe is copied into one that is gone at the end.
+    """A file that can be read twice: standard input is copied into one that is gone at the end.
 
-    Raises BadParameter for what cannot be read.
+    Raises BadParameter for what is no file: a pipe without a writer would keep the command waiting.
     """
-    if file != "-" and Path(file).is_file():
-        yield Path(file)
-        return
-    with _stream(file) as stream, copied(stream, file, "FILE") as path:
-        yield path
-
-
-@contextmanager
-def _stream(file: str) -> Iterator[IO[bytes]]:
-    """Standard input, or a named pipe. Raises BadParameter for what cannot be opened, or is a device without an end."""
     if file == "-":
-        yield sys.stdin.buffer
+        with copied(sys.stdin.buffer, file, "FILE") as copy:
+            yield copy
         return
     path = Path(file)
-    if path.is_char_device() or path.is_block_device():
-        raise typer.BadParameter(f"{file}: is no file but a device", param_hint="FILE")
     try:
-        pipe = path.open("rb")
+        reason = kind_of_place(path.stat().st_mode)
     except OSError as error:
-        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="FILE") from None
-    with pipe:
-        yield pipe
+        reason = error.strerror
+    if reason is not None:
+        raise typer.BadParameter(f"{file}: {reason}", param_hint="FILE")
+    yield path
 
 
 def _tell(done: Imported, file: str, *, as_json: bool) -> None:
@@ -169,8 +162,8 @@ def _tell(done: Imported, file: str, *, as_json: bool) -> None:
         rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]
         say(json.dumps({**counts, "rejected": rejected, "kinds": dict(done.kinds)}))
         return
-    for problem in done.rejected:
-        say(f"rejected: {file}:{problem.line}: {problem.reason}", err=True)
+    for line in problem_lines([replace(problem, file=file) for problem in done.rejected]):
+        say(f"rejected: {line}", err=True)
     told = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
     nothing = "; nothing was written" if done.rejected else ""
     say(f"{done.read} read: {told}, {len(done.rejected)} rejected{nothing}")

@@ -1,4 +1,4 @@
-"""What `cstp ingest` tells of files that it does not read, and of warnings that many files share."""
+"""What `cstp ingest` reports of files that it does not read, and of warnings and refusals that many places share."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -8,7 +8,7 @@ from cognition_engines.ingest.reading import SUFFIXES
 from cognition_engines.models import Problem
 
 _SHOWN: Final = 8  # extensions
-_NAMED: Final = 3  # files that share a warning, where there are more than _FEW
+_NAMED: Final = 3  # places that share a reason, where there are more than _FEW
 _FEW: Final = 5
 _OF_PANDOC: Final = frozenset(
     {".adoc", ".asciidoc", ".docx", ".epub", ".htm", ".html", ".ipynb", ".odt", ".org", ".rst", ".rtf", ".tex"}
@@ -46,13 +46,13 @@ def _remedy(found: set[str], how: str) -> Iterator[str]:
 
 
 def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    """Place and reason of each; one line for all files that share a reason, where there are many."""
+    """Place and reason of each; one line for all places that share a reason, where there are many."""
     places: dict[str, list[str]] = {}
     for problem in problems:
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
         places.setdefault(problem.reason, []).append(place)
     for reason, found in places.items():
         if len(found) > _FEW:
-            yield f"{', '.join(found[:_NAMED])} and {len(found) - _NAMED} others: {reason}"
+            yield f"{', '.join(found[:_NAMED])}: {reason} ... and {len(found) - _NAMED} more like this"
         else:
             yield from (f"{place}: {reason}" for place in found)
