@@ -206,17 +206,16 @@ write_rest(60)
         assert process.stdout is not None
         assert process.stderr is not None
         lines = []
-        for _ in range(2):
+        for _ in range(3):
             assert process.stdout.readline() == "logged\n"
-            lines += [process.stderr.readline() for _ in range(3000)]  # many are left
+            # more than a pipe holds, so that some were written since the last one was left out, and many are left
+            lines += [process.stderr.readline() for _ in range(3000)]
             process.stdin.write("on\n")
             process.stdin.flush()
-        process.stdin.write("end\n")
-        process.stdin.flush()
         lines += process.stderr.readlines()
     written = [json.loads(line) for line in lines]
     lost = [line["count"] for line in written if line["event"] == "log_lines_lost"]
-    assert len(lost) >= 2, "more than once, not only in the end"
+    assert len(lost) >= 3, "each time, not only in the end"
     assert len(written) - len(lost) + sum(lost) == 6 * HELD
 
 
