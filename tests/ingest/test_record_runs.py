@@ -288,7 +288,8 @@ def mixed(path: Path, first: int, count: int) -> Path:
 
 def test_many_records_of_mixed_kinds_load_with_flat_memory(tmp_path: Path, records: Records) -> None:
     peaks: list[int] = []
-    for first, count in ((0, 100), (1_000, 600)):
+    # the first one fills caches; the others have records of the same length, of which a batch is held at a time
+    for first, count in ((1_000, 90), (2_000, 100), (3_000, 600)):
         file = mixed(tmp_path / f"{count}.jsonl", first, count)
         tracemalloc.start()
         summary = ingest([file], Options(), records, None, Silent())
@@ -296,7 +297,7 @@ def test_many_records_of_mixed_kinds_load_with_flat_memory(tmp_path: Path, recor
         tracemalloc.stop()
         assert (summary.new, summary.rejected) == (count + 1, ())
     # an id, an identity and a place are kept for each record; the records, of over 20,000 bytes each, are not
-    assert peaks[1] - peaks[0] < 500 * 4_000
+    assert peaks[2] - peaks[1] < 500 * 1_000
 
 
 def test_a_strict_run_with_a_refusal_counts_no_copies(run: Run, records: Records, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Objects, one after the other, to what they are: decisions, records of other kinds, documents, refusals."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -36,7 +37,7 @@ class ObjectReader:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._seen: set[tuple[Kind, str]] = set()
+        self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share theirs
         # what went to metadata, and the vectors that were left out, by kind
         self._kept: dict[Kind, dict[str, None]] = {}
         self._vectors: dict[Kind, dict[str, None]] = {}
@@ -77,10 +78,10 @@ class ObjectReader:
     def _first(self, kind: Kind, id: str | None) -> None:
         if id is None:
             return
-        place = (NAMESAKES[0] if kind in NAMESAKES else kind, id)
-        if place in self._seen:
+        seen = self._seen[NAMESAKES[0] if kind in NAMESAKES else kind]
+        if id in seen:
             raise Unacceptable("id is the id of an earlier record of this file")
-        self._seen.add(place)
+        seen.add(id)
 
     def _note(self, kind: Kind, kept: Sequence[str], vectors: Sequence[str]) -> None:
         if kept:
