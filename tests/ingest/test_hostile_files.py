@@ -123,6 +123,16 @@ def test_a_pipe_without_a_writer_and_a_device_are_refused_and_wait_for_nobody(
     assert ids(records, Kind.DECISION) == {"kept"}
 
 
+def test_what_is_refused_is_closed_again(tmp_path: Path, run: Run) -> None:
+    pipes = [tmp_path / f"{number}.jsonl" for number in range(50)]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    run(pipes[0])
+    before = len(os.listdir("/proc/self/fd"))
+    assert len(run(*pipes).rejected) == 50
+    assert len(os.listdir("/proc/self/fd")) < before + 25
+
+
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_beyond_the_bound_is_refused_alone_and_never_held(
     end: bytes, folder: Path, run: Run, records: Records

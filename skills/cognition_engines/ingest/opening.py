@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -24,13 +25,13 @@ def open_file(path: Path, below: Path | None = None) -> BinaryIO:
     has changed since. One that a person named (None) may be a link. Raises NotAFile, and OSError like `open`.
     """
     descriptor = os.open(path, _READ) if below is None else _open_below(below, path.relative_to(below).parts)
-    try:
+    with ExitStack() as undo:
+        undo.callback(os.close, descriptor)
         if (reason := kind_of_place(os.fstat(descriptor).st_mode)) is not None:
             raise NotAFile(reason)
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+        file = os.fdopen(descriptor, "rb")
+        undo.pop_all()
+        return file
 
 
 def kind_of_place(mode: int) -> str | None:
