@@ -28,6 +28,11 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
     return give
 
 
+def exported(cstp: Cstp) -> list[dict[str, Any]]:
+    """All records as `cstp export` writes them."""
+    return [json.loads(line) for line in cstp("export", "-").out.splitlines()]
+
+
 def kinds(done: Any) -> Any:
     return json.loads(done.out)["kinds"]
 
@@ -83,6 +88,85 @@ def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> N
     done = cstp("ingest", "-", "--name", "export.jsonl", "--prune", "--json")
     assert json.loads(done.out)["deleted"] == 1
     assert [cstp("show", id).code for id in "abc"] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "titles"),
+    [
+        (ADR, ADR.replace(b"UDP", b"TCP"), ["Use TCP", "Use UDP"]),
+        (b'{"title": "A"}\n{"title": "B"}\n', b'[{"title": "C"}]', ["A", "B", "C"]),
+        (b"# Notes\n\nOne.\n", b"# Notes\n\nTwo.\n", ["Notes", "Notes", "Notes", "Notes"]),  # each with its chunk
+    ],
+)
+def test_a_second_stream_without_a_name_leaves_the_first_one_as_it_is(
+    cstp: Cstp, feed: Feed, first: bytes, second: bytes, titles: list[str]
+) -> None:
+    for content in (first, second):
+        feed(content)
+        done = cstp("ingest", "-")
+        assert (done.code, done.err, "0 changed, 0 unchanged, 0 deleted" in done.out) == (0, "", True)
+    assert sorted(one["record"]["title"] for one in exported(cstp)) == titles
+
+
+def test_a_stream_without_a_name_replaces_the_records_whose_ids_it_gives_and_no_others(cstp: Cstp, feed: Feed) -> None:
+    long, cut = "The bar is shallow. " * 400, "Cut short."
+    for title, content, level in [("A", long, "sensitive"), ("B", cut, "normal")]:
+        record = {"id": "d", "title": title}
+        document = {
+            "kind": "source",
+            "id": "s",
+            "title": "S",
+            "category": title,
+            "content": f"Kept.\n\n# Next\n\n{content}",
+        }
+        kept = {"kind": "entity", "name": "Ana", "role": title}
+        lines = [record, document, kept, {"title": f"Without an id {title}"}]
+        feed("\n".join(map(json.dumps, lines)).encode())
+        done = cstp("ingest", "-", "--sensitivity", level)
+        assert done.code == 0
+    assert "1 entity says the same as those of stdin:/" in done.err
+    found = exported(cstp)
+    titles = [one["record"]["title"] for one in found if one["kind"] == "decision"]
+    assert sorted(titles) == ["B", "Without an id A", "Without an id B"]
+    assert [one["record"]["role"] for one in found if one["kind"] == "entity"] == ["A"]
+    chunks = [one["record"] for one in found if one["kind"] == "chunk"]
+    assert [one["category"] for one in chunks] == ["B"] * len(chunks)
+    assert cut in chunks[-1]["content"]
+
+
+def test_what_a_stream_without_a_name_yielded_once_is_not_left_to_prune(cstp: Cstp, feed: Feed) -> None:
+    for kind in ("document", "decision"):
+        feed(ADR)
+        done = cstp("ingest", "-", "--kind", kind)
+    assert "2 records are kept that were read here before and not now; cstp delete removes what" in done.err
+    for kind in ("document", "decision"):
+        feed(ADR)
+        done = cstp("ingest", "-", "--kind", kind, "--name", "a.md")
+    assert "--prune deletes what is no longer there" in done.err
+
+
+@pytest.mark.parametrize(("words", "named"), [((), "-"), (("--name", "my notes.md"), "- --name 'my notes.md'")])
+def test_the_sensitivity_of_a_stream_holds_for_later_ones_until_the_command_that_is_shown(
+    cstp: Cstp, feed: Feed, words: tuple[str, ...], named: str
+) -> None:
+    for content in (b"# A\n\nOne.\n", b"# B\n\nTwo.\n"):
+        feed(content)
+        done = cstp("ingest", "-", *words, *(("--sensitivity", "sensitive") if b"A" in content else ()))
+    assert f"cstp ingest {named} --sensitivity LEVEL changes it" in done.err
+    feed(b"# B\n\nTwo.\n")
+    cstp("ingest", "-", *words, "--sensitivity", "normal")
+    levels = {one["record"]["title"]: one["record"]["sensitivity"] for one in exported(cstp)}
+    assert levels["B"] == "normal"
+
+
+def test_a_folder_of_the_same_repository_prunes_no_stream(cstp: Cstp, feed: Feed) -> None:
+    Path("docs/.git").mkdir(parents=True)
+    Path("docs/0001-a.md").write_bytes(ADR)
+    for words in ((), ("--name", "a.jsonl")):
+        feed(b'{"title": "A"}\n' if words else b'{"title": "B"}\n')
+        cstp("ingest", "-", *words, "--repository", "R")
+    done = cstp("ingest", "docs", "--repository", "R", "--prune")
+    assert (done.code, "0 deleted" in done.out, len(exported(cstp))) == (0, True, 3)
 
 
 @pytest.mark.parametrize("words", [("docs", "--name", "a.md"), ("-", "--name", "a\nb")])

@@ -31,7 +31,7 @@ from cognition_engines.ingest.reading import TextKind, Texts
 from cognition_engines.ingest.refusals import kinds
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.ingest.schema import RULES
-from cognition_engines.ingest.streams import Stream
+from cognition_engines.ingest.streams import Stream, opened_stream
 from cognition_engines.ingest.titles import DECISION_FOLDERS, bare_name
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES, Sensitivity
@@ -69,16 +69,16 @@ _RepositoryOption = Annotated[
     typer.Option(metavar="NAME", help="The repository of the files. [default: the remote of their checkout]"),
 ]
 _STDIN = "-"
-_UNNAMED = "standard input"
 
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """What is to be read: files and folders, addresses of collections, and what standard input is called, if it is."""
+    """What is to be read: files and folders, addresses of collections, and standard input, which `name` may name."""
 
     files: Sequence[Path]
     addresses: Sequence[str]
-    stream: str | None
+    stream: bool
+    name: str | None
 
 
 class _Bar:
@@ -171,7 +171,7 @@ def _sources(paths: Sequence[str], name: str | None, *, prune: bool) -> _Sources
     if missing := [path for path in files if not os.path.lexists(path)]:
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
     addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
-    return _Sources(files, tuple(addresses), (name or _UNNAMED) if _STDIN in paths else None)
+    return _Sources(files, tuple(addresses), _STDIN in paths, name)
 
 
 def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: bool) -> Summary:
@@ -188,8 +188,8 @@ def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: boo
     embedder = None if options.dry_run else open_model(loaded.settings)
     with ExitStack() as stack:
         collections = [stack.enter_context(_collection(address, embedder)) for address in sources.addresses]
-        if sources.stream is not None:
-            collections.append(stack.enter_context(_standard_input(sources.stream, options.texts)))
+        if sources.stream:
+            collections.append(stack.enter_context(_standard_input(sources.name, options.texts)))
         open_them = compared_records if options.dry_run else opened_records
         records = stack.enter_context(open_them(loaded))
         progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
@@ -198,10 +198,10 @@ def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: boo
 
 
 @contextmanager
-def _standard_input(name: str, texts: Texts) -> Iterator[Stream]:
+def _standard_input(name: str | None, texts: Texts) -> Iterator[Stream]:
     """Standard input as a file."""
     with copied(sys.stdin.buffer, _STDIN, "PATH") as path, path.open("rb") as copy:
-        yield Stream(name, copy, texts)
+        yield opened_stream(name, copy, texts)
 
 
 def _collection(address: str, embedder: Embedder | None) -> AbstractContextManager[Collection]:

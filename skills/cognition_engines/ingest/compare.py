@@ -7,11 +7,12 @@ from typing import Final
 
 from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
 from cognition_engines.ingest.refusals import a
+from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.ingest.tally import Tally, content_of, is_gone, only_by_place, taken
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.records.origins import namesakes
 from cognition_engines.records.store import Records
-from cognition_engines.records.values import Known, Origin, Outcome, Replaces
+from cognition_engines.records.values import PART, Known, Origin, Outcome, Replaces
 
 COLLECTION: Final = "chroma:"  # how the address of a collection begins
 
@@ -171,8 +172,15 @@ def _same_elsewhere(candidate: Candidate, stored: Known) -> bool:
 
 
 def _elsewhere(candidate: Candidate, stored: Known) -> bool:
-    """Whether the record is that of another file, which is still there."""
-    return stored.origin.place != candidate.origin.place and _there(stored.origin)
+    """Whether the record is that of another file, which is still there, or of another stream without a name.
+
+    Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.
+    """
+    if stored.origin.place == candidate.origin.place:
+        return False
+    if stored.origin.source.startswith(UNNAMED):
+        return candidate.identity is not Identity.GIVEN and candidate.origin.ordinal != PART
+    return _there(stored.origin)
 
 
 def _there(origin: Origin) -> bool:

@@ -66,7 +66,8 @@ def _holds(row: Known, read: Mapping[str, FilePlace], tally: Tally) -> bool:
     """Whether the record may still be where it was read."""
     place = tally.places.get(row.origin.place) or read.get(row.origin.source)
     if place is None:
-        return not is_gone(Path(row.origin.source))
+        source = Path(row.origin.source)
+        return not (source.is_absolute() and is_gone(source))  # no folder tells what a stream or collection holds
     refused = tally.files[place.source] or not (place.root is None or Path(place.source).is_file())
     projects = tally.projects.get((place.repository, place.path), {row.origin.ingested_as})
     return refused or tally.has(row.kind, row.id) or row.origin.ingested_as not in projects

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from cognition_engines.ingest.refusals import kinds
+from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.ingest.tally import Tally
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Problem
@@ -40,7 +41,9 @@ def left_behind(tally: Tally, records: Records) -> Iterator[Problem]:
         elsewhere = [row for row in rows if row.origin.ingested_as not in tally.projects.get(place, ())]
         if not tally.files[source] and len(rows) > len(elsewhere):
             kept = _kept(len(rows) - len(elsewhere))
-            yield Problem(source, None, f"{kept} before and not now; --prune deletes what is no longer there")
+            # without a name there is nothing that --prune could compare with
+            remedy = "cstp delete removes" if source.startswith(UNNAMED) else "--prune deletes"
+            yield Problem(source, None, f"{kept} before and not now; {remedy} what is no longer there")
         if elsewhere:
             names = {row.origin.ingested_as for row in elsewhere}
             with_ = {"no --project" if name is None else f"--project {name}" for name in names}

@@ -16,6 +16,8 @@ _SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
 _LARGEST: Final = 1_000_000  # bytes of a file of git's that is read
 _LONGEST: Final = 1_000  # characters of a name
 EVERYTHING: Final = "/"  # the scope of a run that named a folder above the repository
+STREAM: Final = "stdin:"  # how the address of a stream begins, before its name
+UNNAMED: Final = f"{STREAM}/"  # how that of a stream without a name begins, before the digest of what it holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,12 @@ class FilePlace:
 
 
 def of_collection(address: str, repository: str | None = None) -> FilePlace:
-    """The place of a collection or stream: it is a repository by itself, unless one is named."""
-    return FilePlace(address, repository or address, address, address, None)
+    """The place of a collection or stream: it is a repository by itself, unless one is named.
+
+    All streams without a name are in one repository and scope, so that a given id means the same record in each.
+    """
+    scope = STREAM if address.startswith(UNNAMED) else address
+    return FilePlace(address, repository or scope, address, scope, None)
 
 
 class Places:

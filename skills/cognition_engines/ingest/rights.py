@@ -59,9 +59,11 @@ class Guards:
 
 
 def _folder(found: Guarded) -> str:
-    """What a run named, as an absolute path."""
+    """What a run named, as an absolute path or an address."""
+    if not found.source.startswith("/"):
+        return found.scope or found.source
     root = found.source.removesuffix(f"/{found.path}")
-    if not found.source.startswith("/") or root == found.source or found.scope is None:
+    if root == found.source or found.scope is None:
         return found.source
     return root if found.scope == EVERYTHING else str(PurePosixPath(root) / found.scope)
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import file_digest
+from io import BufferedReader
 from typing import BinaryIO, Final
 
 from cognition_engines.ingest.items import Item, Rejected
 from cognition_engines.ingest.reading import Texts, read
+from cognition_engines.ingest.repository import STREAM, UNNAMED
 from cognition_engines.models import Problem
 
-_STREAM: Final = "stdin:"  # how the address of a stream begins
+_DIGITS: Final = 16  # hexadecimal, of the digest that stands for a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +19,9 @@ class Stream:
     """A stream that was copied into a seekable file. `name` is what it is called; an extension tells its format."""
 
     name: str
+    address: str
     file: BinaryIO
     texts: Texts
-
-    @property
-    def address(self) -> str:
-        return f"{_STREAM}{self.name}"
 
     def items(self) -> Iterator[Item]:
         """What it holds, read as a file that a person named. Raises OSError."""
@@ -30,3 +30,12 @@ class Stream:
             yield Rejected(Problem(self.name, None, "holds no record in a format that is known"))
         else:
             yield from found
+
+
+def opened_stream(name: str | None, file: BufferedReader, texts: Texts) -> Stream:
+    """The stream in a seekable file, known by its name; without one by what it holds, so that no other replaces it."""
+    if name is not None:
+        return Stream(name, f"{STREAM}{name}", file, texts)
+    digest = file_digest(file, "sha256").hexdigest()[:_DIGITS]
+    file.seek(0)
+    return Stream("standard input", f"{UNNAMED}{digest}", file, texts)

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 
 from cognition_engines.ingest.candidates import Candidate, Identity, Unit
 from cognition_engines.ingest.refusals import kinds
-from cognition_engines.ingest.repository import EVERYTHING, FilePlace
+from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.ingest.settle import Kept
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.memory import Turn
@@ -140,7 +141,7 @@ class Tally:
             yield Problem(source, None, f"{said}, which are kept as they are there")
         for (path, kept), count in sorted(self.kept.items(), key=lambda each: (each[0][0], each[0][1].option)):
             many = f"{count} {'records keep' if count > 1 else 'record keeps'} the {kept.option} {kept.value}"
-            reason = f"{many} of an earlier run; cstp ingest {path} --{kept.option} NAME changes it"
+            reason = f"{many} of an earlier run; cstp ingest {_argument(path)} --{kept.option} NAME changes it"
             yield Problem(path, None, reason if kept.option == "project" else reason.replace("NAME", "LEVEL"))
 
     def refuse(self, candidate: Candidate, reason: str) -> None:
@@ -165,6 +166,13 @@ def _name(kind: Kind, id: str) -> str:
 
 def _content(candidate: Candidate) -> bytes:
     return bytes.fromhex(content_of(candidate.origin))
+
+
+def _argument(path: str) -> str:
+    """What names a path or address on the command line."""
+    if not path.startswith(STREAM):
+        return path
+    return "-" if path.startswith(UNNAMED) else f"- --name {quote(path.removeprefix(STREAM))}"
 
 
 def only_by_place(candidate: Candidate) -> bool:
