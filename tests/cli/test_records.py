@@ -289,7 +289,8 @@ def test_status_changes_no_database_and_makes_none(
     monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
     done = cstp("status")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("cstp: records: the database does not answer; `cstp config` tells where")
+    assert done.err.startswith("cstp: records: the database does not answer: check that the database named above")
+    assert done.places.startswith("cstp: records: postgresql://***@127.0.0.1:1/x; ")
 
 
 @pytest.mark.embedded_only("changes an SQLite file")
