@@ -97,12 +97,22 @@ def test_ingest_names_file_line_and_reason_of_what_it_rejects_keeps_the_rest_and
 
 @pytest.mark.usefixtures("wordless")
 def test_ingest_tells_warnings_and_goes_on(cstp: Cstp) -> None:
-    write_lines("d.jsonl", {"id": "a", "title": "t", "date": "2024-02-30"})
+    write_lines("d.jsonl", {"id": "a", "title": "t", "owner": "Ana"})
     done = cstp("ingest", "d.jsonl", "--json")
     assert done.code == 0
     (warning,) = summary(done)["warnings"]
     assert set(warning) == {"file", "line", "reason"}
-    assert json.loads(cstp("show", "a", "--json").out)["date"] is None
+    assert json.loads(cstp("show", "a", "--json").out)["title"] == "t"
+
+
+@pytest.mark.usefixtures("wordless")
+def test_ingest_refuses_a_record_with_a_bad_date_and_names_all_that_is_wrong(cstp: Cstp) -> None:
+    write_lines("d.jsonl", {"id": "a", "title": "t", "date": "2024-02-30", "confidence": 2})
+    done = cstp("ingest", "d.jsonl", "--json")
+    (rejected,) = summary(done)["rejected"]
+    assert (done.code, rejected["line"]) == (1, 1)
+    assert ["date" in rejected["reason"], "confidence" in rejected["reason"]] == [True, True]
+    assert cstp("show", "a").code == 1
 
 
 @pytest.mark.usefixtures("wordless")

@@ -243,6 +243,14 @@ def test_a_broken_date_stays_in_the_text() -> None:
     assert draft("---\ndate: 2023-24-05\n---\n# A\n" + BODY).text.endswith("date: 2023-24-05")
 
 
+def test_a_refused_record_reports_its_broken_date_and_all_else_that_is_wrong() -> None:
+    front = "---\ndate: soon\nconfidence: 2\nstakes: []\ntype: adr\n---\n"
+    found = reading(f"{front}# A\n\nWords.\n")
+    (refused,) = found.rejected
+    assert ["confidence" in refused.reason, "stakes" in refused.reason] == [True, True]
+    assert [problem.line for problem in found.warnings if "not a full date" in problem.reason] == [2]
+
+
 def test_after_a_broken_date_a_full_one_in_the_name_is_taken_with_a_warning() -> None:
     text = "# A\n\nDate: 2023-24-05\n" + BODY
     assert draft(text, "adr/2023-05-24-a.md").date == day("2023-05-24")

@@ -63,6 +63,18 @@ def refusal(**members: Any) -> str:
     return item.problem.reason
 
 
+def test_what_is_given_twice_hides_nothing_else_that_is_wrong() -> None:
+    reason = refusal(kind="chunk", content="c", chunk_index=0, chunkIndex=1, created_at="soon", tags=5)
+    assert [name in reason for name in ("chunk_index is given in both", "created_at must", "tags must")] == [True] * 3
+    reason = refusal(kind="edge", sourceEntityId="a", source_entity_id="b", target_id="c", type="t", confidence=2)
+    assert reason == "source_entity_id is given in both spellings; confidence must be at most 1"
+    content = {"name": "n", "solution": "s", "context_id": "a"}
+    reason = refusal(kind="extraction", type="pattern", content=content, context_id="b", extracted_at="soon")
+    assert [name in reason for name in ("context_id is given in content", "extracted_at must")] == [True, True]
+    reason = refusal(chunk_id="a", content="c", ticket=1, metadata={"ticket": 2}, created_at="soon")
+    assert [name in reason for name in ("ticket", "created_at must")] == [True, True]
+
+
 def in_camel_case(members: dict[str, Any]) -> dict[str, Any]:
     return {
         to_camel(name): in_camel_case(value)

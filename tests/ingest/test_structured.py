@@ -198,11 +198,26 @@ def test_a_field_in_both_spellings_is_refused() -> None:
     assert "both spellings" in refusal({"title": "A", "superseded_by": "1", "supersededBy": "2"})
 
 
-def test_a_date_that_cannot_be_one_is_none_with_a_warning() -> None:
-    result = read("d.jsonl", '{"title": "A"}\n{"title": "B", "date": "2023-24-05"}\n')
-    assert [draft.date for draft in result.drafts] == [None, None]
-    (problem,) = result.warnings
-    assert (problem.file, problem.line, "date" in problem.reason) == ("d.jsonl", 2, True)
+@pytest.mark.parametrize("date", ["2023-24-05", "soon", "", "5 May 2024", "1899-12-31", 2024, 20240506, [], {}])
+def test_a_date_that_cannot_be_one_refuses_its_record(date: object) -> None:
+    reason = "date must be an ISO 8601 date or timestamp as text, of a year from 1900 to 2199"
+    result = read("d.jsonl", f'{{"title": "A"}}\n{json.dumps({"title": "B", "date": date})}\n')
+    assert ([draft.title for draft in result.drafts], result.warnings) == (["A"], ())
+    assert [(problem.line, problem.reason) for problem in result.rejected] == [(2, reason)]
+
+
+@pytest.mark.parametrize("date", ["2024-05-06", "20240506", "2024-W19-1", "2024-05-06T02:00:00+02:00", " 2024-5-6 "])
+def test_a_date_may_have_every_form_of_iso_8601(date: str) -> None:
+    (draft,) = read("d.jsonl", json.dumps({"title": "A", "date": date})).drafts
+    assert draft.date == datetime(2024, 5, 6, tzinfo=UTC)
+
+
+def test_a_bad_date_is_named_with_all_else_that_is_wrong() -> None:
+    assert refusal({"title": "A", "date": "soon", "confidence": 2, "stakes": 1}).split("; ") == [
+        "date must be an ISO 8601 date or timestamp as text, of a year from 1900 to 2199",
+        "confidence must be a number from 0 to 1",
+        "stakes must be one line of text, not blank, of at most 200 characters",
+    ]
 
 
 def test_a_bad_record_is_one_problem_at_its_line_and_the_others_are_kept() -> None:
@@ -315,10 +330,10 @@ def test_plain_yaml_null_booleans_and_decimal_numbers_are_what_they_say() -> Non
     assert problem.reason.startswith("category")
 
 
-def test_a_yaml_date_is_a_date_and_an_impossible_one_is_none() -> None:
+def test_a_yaml_date_is_a_date_and_an_impossible_one_is_refused() -> None:
     result = read("d.yaml", "- title: A\n  date: 2024-05-06\n- title: B\n  date: 2024-13-45\n")
-    assert [draft.date for draft in result.drafts] == [datetime(2024, 5, 6, tzinfo=UTC), None]
-    assert [problem.line for problem in result.warnings] == [3]
+    assert [draft.date for draft in result.drafts] == [datetime(2024, 5, 6, tzinfo=UTC)]
+    assert [problem.line for problem in result.rejected] == [3]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from cognition_engines.ingest.records import Fields, Unacceptable, read_fields
 from cognition_engines.ingest.references import listed_references, references_in
 from cognition_engines.ingest.schema import TEXT_LENGTH, TITLE_LENGTH, sound
 from cognition_engines.ingest.sections import HEADINGS
+from cognition_engines.ingest.soundness import joined
 from cognition_engines.ingest.stated import (
     STATUS_LENGTH,
     Notice,
@@ -218,11 +219,8 @@ def _problem(file: _File, notice: Notice) -> Problem:
     return Problem(file.path, notice.line, notice.reason)
 
 
-def _draft(file: _File, title: _Title) -> tuple[Draft, tuple[Problem, ...]]:
-    """Raises `Unacceptable`."""
-    if not title.text.strip() or len(title.text) > TITLE_LENGTH or not sound(title.text):
-        raise Unacceptable(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")
-    fields = _checked(file.front)
+def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]]:
+    """The record, or all that is wrong with it; and what to warn of."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [Stated(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
@@ -233,9 +231,12 @@ def _draft(file: _File, title: _Title) -> tuple[Draft, tuple[Problem, ...]]:
     consumed |= {status_member} if status is not None and status_member else set()
     consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
     text = _body(file, title, frozenset(consumed))
-    if len(text) > TEXT_LENGTH or not sound(text):
-        raise Unacceptable("text must be of at most 1,000,000 characters, without NUL")
     notices += [*_noticed_title(title), *file.front.notices, *date.notices, *_noticed_members(file.front)]
+    warnings = tuple(_problem(file, notice) for notice in notices)
+    try:
+        fields = _fields(file.front, title.text, text)
+    except Unacceptable as error:
+        return str(error), warnings
     draft = Draft(
         title=title.text,
         text=text,
@@ -257,7 +258,23 @@ def _draft(file: _File, title: _Title) -> tuple[Draft, tuple[Problem, ...]]:
         sensitivity=fields.sensitivity,
         metadata=fields.metadata,
     )
-    return draft, tuple(_problem(file, notice) for notice in notices)
+    return draft, warnings
+
+
+def _fields(front: FrontMatter, title: str, text: str) -> Fields:
+    """Raises `Unacceptable` with all that is wrong."""
+    wrong = []
+    if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
+        wrong.append(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")
+    if len(text) > TEXT_LENGTH or not sound(text):
+        wrong.append("text must be of at most 1,000,000 characters, without NUL")
+    try:
+        fields = _checked(front)
+    except Unacceptable as error:
+        raise Unacceptable(joined([str(error), *wrong])) from None
+    if wrong:
+        raise Unacceptable(joined(wrong))
+    return fields
 
 
 def _noticed_title(title: _Title) -> Iterator[Notice]:
@@ -301,11 +318,9 @@ def read_adr(path: str, document: Document, folders: Collection[str], *, is_deci
         return Reading(recognised=False)
     if (flaw := file.front.flaw) is not None:
         return Reading(rejected=(Problem(path, flaw.line, flaw.reason),))
-    try:
-        draft, warnings = _draft(file, title)
-    except Unacceptable as error:
-        line = _line_of(file, str(error)) or title.line
-        return Reading(rejected=(Problem(path, line, str(error)),))
+    draft, warnings = _draft(file, title)
+    if isinstance(draft, str):
+        return Reading(rejected=(Problem(path, _line_of(file, draft) or title.line, draft),), warnings=warnings)
     return Reading((draft,), warnings=warnings)
 
 

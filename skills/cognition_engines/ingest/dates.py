@@ -110,7 +110,17 @@ def iso_date(text: str) -> datetime | None:
     """A whole ISO 8601 date or timestamp as UTC (a time without a zone is UTC); None when it cannot be one."""
     text = text.strip()
     hit = first_date(text) if _ISO.match(text) else None
-    return hit.date if hit is not None and (hit.start, hit.end) == (0, len(text)) else None
+    return hit.date if hit is not None and (hit.start, hit.end) == (0, len(text)) else _other_iso(text)
+
+
+def _other_iso(text: str) -> datetime | None:
+    """One in a form that only ISO 8601 has, such as 20240131 or 2024-W05-3."""
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return moment if FIRST_YEAR <= moment.year <= LAST_YEAR else None
 
 
 def date_in_name(stem: str) -> Hit | None:

@@ -97,7 +97,11 @@ _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of a
 
 
 class Twice(Exception):
-    """A member is given in both spellings, or in two places that differ; the message says which."""
+    """A member is given in both spellings, or in two places that differ; the message begins with its `name`."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name} {reason}")
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
         if name not in names:
             others[spelling] = value
         elif name in known:
-            raise Twice(f"{name} is given in both spellings")
+            raise Twice(name, "is given in both spellings")
         else:
             known[name] = value
     return known, others
@@ -184,7 +188,7 @@ def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str,
     for spelling in members:
         if (name := snake(spelling)) in names:
             if name in spelled:
-                raise Twice(f"{name} is given in both spellings")
+                raise Twice(name, "is given in both spellings")
             spelled[name] = spelling
     return spelled
 
@@ -207,7 +211,7 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         for name in sorted(_BESIDE & inner.keys()):
             value = inner.pop(name)
             if value is not None and known.setdefault(name, value) != value:
-                raise Twice(f"{name} is given in content and beside it, and the two differ")
+                raise Twice(name, "is given in content and beside it, and the two differ")
     elif content is None:
         inner, others = own(others, names)
         strange = {name: others.pop(name) for name in list(others) if name in _CONTENT_NAMES}
@@ -223,5 +227,5 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         if inner.get(heading) is None:
             inner[heading] = title
         elif title != inner[heading] and others.setdefault(_TITLE, title) != title:
-            raise Twice(f"{_TITLE} is given in content and beside it, and the two differ")
+            raise Twice(_TITLE, "is given in content and beside it, and the two differ")
     return known | {"content": {**inner, **strange}}, others

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cognition_engines.ingest.chunking import count_tokens, split, too_long
-from cognition_engines.ingest.dates import iso_date
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, RecordDraft, Rejected
 from cognition_engines.ingest.others import Read, read_other
 from cognition_engines.ingest.recognise import KIND, KIND_NAMES, kind_of_members, named_kind
@@ -94,7 +93,6 @@ class ObjectReader:
         assert fields.title is not None
         self._first(Kind.DECISION, fields.id)
         self._note(Kind.DECISION, fields.kept, fields.vectors)
-        date = iso_date(fields.date) if isinstance(fields.date, str) else None
         yield Draft(
             title=fields.title,
             text=fields.text,
@@ -107,7 +105,7 @@ class ObjectReader:
             status_text=fields.status,
             status=normalise_status(fields.status) if fields.status is not None else None,
             outcome=fields.outcome,
-            date=date,
+            date=fields.date,
             reasons=fields.reasons,
             tags=fields.tags,
             supersedes=fields.supersedes,
@@ -116,8 +114,6 @@ class ObjectReader:
             sensitivity=fields.sensitivity,
             metadata=fields.metadata,
         )
-        if date is None and fields.date is not None:
-            yield Noticed(Problem(self._path, line, "date is not an ISO 8601 date, so none is recorded"))
 
 
 def drafted(read: Read, ordinal: int, line: int) -> RecordDraft | DocumentDraft:

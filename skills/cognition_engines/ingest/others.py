@@ -8,7 +8,7 @@ from typing import Final, cast
 from pydantic import JsonValue, ValidationError
 
 from cognition_engines.ingest.items import OtherRecord
-from cognition_engines.ingest.names import VECTORS, Twice, content_lists, read_members, snake
+from cognition_engines.ingest.names import VECTORS, Members, Twice, content_lists, read_members, snake
 from cognition_engines.ingest.records import Unacceptable
 from cognition_engines.ingest.refusals import a, reasons
 from cognition_engines.ingest.soundness import joined, misspelled_right, unsound
@@ -44,10 +44,8 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     """
     bad = unsound(given)
     wrong = [*bad.values(), *filter(None, map(misspelled_right, given))]
-    try:
-        members = read_members(kind, {name: value for name, value in given.items() if name not in bad})
-    except Twice as error:
-        raise Unacceptable(joined([*wrong, str(error)])) from None
+    members, twice = _members(kind, {name: value for name, value in given.items() if name not in bad})
+    wrong += twice.values()
     if named_kind:
         unknown = [name for name in members.others if name not in members.storage and misspelled_right(name) is None]
         wrong += [f"{named(name, 'an unknown member')} is not a field of {a(kind)}" for name in unknown]
@@ -55,16 +53,36 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     text = known.pop("content", None) if kind is Kind.SOURCE else None
     if text is not None and not isinstance(text, str):
         wrong.append("content must be text")
-    kept = () if wrong else into_metadata(known, members.others)
+    try:
+        kept = () if wrong else into_metadata(known, members.others)
+    except Unacceptable as error:
+        wrong.append(str(error))
     try:
         record = cast("OtherRecord", validated(kind, cast("Mapping[str, JsonValue]", _tolerated(kind, known))))
     except ValidationError as error:
-        found = reasons(error, kind, known, absent=frozenset(map(snake, bad)))
+        found = reasons(error, kind, known, absent={*map(snake, bad), *twice})
         raise Unacceptable(joined([*wrong, *found])) from None
     if wrong:
         raise Unacceptable(joined(wrong))
     left_out = tuple(name for name in members.others if name in VECTORS)
     return Read(record, text if isinstance(text, str) else None, tuple(kept), left_out)
+
+
+def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
+    """The members by our names, and why some are refused that are given twice, by their name.
+
+    The first of two is kept, so that what else is wrong is found.
+    """
+    rest, twice = dict(given), dict[str, str]()
+    while True:
+        try:
+            return read_members(kind, rest), twice
+        except Twice as error:
+            twice[error.name] = str(error)
+            spellings = [spelling for spelling in rest if snake(spelling) == error.name]
+            if not spellings:
+                twice["content"] = str(error)  # both stand in it
+            del rest[spellings[-1] if spellings else "content"]
 
 
 def check_rights(names: Iterable[str]) -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from cognition_engines.ingest.dates import iso_date
 from cognition_engines.ingest.names import VECTORS, snake
 from cognition_engines.ingest.schema import NAMES, RULES
 from cognition_engines.ingest.sections import HEADINGS, section
@@ -27,7 +29,7 @@ class Unacceptable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The checked members of a record; None or empty where it has none. `date` is as written.
+    """The checked members of a record; None or empty where it has none.
 
     `kept` names the members that went to the metadata, `vectors` those that were left out.
     """
@@ -40,7 +42,7 @@ class Fields:
     stakes: str | None
     status: str | None
     outcome: str | None
-    date: Value
+    date: datetime | None
     reasons: tuple[Reason, ...]
     tags: tuple[str, ...]
     supersedes: tuple[str, ...]
@@ -142,10 +144,15 @@ def _reason(value: Value) -> Reason:
 
 
 def _broken(name: str, value: Value) -> str | None:
-    """Why a value is not what its field may hold; None for one that is. A date may be anything."""
+    """Why a value is not what its field may hold; None for one that is."""
     if (refused := first_refusal(value)) is not None:
         return f"{name}: {refused.reason}"
-    return None if name == "date" or RULES[name].allows(value) else f"{name} must be {RULES[name].says}"
+    fits = RULES[name].allows(value) and (name != "date" or _date(value) is not None)
+    return None if fits else f"{name} must be {RULES[name].says}"
+
+
+def _date(value: Value) -> datetime | None:
+    return iso_date(value) if isinstance(value, str) else None
 
 
 def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False) -> Fields:
@@ -175,7 +182,7 @@ def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled
         stakes=_text(given.get("stakes")),
         status=_text(given.get("status")),
         outcome=_text(given.get("outcome")),
-        date=given.get("date"),
+        date=_date(given.get("date")),
         reasons=tuple(map(_reason, reasons)) if isinstance(reasons, list) else (),
         tags=_texts(given.get("tags")),
         supersedes=_texts(given.get("supersedes")),

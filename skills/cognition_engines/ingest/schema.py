@@ -141,9 +141,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "stakes": _short(200),
         "status": _short(200),
         "outcome": _short(200),
-        "date": Rule(
-            "an ISO 8601 date or timestamp (one that cannot be a date is left out with a warning)", ("string",)
-        ),
+        "date": Rule("an ISO 8601 date or timestamp as text, of a year from 1900 to 2199", ("string",)),
         "reasons": Rule(
             "a list of reasons, each a type (not blank, at most 64 characters) or an object with type and, optionally, "
             "text",
