@@ -47,7 +47,7 @@ bench-quality: .venv/.dev ## measure how good the answers are, on sets with know
 	@.venv/bin/python -m benchmarks.quality $(ARGS)
 
 docs: .venv/.server ## write the files that are generated from the code, and the answers in README.md
-	@.venv/bin/python -m cstp_server.reference --write
+	@.venv/bin/python -m cstp_server.generate --write
 	@mkdir -p build && .venv/bin/python -m tests.cli.answers
 
 site: .venv/.dev ## build the documentation as a site, in build/site

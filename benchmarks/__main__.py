@@ -30,8 +30,8 @@ from benchmarks.table import render
 from benchmarks.texts import DECISION, Text, read_queries, read_texts
 from benchmarks.throughput import measure_cheap_calls, measure_load
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.records.values import FloatArray
-from cstp_server.model import open_model
+from cognition_engines.store.values import FloatArray
+from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
 
 TEXTS: Final = 2000

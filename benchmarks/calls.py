@@ -12,7 +12,7 @@ from benchmarks.measure import Measured, Timing, Variant, take_turns
 from benchmarks.serving import Caller, found_places
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.models import Filters, Mode
-from cognition_engines.records.values import FloatArray
+from cognition_engines.store.values import FloatArray
 
 _WHERE_EVERY: Final = 10
 _EMBEDDING: Final = "embedding"

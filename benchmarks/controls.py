@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.corpus import Corpus
 from cognition_engines.models import Decision, Filters
-from cognition_engines.records.values import FloatArray
+from cognition_engines.store.values import FloatArray
 
 LIMIT: Final = 10
 _PAGE: Final = 1000

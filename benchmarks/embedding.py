@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.measure import Timing, Variant, take_turns
 from benchmarks.texts import Text
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.records.values import FloatArray
+from cognition_engines.store.values import FloatArray
 
 BLOCK: Final = 40  # texts between two changes of the number of threads
 ALONE: Final = 5  # one block in so many is embedded with one thread, the others with two

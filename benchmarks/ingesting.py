@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Final
 
 from benchmarks.texts import Text
-from cstp_server.model import open_model
+from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
 
 SLICES: Final = 5

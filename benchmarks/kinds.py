@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.corpus import DAYS, FIRST_DAY, NOISE, reworded, window_words
 from benchmarks.texts import Text
-from cognition_engines.kinds.kind import Kind, Record, validated
+from cognition_engines.kinds.registry import Kind, Record, validated
 from cognition_engines.models import Decision
-from cognition_engines.records.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray, Origin
 
 TOPICS: Final = 200  # also tags
 PROJECTS: Final = 20

@@ -9,15 +9,15 @@ import numpy as np
 from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
-from cognition_engines.fusion import CANDIDATES, Part, fuse
-from cognition_engines.indexes.marks import textual
-from cognition_engines.indexes.remembered import Remembered
-from cognition_engines.indexes.snapshot import Floats, Ints, Snapshot
+from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
+from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.models import Filters, Viewer
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.values import FloatArray
-from cognition_engines.search import gathered_products, keyword_leg, semantic_leg
-from cstp_server.knowledge import Knowledge
+from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse
+from cognition_engines.retrieval.legs import gathered_products, keyword_leg, semantic_leg
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.values import FloatArray
+from cstp_server.process.open_engine import Knowledge
 
 _NEIGHBOURS: Final = (10, 30, 100, 200, 400, 800)
 _GATHERED: Final = (1000, 2000, 5000, 10_000, 20_000)
@@ -42,7 +42,7 @@ class SearchRow:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Microseconds, as the constants of `cognition_engines.search` have them."""
+    """Microseconds, as the constants of `cognition_engines.retrieval.legs` have them."""
 
     gathered_vector: float | None  # None where there are too few vectors to tell
     streamed_vector: float

@@ -17,9 +17,9 @@ from typing import Any, Final, Protocol
 import orjson
 
 from cognition_engines.models import Filters, Mode
-from cognition_engines.records.store import open_records
-from cognition_engines.records.values import Entry
-from cstp_server.knowledge import Knowledge, open_knowledge
+from cognition_engines.store.records import open_records
+from cognition_engines.store.values import Entry
+from cstp_server.process.open_engine import Knowledge, open_knowledge
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 
@@ -129,7 +129,7 @@ def served(settings: Settings, variables: Mapping[str, str] | None = None) -> It
     log_path = settings.data_dir / "server.log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "OPENBLAS_"))}
     environment |= {"CSTP_LIMITS__DEFAULT": _UNLIMITED, **(variables or {})}
-    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "serve"]
+    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "serve"]
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             [*command, "--port", "0", "--data-dir", str(settings.data_dir)], stderr=log, env=environment

@@ -320,7 +320,7 @@ def _searches(rows: Sequence[SearchRow]) -> str:
 
 def _costs(blocks: Sequence[Block]) -> Iterable[str]:
     yield "## Constants of the cost model"
-    yield "Microseconds, as `cognition_engines.search` has them."
+    yield "Microseconds, as `cognition_engines.retrieval.legs` has them."
     rows = [
         [
             f"{block.size:,}",

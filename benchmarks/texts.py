@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.discover import walk
-from cognition_engines.ingest.reading import read
 from cognition_engines.models import Draft
 
 DECISION: Final = "software"

@@ -12,9 +12,9 @@ from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.fields import Line, Lines, Text
-from cognition_engines.kinds.kind import CLASSES, Kind, Record, prefixed, validated
+from cognition_engines.kinds.registry import CLASSES, Kind, Record, prefixed, validated
 from cognition_engines.models import Decision, Reason, Sensitivity
-from cognition_engines.records.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray, Origin
 
 LETTERS = st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])
 LINE = st.text(LETTERS, min_size=1, max_size=12).filter(lambda text: not text.isspace())

@@ -21,7 +21,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 
 COMES_UP = 60.0  # seconds that a server may take on a busy machine
 TEMPLATE = "template_store"

@@ -11,8 +11,8 @@ from typing import get_args
 
 import pytest
 
-from cognition_engines.indexes.conditions import Condition
-from cognition_engines.kinds.kind import CLASSES
+from cognition_engines.filters import Condition
+from cognition_engines.kinds.registry import CLASSES
 from cstp.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[1]
@@ -32,12 +32,12 @@ LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
-CATCH_ALLS = ["cstp_server/adapters/pools.py", "cstp_server/dispatch.py"]
+CATCH_ALLS = ["cstp_server/adapters/pools.py", "cstp_server/rpc/dispatch.py"]
 IMPORTS_CHROMADB = {
-    "cognition_engines/embedding/registry.py",
-    "cognition_engines/indexes/chroma.py",
-    "cognition_engines/indexes/chroma_server.py",
-    "cognition_engines/ingest/chroma_source.py",
+    "cognition_engines/embedding/chroma_function.py",
+    "cognition_engines/indexes/vectors/chroma/index.py",
+    "cognition_engines/indexes/vectors/chroma/server.py",
+    "cognition_engines/ingest/chroma/source.py",
 }
 BANNED_WORDS = re.compile(r"(?:^|_|(?<=[a-z]))(services?|managers?|utils?|helpers?)(?:$|_|(?=[A-Z]))", re.IGNORECASE)
 
@@ -71,7 +71,7 @@ def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
 
 
 def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
-    imports = "import sys, cstp_server.serve, cstp_server.cli.ingest"
+    imports = "import sys, cstp_server.serve, cstp_server.cli.commands.ingest"
     said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
     assert "starlette" in found
@@ -82,7 +82,7 @@ def test_a_server_over_a_store_without_vectors_loads_neither_alembic_nor_chroma(
     program = f"""
 import sys, time
 from pathlib import Path
-from cstp_server.knowledge import open_knowledge
+from cstp_server.process.open_engine import open_knowledge
 from cstp_server.settings import Settings
 
 knowledge = open_knowledge(Settings(data_dir=Path({str(tmp_path)!r})))

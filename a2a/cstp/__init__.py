@@ -7,6 +7,13 @@ Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and th
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from cstp.client.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    DeadlineExceeded,
+    TransportError,
+    UnexpectedAnswer,
+)
 from cstp.contract import Method, Wire
 from cstp.errors import (
     AuthenticationRequired,
@@ -23,13 +30,6 @@ from cstp.errors import (
     QueryFailed,
     RateLimited,
     Violation,
-)
-from cstp.transport_errors import (
-    ConnectFailed,
-    ConnectionLost,
-    DeadlineExceeded,
-    TransportError,
-    UnexpectedAnswer,
 )
 
 __version__ = "0.1.0"
@@ -113,7 +113,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from cstp.async_client import AsyncClient as AsyncClient
+    from cstp.client.async_client import AsyncClient as AsyncClient
     from cstp.exports import *  # noqa: F403
 else:
 
@@ -122,4 +122,4 @@ else:
 
     def __getattr__(name: str) -> object:
         """`AsyncClient`, or a name of `cstp.exports`."""
-        return getattr(import_module("cstp.async_client" if name == "AsyncClient" else "cstp.exports"), name)
+        return getattr(import_module("cstp.client.async_client" if name == "AsyncClient" else "cstp.exports"), name)

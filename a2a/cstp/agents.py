@@ -10,9 +10,9 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from cstp.async_client import AsyncClient
-from cstp.client import Client
-from cstp.transport import LONGEST_SECONDS, endpoint
+from cstp.client.async_client import AsyncClient
+from cstp.client.sync_client import Client
+from cstp.client.transport import LONGEST_SECONDS, endpoint
 
 try:
     import yaml

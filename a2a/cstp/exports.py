@@ -1,7 +1,7 @@
 """What `import cstp` offers beside its own: the client, and the models of what it takes and gives."""
 
 from cstp.call import Call
-from cstp.client import Client
+from cstp.client.sync_client import Client
 from cstp.filters import Filters, KnowledgeFilters, QueryFilters
 from cstp.methods.contents import (
     ChecklistContent,

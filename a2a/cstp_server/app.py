@@ -22,9 +22,15 @@ from cstp_server.adapters.passages import Passages
 from cstp_server.adapters.pools import Caller, Pool, Pools
 from cstp_server.adapters.recall import Recall
 from cstp_server.adapters.searching import Searching
-from cstp_server.auth import parse_networks
-from cstp_server.bodies import Bodies, BodyParser
-from cstp_server.discovery import (
+from cstp_server.describe.openrpc import discovered
+from cstp_server.handlers.decisions import decision_methods
+from cstp_server.handlers.episodes import episode_methods
+from cstp_server.handlers.extractions import extraction_methods
+from cstp_server.handlers.knowledge import knowledge_methods
+from cstp_server.handlers.recall import recall_methods
+from cstp_server.handlers.system import system_methods
+from cstp_server.http.auth import parse_networks
+from cstp_server.http.discovery import (
     CARD_PATH,
     OLD_CARD_PATH,
     OPENRPC_PATH,
@@ -34,25 +40,19 @@ from cstp_server.discovery import (
     metadata,
     openrpc,
 )
-from cstp_server.dispatch import Bounds, Dispatcher
-from cstp_server.gauges import StateGauges
-from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episodes import episode_methods
-from cstp_server.handlers.extractions import extraction_methods
-from cstp_server.handlers.knowledge import knowledge_methods
-from cstp_server.handlers.recall import recall_methods
-from cstp_server.handlers.system import system_methods
-from cstp_server.hosts import allowed_hosts
-from cstp_server.http import METADATA_PATH, FailedAttempts, Gate, Parts, cstp_endpoint
-from cstp_server.knowledge import Knowledge, open_knowledge
-from cstp_server.limits import Limiter, make_plan, parse_windows, redis_storage
-from cstp_server.mcp.mounting import Mount, mcp_endpoint, open_mount
-from cstp_server.metrics import CallMetrics, watch_loop
-from cstp_server.openrpc import discovered
-from cstp_server.probes import Probes, healthz, metrics, readyz
-from cstp_server.readiness import ReadinessCheck
+from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Gate, Parts, cstp_endpoint
+from cstp_server.http.hosts import allowed_hosts
+from cstp_server.http.probes import Probes, healthz, metrics, readyz
+from cstp_server.limits.bodies import Bodies, BodyParser
+from cstp_server.limits.limiter import Limiter, make_plan, parse_windows, redis_storage
+from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
+from cstp_server.observe.gauges import StateGauges
+from cstp_server.observe.metrics import CallMetrics, watch_loop
+from cstp_server.observe.readiness import ReadinessCheck
+from cstp_server.process.open_engine import Knowledge, open_knowledge
+from cstp_server.process.stop import Grace
+from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings
-from cstp_server.stopping import Grace
 from cstp_server.tokens import TokenBook
 
 _log = structlog.get_logger("cstp.stop")

@@ -22,7 +22,7 @@ HYBRID: Final = "hybrid"
 RRF: Final = "both by RRF, k = 60"
 _MODES: Final = {KEYWORD: "keyword", SEMANTIC: "semantic", HYBRID: "hybrid"}
 _DEADLINE: Final = 600.0  # seconds until every index has followed
-_INGEST: Final = ("-c", "from cstp_server.entry import main; main()", "ingest", "--json")
+_INGEST: Final = ("-c", "from cstp_server.cli.entry import main; main()", "ingest", "--json")
 
 Find = Callable[[str, str], Sequence[str]]  # a mode and a query to ids, best first
 

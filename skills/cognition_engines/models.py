@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from cognition_engines.indexes.conditions import Conditions, between, between_dates, one_of
+from cognition_engines.filters import Conditions, between, between_dates, one_of
 
 
 class Sensitivity(IntEnum):

@@ -8,7 +8,7 @@ import signal
 from collections import Counter
 from pathlib import Path
 
-from cstp_server.entry import main
+from cstp_server.cli.entry import main
 
 
 def look(*_: object) -> None:

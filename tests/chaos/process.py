@@ -20,7 +20,7 @@ import pytest
 
 from cstp_server.tokens import create_token
 
-COMMAND = (sys.executable, "-c", "from cstp_server.entry import main; main()")
+COMMAND = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")
 OBSERVED = Path(__file__).with_name("observed.py")
 STARTS_WITHIN = 60.0  # seconds, on a busy machine
 STOPS_WITHIN = 30.0

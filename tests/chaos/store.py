@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
-from cognition_engines.kinds.texts import embedded
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
+from cognition_engines.kinds.search_text import embedded
 from cognition_engines.models import Decision
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, Origin, Upsert
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry, Origin, Upsert
 from tests.chaos.embedder.chaos_embedder import register, vector_of
 from tests.chaos.process import Served
 

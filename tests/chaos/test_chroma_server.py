@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 from tests.chaos.asking import Answer, callers
 from tests.chaos.process import Served
 from tests.chaos.questions import Questions

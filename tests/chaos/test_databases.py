@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.records.spaces import SEARCHED
-from cognition_engines.records.store import open_records
+from cognition_engines.spaces import SEARCHED
+from cognition_engines.store.records import open_records
 from tests.chaos.asking import Noted, callers
 from tests.chaos.process import Served, run_cstp, start_cstp
 from tests.chaos.questions import Questions, refused

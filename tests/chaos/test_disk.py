@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.records.store import Records, open_records
+from cognition_engines.store.records import Records, open_records
 from tests.chaos.asking import callers
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.questions import Questions, refused

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.texts import embedded
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.search_text import embedded
 from cognition_engines.models import Decision
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 from tests.chaos.asking import Answer, callers
 from tests.chaos.embedder.chaos_embedder import vector_of
 from tests.chaos.process import Served

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (
     MODEL,

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines import chunks
 from cognition_engines.embedding.base import FloatArray
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.values import Entry
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.queries import chunks
+from cognition_engines.store.values import Entry
 from tests.kinds import entry
 from tests.serving import DIM, SeededEmbedder, Serving, unit
 

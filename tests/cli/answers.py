@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import httpx
 
-from cstp_server.cli.demo_calls import CALLS
+from cstp_server.cli.commands.demo_calls import CALLS
 
 PAGE: Final = Path(__file__).parents[2] / "README.md"
 BEGIN: Final = "<!-- calls: written by make docs -->"
@@ -50,7 +50,7 @@ class Demo:
 def demo(folder: Path, **environment: str) -> Iterator[Demo]:
     """`cstp demo` on a free port, started in `folder`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "demo", "--port", "0"]
+    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "demo", "--port", "0"]
     with (
         (folder / "demo.log").open("w") as log,
         subprocess.Popen(

@@ -87,7 +87,7 @@ def program() -> Iterator[Callable[..., Program]]:
     started: list[Program] = []
 
     def start(*words: object, shell: str | None = None, **environment: str) -> Program:
-        command = [sys.executable, "-c", "from cstp_server.entry import main; main()", *map(str, words)]
+        command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", *map(str, words)]
         if shell is not None:
             command = ["sh", "-c", f'{shell}; exec "$@"', "sh", *command]
         process = subprocess.Popen(

@@ -15,14 +15,14 @@ import pytest
 import structlog
 
 from cstp.errors import ERRORS
-from cstp_server.cli.calling import OF_ERROR
 from cstp_server.cli.exit_codes import MEANINGS
+from cstp_server.cli.remote import OF_ERROR
 from tests.http_servers import Handler, HttpServer
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
 EPISODES = 7
-ENTRY = "from cstp_server.entry import main; main()"
+ENTRY = "from cstp_server.cli.entry import main; main()"
 
 
 @pytest.fixture

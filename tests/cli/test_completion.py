@@ -31,7 +31,7 @@ def offered(tmp_path: Path) -> Callable[[str], list[str]]:
         pytest.skip("no bash")
     program = tmp_path / "bin" / "cstp"
     program.parent.mkdir()
-    program.write_text(f"#!{sys.executable}\nfrom cstp_server.entry import main\nmain()\n")
+    program.write_text(f"#!{sys.executable}\nfrom cstp_server.cli.entry import main\nmain()\n")
     program.chmod(0o755)
 
     def ask(line: str) -> list[str]:

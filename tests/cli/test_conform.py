@@ -10,9 +10,9 @@ import httpx
 import pytest
 import structlog
 
-from cstp_server.conform import Caller, Declared, conversations, held
-from cstp_server.conversations import folder
-from cstp_server.reference import ROOT
+from cstp_server.conformance.run import Caller, Declared, conversations, held
+from cstp_server.conformance.wire_files import folder
+from cstp_server.generate.reference import ROOT
 from tests.dripping import KINDS, dripping_servers
 from tests.http_servers import Handler, HttpServer
 from tests.quick_logs import log_quickly

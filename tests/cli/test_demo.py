@@ -15,7 +15,7 @@ import pytest
 import trustme
 
 from cstp.methods.registry import METHODS
-from cstp_server.cli.demo import demo_paths
+from cstp_server.cli.commands.demo import demo_paths
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
 

@@ -14,13 +14,13 @@ import numpy as np
 import psycopg
 import pytest
 
-from cognition_engines.indexes.lock import FolderLock
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
-from cognition_engines.records.schema import HEAD
-from cognition_engines.records.store import open_records
-from cognition_engines.records.values import Entry, Origin
-from cstp_server.doctor.places import filesystem_of
+from cognition_engines.store.records import open_records
+from cognition_engines.store.schema import HEAD
+from cognition_engines.store.values import Entry, Origin
+from cstp_server.doctor.environment import filesystem_of
 from cstp_server.settings import Settings
 from tests.http_servers import Handler, HttpServer
 from tests.stores import ChromaProgram, PostgreSQL, free_port

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.importing import import_file
-from cognition_engines.kinds.kind import KINDS
-from cognition_engines.records.store import open_records
-from cstp_server.reference import ROOT
+from cognition_engines.exchange.runs import import_file
+from cognition_engines.kinds.registry import KINDS
+from cognition_engines.store.records import open_records
+from cstp_server.generate.reference import ROOT
 from tests.stores import Stores
 
 Cstp = Callable[..., Any]

@@ -100,7 +100,7 @@ def test_a_package_of_the_server_that_is_missing_is_told_with_how_to_get_it(miss
     script = f"""
 import sys
 sys.modules[{missing!r}] = None
-from cstp_server.entry import main
+from cstp_server.cli.entry import main
 sys.argv = ["cstp", {word!r}, "--help"]
 main()
 """
@@ -170,7 +170,7 @@ def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
     for package in (client, cstp_server):
         folder = Path(next(iter(package.__path__)))
         (base / folder.name).symlink_to(folder)
-    script = "from cstp_server.entry import main; import sys; sys.argv = ['cstp', 'serve']; main()"
+    script = "from cstp_server.cli.entry import main; import sys; sys.argv = ['cstp', 'serve']; main()"
     done = subprocess.run(
         [sys.executable, "-S", "-c", script],
         env={"PYTHONPATH": str(base), "PATH": os.environ["PATH"]},

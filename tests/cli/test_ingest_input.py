@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.opening import LONGEST_LINE
+from cognition_engines.ingest.open_file import LONGEST_LINE
 
 Cstp = Callable[..., Any]
 Feed = Callable[[bytes], None]

@@ -16,14 +16,14 @@ import psycopg
 import pytest
 
 import cstp as package
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
-from cognition_engines.records.backup import opened_backup
-from cognition_engines.records.open import open_store
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.transactions import reading
-from cognition_engines.records.transfer import Contents, Source, contents
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.store.database import open_store
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.transactions import reading
+from cognition_engines.store.transfer.backup import opened_backup
+from cognition_engines.store.transfer.copy import Contents, Source, contents
+from cognition_engines.store.values import Entry, Origin
 
 Cstp = Callable[..., Any]
 Start = Callable[..., Any]

@@ -157,6 +157,6 @@ def test_an_unknown_variable_is_refused_by_every_command_that_has_settings(
 
 
 def test_the_help_works_whatever_the_environment_says(tmp_path: Path) -> None:
-    program = [sys.executable, "-c", "from cstp_server.entry import main; main()", "--help"]
+    program = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "--help"]
     around = {**os.environ, "CSTP_SERVER_PORT": "1", "CSTP_CONFIG": "nowhere"}
     assert subprocess.run(program, env=around, cwd=tmp_path, capture_output=True, check=False).returncode == 0

@@ -12,9 +12,9 @@ import jsonschema
 import psycopg
 import pytest
 
-from cognition_engines.ingest.schema import NAMES
-from cognition_engines.records.schema import HEAD
-from cognition_engines.records.store import open_records
+from cognition_engines.ingest.structured.decision_rules import NAMES
+from cognition_engines.store.records import open_records
+from cognition_engines.store.schema import HEAD
 from tests.stores import ChromaProgram, Stores
 
 Cstp = Callable[..., Any]

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cognition_engines.indexes.lock import FolderLock
+from cognition_engines.indexes.folder_lock import FolderLock
 
 Cstp = Callable[..., Any]
 Serving = Callable[..., tuple[Any, str]]

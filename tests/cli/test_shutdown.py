@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from cstp_server.log_output import HELD
+from cstp_server.observe.log_output import HELD
 from tests.http_servers import Handler, HttpServer
 from tests.stores import free_port, wait_for
 
@@ -349,9 +349,9 @@ def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: An
 def test_closing_that_hangs_is_ended_by_the_watchdog_with_1() -> None:
     program = """
 from time import sleep
-from cstp_server.log import configure_logging
+from cstp_server.observe.log import configure_logging
 from cstp_server.settings import LogSettings
-from cstp_server.stopping import ended_by_signals
+from cstp_server.process.stop import ended_by_signals
 
 def hang() -> None:
     while True:
@@ -391,7 +391,7 @@ def test_a_command_is_gone_before_the_interpreter_tears_down_what_still_works(en
     # a thread that computes with a model would abort the process then
     program = f"""
 import atexit, sys
-from cstp_server import entry
+from cstp_server.cli import entry
 from cstp_server.cli import main
 
 def run(words):

@@ -20,10 +20,10 @@ import structlog
 import typer
 
 from cognition_engines.escapes import one_line, several_lines
-from cstp_server.agent_card import EXTENSION
 from cstp_server.cli import main
 from cstp_server.cli.main import app, run
-from cstp_server.log import configure_logging, write_rest
+from cstp_server.describe.agent_card import EXTENSION
+from cstp_server.observe.log import configure_logging, write_rest
 from cstp_server.settings import LogSettings
 
 # the title of the window, a bell, what hides and clears, a C1 introducer, text that runs backwards, DEL
@@ -33,7 +33,7 @@ FORGED = "\nrejected: forged"
 RICH = re.compile(r"\x1b\[(?:\?25[lh]|1A|2K|(?!8m)\d+(?:;\d+)*m)|\r")
 URL = "http://HOSTILE"  # stands for the address of the hostile server
 
-PROGRAM = (sys.executable, "-c", "from cstp_server.entry import main; main()")
+PROGRAM = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")
 
 Output = Callable[..., str]
 

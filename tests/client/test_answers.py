@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from cstp import ConnectFailed, CstpError, InvalidRequest, OtherError, RateLimited, UnexpectedAnswer, calls
-from cstp.answers import Received, batch_body, read_answer, read_batch, request_body
 from cstp.call import raw_call
-from cstp_server.dispatch import error_body
-from cstp_server.reference import EXAMPLES
+from cstp.client.messages import Received, batch_body, read_answer, read_batch, request_body
+from cstp_server.generate.reference import EXAMPLES
+from cstp_server.rpc.dispatch import error_body
 
 PING = raw_call("cstp.ping")
 WHOAMI = {

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from cstp.credentials import read_token
-from cstp.transport import endpoint
+from cstp.client.auth import read_token
+from cstp.client.transport import endpoint
 
 URL = "http://127.0.0.1:1"
 

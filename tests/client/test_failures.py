@@ -21,7 +21,7 @@ from cstp import (
     calls,
 )
 from cstp.call import raw_call
-from cstp_server.dispatch import error_body
+from cstp_server.rpc.dispatch import error_body
 
 URL = "http://cstp.test"
 TOKEN = "cstp_abc_canary5b1f"

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cstp.connections import proxy_for
+from cstp.client.connections import proxy_for
 from tests.http_servers import Handler, HttpServer
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")

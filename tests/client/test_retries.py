@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cstp.answers import Received
-from cstp.retries import FIRST_SECONDS, LONGEST_SECONDS, pause_before_retry, read_retry_after
-from cstp.transport_errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
+from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
+from cstp.client.messages import Received
+from cstp.client.retries import FIRST_SECONDS, LONGEST_SECONDS, pause_before_retry, read_retry_after
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 

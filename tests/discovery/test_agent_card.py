@@ -11,8 +11,8 @@ import pytest
 import cstp
 from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
-from cstp_server.agent_card import EXTENSION
-from cstp_server.reference import ROOT
+from cstp_server.describe.agent_card import EXTENSION
+from cstp_server.generate.reference import ROOT
 from cstp_server.settings import load_settings
 
 CARD = "/.well-known/agent-card.json"

@@ -9,13 +9,13 @@ import pytest
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
-from cstp.error_data import DATA
+from cstp.error_models import DATA
 from cstp.errors import ERRORS
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
-from cstp_server.conversations import agree, calls, folder, parse, read
-from cstp_server.openrpc import conversation_of, document_text, shipped_document
-from cstp_server.reference import EXAMPLES, ROOT
+from cstp_server.conformance.wire_files import agree, calls, folder, parse, read
+from cstp_server.describe.openrpc import conversation_of, document_text, shipped_document
+from cstp_server.generate.reference import EXAMPLES, ROOT
 
 SCHEMAS = ROOT / "tests" / "schemas"
 PATH = "/openrpc.json"

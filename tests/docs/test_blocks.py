@@ -32,7 +32,7 @@ BLOCKS = {
 }
 SERVE = """
 import subprocess, sys
-command = [sys.executable, "-c", "from cstp_server.entry import main; main()", *sys.argv[1:], "--port", "0"]
+command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", *sys.argv[1:], "--port", "0"]
 server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 told = []
 for line in server.stderr:
@@ -69,7 +69,7 @@ def programs(tmp_path: Path) -> Path:
     folder = tmp_path / "programs"
     folder.mkdir()
     (folder / "serve.py").write_text(SERVE)
-    entry = f'{sys.executable} -c "from cstp_server.entry import main; main()"'
+    entry = f'{sys.executable} -c "from cstp_server.cli.entry import main; main()"'
     scripts = dict.fromkeys(NOT_RUN, "true") | {
         "cstp": f'case "$1" in serve) exec {sys.executable} {folder}/serve.py "$@";; demo) exit 0;; esac\n'
         f'exec {entry} "$@"'

@@ -17,7 +17,7 @@ from cstp_server.tokens import create_token
 from tests.stores import free_port
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-c", "from cstp_server.entry import main; main()"]
+COMMAND = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()"]
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from cstp.errors import ERRORS
 from cstp.methods.registry import METHODS
-from cstp_server.method_pages import FOLDER, page_of
-from cstp_server.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
+from cstp_server.generate.method_pages import FOLDER, page_of
+from cstp_server.generate.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
 from cstp_server.settings import Section, Settings, load_settings
 
 

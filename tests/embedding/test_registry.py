@@ -7,7 +7,7 @@ from chromadb.api.types import Documents, EmbeddingFunction, Embeddings
 from chromadb.utils.embedding_functions import known_embedding_functions, register_embedding_function
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 
 ANSWERS = {

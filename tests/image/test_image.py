@@ -18,7 +18,7 @@ import pytest
 import trustme
 import yaml
 
-from cognition_engines.records.open import OLDEST_POSTGRESQL, parse_url
+from cognition_engines.store.database import OLDEST_POSTGRESQL, parse_url
 from cstp_server.settings import load_settings
 from cstp_server.tokens import create_token
 from tests.image.dockerfile import Build, command, context, stages, variables
@@ -65,7 +65,7 @@ def test_the_steps_make_a_server_that_passes_its_health_check(
     assert not others
     with zipfile.ZipFile(wheel) as packed:
         names = set(packed.namelist())
-    assert {"cstp/py.typed", "cstp_server/config/server.yaml", "cognition_engines/records/migrations/env.py"} <= names
+    assert {"cstp/py.typed", "cstp_server/config/server.yaml", "cognition_engines/store/migrations/env.py"} <= names
     assert any(name.startswith("cstp_server/demo/decisions/") for name in names)
     shutil.rmtree(tmp_path / "src")  # the image has no source
     (tmp_path / "data").mkdir()

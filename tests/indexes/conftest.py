@@ -11,12 +11,12 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.following import Indexes, open_indexes
+from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.models import Decision, Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, Origin
-from cognition_engines.search import keyword_leg, semantic_leg
+from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry, Origin
 from tests.stores import Stores
 
 EVERYTHING = Viewer(Sensitivity.HIGHLY_SENSITIVE)

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import PatternContent, PatternExtraction, WarningContent, WarningExtraction
 from cognition_engines.kinds.graph import Actor, Event, Subject
-from cognition_engines.kinds.kind import Kind, Record, kind_of
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.registry import Kind, Record, kind_of
 from cognition_engines.models import Decision, Sensitivity, Viewer
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.store.values import Entry, Origin
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 WORDS = ("database", "queue", "cache", "token", "index", "deploy")

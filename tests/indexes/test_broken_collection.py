@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.indexes.following import open_indexes
+from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.models import Decision
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry, Origin
 from tests.stores import ChromaProgram
 
 pytestmark = pytest.mark.embedded_only("has a Chroma server of its own")

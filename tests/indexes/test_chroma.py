@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.chroma import ChromaIndex, close_folder, open_folder
-from cognition_engines.indexes.chroma_address import server_address
-from cognition_engines.indexes.chroma_folders import collection_name
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.indexes.vectors.chroma.address import server_address
+from cognition_engines.indexes.vectors.chroma.folders import collection_name
+from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_folder, open_folder
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Entry, Origin
 
 NAME = "decisions-seeded"
 

@@ -7,9 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.accepting import accepts
-from cognition_engines.indexes.columns import Columns
-from cognition_engines.indexes.conditions import (
+from cognition_engines.filters import (
     AtLeast,
     AtMost,
     Conditions,
@@ -19,12 +17,14 @@ from cognition_engines.indexes.conditions import (
     OneOf,
     microseconds,
 )
-from cognition_engines.indexes.remembered import Remembered
-from cognition_engines.indexes.snapshot import Snapshot
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Filters, Sensitivity, Viewer
-from cognition_engines.records.spaces import (
+from cognition_engines.spaces import (
     DECISIONS,
     EPISODES,
     EXTRACTIONS,
@@ -36,8 +36,8 @@ from cognition_engines.records.spaces import (
     TIMELINE,
     Space,
 )
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Page, Stored
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Page, Stored
 from tests.indexes.made import CATEGORIES, EPOCH, MADE, PEOPLE, PROJECTS, TOPICS, Maker, entry, may_see, random_viewer
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)

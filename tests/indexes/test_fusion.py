@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.fusion import CANDIDATES, Hit, Part, best_of, fuse
-from cognition_engines.indexes.columns import Columns
-from cognition_engines.indexes.snapshot import Snapshot
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.snapshot import Snapshot
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
-from cognition_engines.records.values import Page
-from cognition_engines.search import EMPTY, keyword_leg, semantic_leg
+from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of, fuse
+from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
+from cognition_engines.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
+from cognition_engines.store.values import Page
 
 DIM = 8
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)

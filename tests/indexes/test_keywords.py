@@ -17,11 +17,11 @@ import pytest
 import tantivy
 
 from cognition_engines.errors import ComponentFailed, FolderInUse
-from cognition_engines.indexes.keyword_files import KEPT_ASIDE
-from cognition_engines.indexes.keywords import KeywordIndex
-from cognition_engines.indexes.word_weights import MANY_TEXTS, MOST_WORDS
+from cognition_engines.indexes.keywords.files import KEPT_ASIDE
+from cognition_engines.indexes.keywords.index import KeywordIndex
+from cognition_engines.indexes.keywords.term_weights import MANY_TEXTS, MOST_WORDS
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.values import Text
+from cognition_engines.store.values import Text
 
 TEXTS = [
     (1, "Use PostgreSQL for events\nThe event store needs transactions and ordering."),
@@ -226,7 +226,7 @@ KILLED = """
 import sys
 import time
 from pathlib import Path
-from cognition_engines.indexes.keywords import KeywordIndex
+from cognition_engines.indexes.keywords.index import KeywordIndex
 index = KeywordIndex.open(Path(sys.argv[1]), "store-1")
 for seq in range(index.seq + 1, 100_000):
     index.apply([(seq * 3 + part, f"change number{seq} part{part}") for part in range(3)], [], seq)

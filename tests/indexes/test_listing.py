@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.indexes import listing as listing_module
-from cognition_engines.indexes.accepting import accepts
-from cognition_engines.indexes.conditions import AtLeast, AtMost, Conditions, HasAll, OneOf
-from cognition_engines.indexes.listing import Listing
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAll, OneOf
+from cognition_engines.indexes.columns import listing as listing_module
+from cognition_engines.indexes.columns.listing import Listing
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.spaces import EPISODES, EXTRACTIONS, LISTED, TIMELINE, Space
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Stored
+from cognition_engines.spaces import EPISODES, EXTRACTIONS, LISTED, TIMELINE, Space
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Stored
 from tests.indexes.made import MADE, TOPICS, Maker, entry, may_see, random_viewer
 from tests.indexes.test_conditions import random_conditions
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.indexes import neighbours
-from cognition_engines.indexes.following import open_indexes
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.texts import embedded
-from cognition_engines.records.store import Records
+from cognition_engines.indexes.indexes import open_indexes
+from cognition_engines.indexes.vectors import live as neighbours
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.search_text import embedded
+from cognition_engines.store.records import Records
 from tests.indexes.made import Maker, entry
 
 MANY = 1100  # more than a float can be doubled

@@ -5,7 +5,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.remembered import FEWEST, MOST, NUMBERS, Bools, Remembered
+from cognition_engines.indexes.columns.mask_cache import FEWEST, MOST, NUMBERS, Bools, Remembered
 
 
 def a_mask(*rows: bool) -> Bools:

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import ChromaIndex
-from cognition_engines.indexes.chroma_address import server_address
-from cognition_engines.indexes.chroma_folders import collection_name
-from cognition_engines.indexes.chroma_server import ChromaServer, Found, start_over
-from cognition_engines.indexes.following import Indexes, open_indexes
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.vectors.chroma.address import server_address
+from cognition_engines.indexes.vectors.chroma.folders import collection_name
+from cognition_engines.indexes.vectors.chroma.index import ChromaIndex
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer, Found, start_over
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry, Origin
 from tests.stores import Servers, Stores
 
 NAMES = ("otter", "falcon", "gecko", "heron", "lynx", "marten")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.sketches import MIN_DIM, alike, differing_bits, fewest, sketch, word_count
+from cognition_engines.indexes.columns.sketches import MIN_DIM, alike, differing_bits, fewest, sketch, word_count
 
 
 def unit(rows: int, dim: int, seed: int) -> np.ndarray:

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.fusion import Part, fuse
-from cognition_engines.indexes.chroma_address import LEAST_DEADLINE
-from cognition_engines.indexes.chroma_folders import collection_name
-from cognition_engines.indexes.following import Indexes
-from cognition_engines.indexes.marks import textual
-from cognition_engines.indexes.space_index import open_space
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.indexes.keywords.label_terms import textual
+from cognition_engines.indexes.space import open_space
+from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE
+from cognition_engines.indexes.vectors.chroma.folders import collection_name
+from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.graph import Entity
-from cognition_engines.kinds.kind import Kind, Record
-from cognition_engines.kinds.memory import Artifact
-from cognition_engines.kinds.texts import embedded
+from cognition_engines.kinds.registry import Kind, Record
+from cognition_engines.kinds.search_text import embedded
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS, KNOWLEDGE, MEMORY, SEARCHED, Space
-from cognition_engines.records.store import Records
-from cognition_engines.search import keyword_leg, semantic_leg
+from cognition_engines.retrieval.fusion import Part, fuse
+from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
+from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, SEARCHED, Space
+from cognition_engines.store.records import Records
 from tests.indexes.made import MADE, Maker, entry
 from tests.stores import Stores
 
@@ -182,7 +182,7 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
 def test_chroma_that_cannot_be_loaded_is_told_and_loaded_when_it_can_be(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "cognition_engines.indexes.keepers", None)  # an import of it fails
+    monkeypatch.setitem(sys.modules, "cognition_engines.indexes.vectors.backend", None)  # an import of it fails
     chunk = Maker(7).record(Kind.CHUNK)
     run.put(chunk)
     indexes = run.opened(run.embedder)

@@ -2,8 +2,8 @@
 
 from io import BytesIO
 
+from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Noticed, RecordDraft, Rejected
-from cognition_engines.ingest.reading import read
 from cognition_engines.models import Draft, Reading
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from cognition_engines.ingest.run import Summary
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import Records
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]
 SENTENCE = "The pilot waits for high water before he takes a ship over the bar. "

@@ -12,7 +12,7 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.run import BATCH, Summary
-from cognition_engines.records.store import Records
+from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]
 Adr = Callable[..., Path]

@@ -14,12 +14,12 @@ from chromadb.config import Settings
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.ingest.chroma_names import checked_address
-from cognition_engines.ingest.chroma_source import opened
+from cognition_engines.ingest.chroma.names import checked_address
+from cognition_engines.ingest.chroma.source import opened
 from cognition_engines.ingest.run import Options, Summary, ingest
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.spaces import KNOWLEDGE
-from cognition_engines.records.store import Records
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.spaces import KNOWLEDGE
+from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent
 from tests.stores import ChromaProgram, free_port
 

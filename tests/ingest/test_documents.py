@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
-from cognition_engines.ingest.reading import read
+from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.kinds.memory import Turn
 from cognition_engines.models import Draft, Sensitivity
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "documents.md").read_text(encoding="utf-8")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.ingest.run import Summary
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.store import Records
+from cognition_engines.store.records import Records
 from tests.ingest.decisions import read_file
 from tests.ingest.runs import stored
 

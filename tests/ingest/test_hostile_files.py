@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.opening import LARGEST_WHOLE, LONGEST_LINE
+from cognition_engines.ingest.open_file import LARGEST_WHOLE, LONGEST_LINE
 from cognition_engines.ingest.run import Options, Summary, ingest
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import Records
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent
 from tests.ingest.runs import Run, ids, json_lines
 

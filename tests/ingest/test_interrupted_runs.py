@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import open_records
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import open_records
 from tests.stores import Stores
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -34,7 +34,8 @@ def start(stores: Stores) -> Start:
     """`start(data, "ingest", "docs")`: a command as a process of its own."""
 
     def started(data: Path, *words: str) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "--data-dir", str(data), *words]
+        program = "from cstp_server.cli.entry import main; main()"
+        command = [sys.executable, "-c", program, "--data-dir", str(data), *words]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
         environment |= stores.environment(data) | {"CSTP_LIMITS__DEFAULT": "100000/minute"}
         pipe = subprocess.PIPE

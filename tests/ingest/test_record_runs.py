@@ -10,10 +10,10 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.run import Options, ingest
-from cognition_engines.ingest.schemas import record_schema
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.ingest.structured.json_schema import record_schema
+from cognition_engines.kinds.registry import KINDS, Kind
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.store import Records
+from cognition_engines.store.records import Records
 from tests.ingest.conftest import Silent
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
 

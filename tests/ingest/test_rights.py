@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.store import Records
+from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, document, json_lines, stored
 
 HIGH, MIDDLE, NORMAL = Sensitivity.HIGHLY_SENSITIVE, Sensitivity.SENSITIVE, Sensitivity.NORMAL

@@ -11,7 +11,7 @@ import pytest
 
 from cognition_engines.ingest.run import Options, Summary, ingest
 from cognition_engines.models import Decision, Sensitivity
-from cognition_engines.records.store import Records
+from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]
 Adr = Callable[..., Path]

@@ -1,6 +1,6 @@
 import pytest
 
-from cognition_engines.ingest.references import listed_references, references_in
+from cognition_engines.ingest.adr.references import listed_references, references_in
 from cognition_engines.ingest.statuses import chosen, normalise_status
 
 

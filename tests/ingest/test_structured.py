@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cognition_engines.ingest.schema import decision_schema
+from cognition_engines.ingest.structured.decision_rules import decision_schema
 from cognition_engines.models import Draft, Reading, Reason, Sensitivity
 from tests.ingest.decisions import read_file
 

@@ -4,7 +4,7 @@ import pytest
 
 from cognition_engines.ingest import transcripts
 from cognition_engines.ingest.items import Noticed, RecordDraft, Rejected
-from cognition_engines.kinds.memory import Turn
+from cognition_engines.kinds.artifacts import Turn
 
 TALK = "Ana: Shall we use UDP?\nBen: It loses packets.\nAna: We can repeat them.\nBen: Fine.\n"
 THREAD = """Thread: #backend

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import Records
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, counts, ids, json_lines, stored
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.ingest.run import Options, Summary, ingest
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import Records, open_records
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records, open_records
 from tests.ingest.conftest import CountingEmbedder, Silent
 from tests.ingest.runs import counts, ids, json_lines, stored
 from tests.stores import Stores
@@ -98,7 +98,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from cognition_engines.ingest.run import Options, ingest
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 from tests.ingest.conftest import Silent
 records = open_records(sys.argv[1])
 print("ready", flush=True)

@@ -11,8 +11,8 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.models import SENSITIVITIES, Viewer
-from cognition_engines.records.store import open_records
-from cognition_engines.records.values import Entry
+from cognition_engines.store.records import open_records
+from cognition_engines.store.values import Entry
 from cstp.methods.registry import METHODS
 from tests.isolation.questions import QUESTIONS, Asker
 from tests.isolation.world import World, make_world, put, visible

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
-from cognition_engines.kinds.kind import Kind, kind_of, prefixed
-from cognition_engines.kinds.texts import embedded
+from cognition_engines.kinds.registry import Kind, kind_of, prefixed
+from cognition_engines.kinds.search_text import embedded
 from cognition_engines.models import SENSITIVITIES, Sensitivity, Viewer
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Entry
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Entry
 from tests.kinds import entry
 
 WORDS: Final = ("index", "record", "token", "window", "filter", "limit", "graph", "vector", "batch", "query")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.base import Wanted, always
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.values import Entry
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.values import Entry
 from tests.kinds import entry
 from tests.serving import DIM, SeededEmbedder, Serving, unit
 from tests.stores import free_port

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Entry
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Entry
 from tests.kinds import entry
 from tests.serving import Serving
 

@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from cognition_engines.ingest.run import Options, ingest
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.isolation.world import World, make_world, put
@@ -26,7 +26,7 @@ from tests.stores import Stores
 
 __all__ = ["serve"]
 ROOT = Path(__file__).parents[2]
-CSTP = "from cstp_server.entry import main; main()"
+CSTP = "from cstp_server.cli.entry import main; main()"
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.ingest.run import Options, ingest
 from cstp_server.mcp.tools import ANSWER_TOKENS
 from tests.mcp.conftest import _Quiet, body_of, mcp_url, over_http

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cstp_server.http import Gate
+from cstp_server.http.endpoint import Gate
 
 Live = Any
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -54,7 +54,7 @@ def test_an_answer_is_one_json_document_with_the_headers_of_cstp(
 
 
 def test_a_server_imports_nothing_of_mcp_before_it_is_asked() -> None:
-    code = "import sys, cstp_server.cli.serve; print([name for name in sys.modules if name.startswith('mcp')])"
+    code = "import sys, cstp_server.cli.commands.serve; print([name for name in sys.modules if name.startswith('mcp')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
@@ -75,7 +75,7 @@ def test_while_the_endpoint_cannot_be_made_it_is_a_500_and_the_rest_goes_on(
     live = live_server()
     token = live.token()
     with monkeypatch.context() as patched:
-        patched.setattr("cstp_server.mcp.mounting._ENDPOINT", "cstp_server.mcp.absent")
+        patched.setattr("cstp_server.mcp.mount._ENDPOINT", "cstp_server.mcp.absent")
         for _ in range(2):
             reply = ask(live, LIST, token)
             assert (reply.status, reply.body) == (500, b"Internal Server Error")

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.base import Embedder, Wanted, always
-from cognition_engines.indexes.following import Indexes, open_indexes
+from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, FloatArray, Origin
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry, FloatArray, Origin
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.serving import listen

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.base import Embedder, FloatArray
-from cognition_engines.embedding.choice import EmbeddingChoice, open_embedder
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.ingest.run import Options, ingest
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.spaces import DECISIONS as DECISIONS_SPACE
+from cognition_engines.spaces import DECISIONS as DECISIONS_SPACE
 from tests.serving import SeededEmbedder, Serving, serve, start
 from tests.stores import Stores, wait_for
 

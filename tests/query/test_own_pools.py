@@ -11,8 +11,8 @@ import pytest
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Mode, Sensitivity, Viewer
-from cognition_engines.records.spaces import SEARCHED
-from cognition_engines.search import Words
+from cognition_engines.retrieval.legs import Words
+from cognition_engines.spaces import SEARCHED
 from cstp_server.adapters.pools import Pool, Pools
 from cstp_server.adapters.searching import Query, Searching, Sought
 from tests.isolation.world import make_world, put

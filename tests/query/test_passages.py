@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cognition_engines.indexes.keyword_schema import make_analyzer
-from cognition_engines.passages import Room, passage
+from cognition_engines.indexes.keywords.schema import make_analyzer
+from cognition_engines.retrieval.snippets import Room, passage
 
 ANALYZE = make_analyzer().analyze
 TEXT = st.text(st.sampled_from("ab .!?\n-#|。你é`"), max_size=200) | st.text(max_size=60)

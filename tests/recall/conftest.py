@@ -16,11 +16,11 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.embedding.base import Embedder, Wanted, always
-from cognition_engines.indexes.following import Indexes, open_indexes
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.texts import embedded
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, FloatArray
+from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.search_text import embedded
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry, FloatArray
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.serving import listen

@@ -9,8 +9,8 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.values import FloatArray
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.values import FloatArray
 from tests.kinds import entry
 
 TEXT = "Alpha begins here. " + "Then comes a long middle part about queues. " * 3 + "And omega ends it."

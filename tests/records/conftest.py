@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.models import Decision
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.transfer import Watcher
-from cognition_engines.records.values import Entry, FloatArray, Origin
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.transfer.copy import Watcher
+from cognition_engines.store.values import Entry, FloatArray, Origin
 
 EntryMaker = Callable[..., Entry]
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import BackupFailed, ConfigurationError
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.backup import opened_backup
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.transfer import Watcher
-from cognition_engines.records.values import Entry, FloatArray
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.transfer.backup import opened_backup
+from cognition_engines.store.transfer.copy import Watcher
+from cognition_engines.store.values import Entry, FloatArray
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
@@ -30,10 +30,10 @@ ENDLESS_WRITER = """
 import sys
 from itertools import count
 import numpy as np
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
-from cognition_engines.records.store import open_records
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.store.records import open_records
+from cognition_engines.store.values import Entry, Origin
 
 records = open_records(sys.argv[1])
 for batch in count():

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Change, Entry, Outcome, Removal, Upsert
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Change, Entry, Outcome, Removal, Upsert
 
 Make = Callable[..., Entry]
 
@@ -18,10 +18,10 @@ Make = Callable[..., Entry]
 WRITER = """
 import sys
 import numpy as np
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
-from cognition_engines.records.store import open_records
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.store.records import open_records
+from cognition_engines.store.values import Entry, Origin
 
 def entry(id, text):
     return Entry(Decision(id, id, text), Origin("/s", 0, None, text), np.full((2, 3), len(text), np.float32))

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.spaces import MEMORY
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Entry, Facets, Stored
+from cognition_engines.spaces import MEMORY
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Entry, Facets, Stored
 from tests.kinds import entry
 
 CLEARED = Viewer(clearance=Sensitivity.HIGHLY_SENSITIVE)

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cognition_engines.kinds.kind import Kind, adapter, validated
-from cognition_engines.kinds.texts import embedded, worded
+from cognition_engines.kinds.registry import Kind, adapter, validated
+from cognition_engines.kinds.search_text import embedded, worded
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.records.backup import opened_backup
-from cognition_engines.records.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, MEMORY, TIMELINE
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.transfer import Watcher
-from cognition_engines.records.values import PART, Entry, IdTaken, Origin, Outcome, Removal, Replaces, Role
+from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, MEMORY, TIMELINE
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.transfer.backup import opened_backup
+from cognition_engines.store.transfer.copy import Watcher
+from cognition_engines.store.values import PART, Entry, IdTaken, Origin, Outcome, Removal, Replaces, Role
 from tests import kinds
 from tests.kinds import entry
 

@@ -15,18 +15,18 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.open import open_store
-from cognition_engines.records.schema import HEAD, metadata
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.database import open_store
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.schema import HEAD, metadata
+from cognition_engines.store.values import Entry
 from tests.stores import PostgreSQL
 
 Make = Callable[..., Entry]
 
 OPENER = """
 import sys
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 
 print("ready", flush=True)
 sys.stdin.readline()
@@ -41,8 +41,8 @@ import sys
 from itertools import count
 import numpy as np
 from cognition_engines.models import Decision
-from cognition_engines.records.store import open_records
-from cognition_engines.records.values import Entry, Origin
+from cognition_engines.store.records import open_records
+from cognition_engines.store.values import Entry, Origin
 
 records = open_records(sys.argv[1])
 for batch in count():

@@ -15,10 +15,10 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.open import open_store
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.database import open_store
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry
 from tests.stores import PostgreSQL, free_port
 
 Make = Callable[..., Entry]
@@ -210,7 +210,7 @@ def test_a_host_that_cannot_be_resolved_says_so_and_what_to_do() -> None:
 
 
 def serve(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "from cstp_server.entry import main; main()", "serve", "--port", "0"]
+    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "serve", "--port", "0"]
     environment = {"CSTP_STORE__URL": url, "CSTP_EMBEDDING__MODEL": "none"}
     return subprocess.run(
         command, env=environment, cwd=folder, capture_output=True, text=True, timeout=240, check=False

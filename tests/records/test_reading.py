@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Entry, FloatArray, Upsert
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Entry, FloatArray, Upsert
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]

@@ -10,15 +10,15 @@ import psycopg
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.records.open import Store, open_store
-from cognition_engines.records.shared_lock import SharedLock
-from cognition_engines.records.store import open_records
+from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.database import Store, open_store
+from cognition_engines.store.records import open_records
 from tests.stores import PostgreSQL
 
 LEASE = 0.5
 HOLDER = """
 import sys
-from cognition_engines.records.store import open_records
+from cognition_engines.store.records import open_records
 lock = open_records(sys.argv[1]).shared_lock("index")
 assert lock.held()
 print("held", flush=True)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.spaces import MEMORY
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry
+from cognition_engines.spaces import MEMORY
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry
 from tests.kinds import entry
 
 LEVELS = [level.name.lower() for level in Sensitivity]

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.indexes.columns import Columns
-from cognition_engines.indexes.conditions import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, OneOf
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, OneOf
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.records.schema import records as table
-from cognition_engines.records.spaces import MEMORY
-from cognition_engines.records.store import Records
-from cognition_engines.records.where import where
+from cognition_engines.spaces import MEMORY
+from cognition_engines.store.filters_sql import where
+from cognition_engines.store.records import Records
+from cognition_engines.store.schema import records as table
 from tests.kinds import entry
 
 SYSTEMS = ["Straße", "STRASSE", "slack", "Slack", "İ"]

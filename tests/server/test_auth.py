@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.auth import client_address, client_network, parse_networks
+from cstp_server.http.auth import client_address, client_network, parse_networks
 
 WHOAMI = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
 WRONG = "cstp_0_0"

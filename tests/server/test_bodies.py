@@ -11,9 +11,9 @@ import pytest
 
 from cstp.errors import ParseError
 from cstp_server.adapters.pools import Pool
-from cstp_server.bodies import LARGE, Bodies, BodyParser, NoRoom
-from cstp_server.envelope import read_body
-from cstp_server.http import Gate
+from cstp_server.http.endpoint import Gate
+from cstp_server.limits.bodies import LARGE, Bodies, BodyParser, NoRoom
+from cstp_server.rpc.envelope import read_body
 
 CALL = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
 pytestmark = pytest.mark.embedded_only("is about HTTP")
@@ -164,7 +164,7 @@ def test_large_bodies_of_both_ways_in_go_through_that_thread(
     server = live_server()
     fields = [*headers(server), ("Host", "localhost"), ("Accept", "application/json, text/event-stream")]
     call = json.dumps({"jsonrpc": "2.0", "method": "tools/list" if path == "/mcp" else "cstp.whoami", "id": 1}).encode()
-    monkeypatch.setattr("cstp_server.envelope.orjson.loads", noted)
+    monkeypatch.setattr("cstp_server.rpc.envelope.orjson.loads", noted)
     for size in (LARGE, LARGE + 1):
         with server.connect() as connection:
             connection.send(request_bytes(call.ljust(size), fields, path=path))

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from cstp_server.cli.main import run
-from cstp_server.conversations import Differs, Received, build, check, check_always, folder, read
-from cstp_server.http import Gate
+from cstp_server.conformance.wire_files import Differs, Received, build, check, check_always, folder, read
+from cstp_server.http.endpoint import Gate
 from cstp_server.settings import LimitSettings
 from tests.stores import Stores
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cstp.errors import ERRORS, InvalidRequest, ParseError
-from cstp_server.envelope import MAX_DEPTH, MAX_VALUES, parse_body
+from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, parse_body
 
 CODES = {error.code for error in ERRORS} | {0}
 
@@ -183,8 +183,8 @@ def test_values_and_levels_are_counted_in_the_bytes_as_in_the_document(
 ) -> None:
     body = json.dumps(document, indent=1 if spaced else None, ensure_ascii=spaced).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cstp_server.envelope.MAX_VALUES", most)
-        patch.setattr("cstp_server.envelope.MAX_DEPTH", deepest)
+        patch.setattr("cstp_server.rpc.envelope.MAX_VALUES", most)
+        patch.setattr("cstp_server.rpc.envelope.MAX_DEPTH", deepest)
         if levels(document) > deepest:
             with pytest.raises(ParseError):
                 parse_body(body)

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from cstp_server.http import Gate
+from cstp_server.http.endpoint import Gate
 
 
 def wait(gate: Gate, agent: str) -> "asyncio.Task[bool]":

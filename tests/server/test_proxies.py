@@ -20,7 +20,7 @@ import trustme
 import yaml
 
 from cstp_server.cli.main import run
-from cstp_server.conform import conversations
+from cstp_server.conformance.run import conversations
 from tests.quick_logs import log_quickly
 from tests.stores import free_port
 

@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from cognition_engines.errors import ConfigurationError
+from cstp_server.process.tls import tls_context
 from cstp_server.settings import Settings
-from cstp_server.tls import tls_context
 from cstp_server.tokens import create_token
 
 
@@ -41,7 +41,7 @@ class Https:
         self.trusted = ssl.create_default_context()
         self.authority.configure_trust(self.trusted)
         _, self.token = create_token(folder / "data" / "tokens.json", "caller", lifetime=timedelta(hours=1))
-        command = "from cstp_server.entry import main; main()"
+        command = "from cstp_server.cli.entry import main; main()"
         flags = ["--ssl-certfile", str(self.chain), "--ssl-keyfile", str(self.key)]
         self.process = subprocess.Popen(
             [sys.executable, "-c", command, "serve", "--port", "0", "--data-dir", str(folder / "data"), *flags],

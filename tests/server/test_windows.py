@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import cstp_server.windows as windows_module
-from cstp_server.windows import STEPS, MovingWindows
+import cstp_server.limits.memory_windows as windows_module
+from cstp_server.limits.memory_windows import STEPS, MovingWindows
 
 
 class Clock:

@@ -9,10 +9,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Entry, FloatArray, Origin, Upsert
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry, FloatArray, Origin, Upsert
 from tests.stores import Servers, Stores
 
 KILLS = 8
@@ -22,9 +22,9 @@ FOLLOWER = """
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from cognition_engines.indexes.following import open_indexes
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import open_records
+from cognition_engines.indexes.indexes import open_indexes
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import open_records
 
 @dataclass(frozen=True)
 class Embedder:

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from cognition_engines.indexes.accepting import accepts
+from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.models import Decision, Filters, Mode, Viewer
-from cognition_engines.passages import Room, Window
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records
-from cognition_engines.records.supersession import Supersession
-from cognition_engines.records.values import Origin, Stored
+from cognition_engines.retrieval.snippets import Room, Window
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records
+from cognition_engines.store.supersession import Supersession
+from cognition_engines.store.values import Origin, Stored
 from cstp_server.adapters.passages import Cut, Passages
 from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought

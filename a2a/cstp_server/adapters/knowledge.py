@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 
-from cognition_engines.chunks import Related, nearest_chunks, related
-from cognition_engines.indexes.accepting import accepts
-from cognition_engines.indexes.conditions import Conditions, one_of
-from cognition_engines.indexes.following import Indexes
+from cognition_engines.filters import Conditions, one_of
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.lists import about
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.passages import Window
-from cognition_engines.records.knowledge import ChunkFound, SourceName
-from cognition_engines.records.spaces import KNOWLEDGE
-from cognition_engines.records.store import Records
+from cognition_engines.queries.chunks import Related, nearest_chunks, related
+from cognition_engines.queries.lists import about
+from cognition_engines.retrieval.snippets import Window
+from cognition_engines.spaces import KNOWLEDGE
+from cognition_engines.store.reads.knowledge import ChunkFound, SourceName
+from cognition_engines.store.records import Records
 from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.indexes.keyword_schema import make_analyzer
-from cognition_engines.kinds.kind import Record
-from cognition_engines.kinds.texts import embedded
-from cognition_engines.passages import Room, Span, Window, passage
+from cognition_engines.indexes.keywords.schema import make_analyzer
+from cognition_engines.kinds.registry import Record
+from cognition_engines.kinds.search_text import embedded
+from cognition_engines.retrieval.snippets import Room, Span, Window, passage
 from cstp_server.adapters.pools import Caller, Pools
 
 TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length

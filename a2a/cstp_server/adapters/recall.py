@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cognition_engines.fusion import CANDIDATES, Part
-from cognition_engines.indexes.accepting import accepts
-from cognition_engines.indexes.conditions import Conditions
-from cognition_engines.indexes.following import Indexes
-from cognition_engines.indexes.listing import Listing
-from cognition_engines.indexes.snapshot import Floats
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.filters import Conditions
+from cognition_engines.indexes.columns.listing import Listing
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.indexes.columns.snapshot import Floats
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
-from cognition_engines.recall.joining import places_beside, with_neighbours
-from cognition_engines.recall.ranking import Compared, Reached, mean_vector, reach
-from cognition_engines.recall.selectors import (
+from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
+from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
+from cognition_engines.queries.recall.ranking import Compared, Reached, mean_vector, reach
+from cognition_engines.queries.recall.results import Asked, Mentioned, Recalled, Related, Result
+from cognition_engines.queries.recall.selectors import (
     content_of,
     embedded_matches,
     named_by,
@@ -28,11 +28,11 @@ from cognition_engines.recall.selectors import (
     sought_by_query,
     worded_matches,
 )
-from cognition_engines.recall.values import Asked, Mentioned, Recalled, Related, Result
-from cognition_engines.records.memory import Attached, TurnPage
-from cognition_engines.records.spaces import MEMORY, SEARCHED
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Stored
+from cognition_engines.retrieval.fusion import CANDIDATES, Part
+from cognition_engines.spaces import MEMORY, SEARCHED
+from cognition_engines.store.reads.conversations import Attached, TurnPage
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Stored
 from cstp_server.adapters.pools import Caller, Pools
 from cstp_server.adapters.searching import Found, Query, Searching, Sought
 

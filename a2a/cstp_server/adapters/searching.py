@@ -9,7 +9,14 @@ import numpy as np
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.fusion import (
+from cognition_engines.filters import Conditions
+from cognition_engines.indexes.columns.snapshot import Bools, Floats, Snapshot
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.indexes.keywords.index import ViewedWords
+from cognition_engines.indexes.keywords.label_terms import textual
+from cognition_engines.indexes.vectors.live import VectorSide
+from cognition_engines.models import Mode, Viewer
+from cognition_engines.retrieval.fusion import (
     CANDIDATES,
     Hit,
     Part,
@@ -21,16 +28,9 @@ from cognition_engines.fusion import (
     wide,
     with_bm25,
 )
-from cognition_engines.indexes.conditions import Conditions
-from cognition_engines.indexes.following import Indexes
-from cognition_engines.indexes.keywords import ViewedWords
-from cognition_engines.indexes.marks import textual
-from cognition_engines.indexes.neighbours import VectorSide
-from cognition_engines.indexes.snapshot import Bools, Floats, Snapshot
-from cognition_engines.models import Mode, Viewer
-from cognition_engines.passages import Window
-from cognition_engines.records.spaces import Space
-from cognition_engines.search import EMPTY, Ranked, keyword_leg, semantic_leg
+from cognition_engines.retrieval.legs import EMPTY, Ranked, keyword_leg, semantic_leg
+from cognition_engines.retrieval.snippets import Window
+from cognition_engines.spaces import Space
 from cstp_server.adapters.pools import Caller, Pools
 
 

@@ -16,8 +16,8 @@ from typer.completion import get_completion_inspect_parameters
 from typer.core import TyperGroup
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
+from cstp_server.cli.common_options import ConfigOption, DataDirOption, Given
 from cstp_server.cli.exit_codes import FAILED, MISUSED, STOPPED, UNREACHABLE, Unreachable
-from cstp_server.cli.given import ConfigOption, DataDirOption, Given
 from cstp_server.terminal import say
 
 _COMPLETE: Final = "_CSTP_COMPLETE"
@@ -49,12 +49,12 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "status": _Entry("status", "Tell what the data folder holds and whether a server answers"),
     "config": _Entry("status", "Show every setting, its value and where it came from"),
     "reindex": _Entry("reindex", "Build the indexes anew"),
-    "copy": _Entry("moving", "Copy all records, with their vectors, into another database"),
-    "backup": _Entry("moving", "Write all records, their vectors and the tokens to one file"),
-    "restore": _Entry("moving", "Make the records equal to a backup"),
+    "copy": _Entry("backup", "Copy all records, with their vectors, into another database"),
+    "backup": _Entry("backup", "Write all records, their vectors and the tokens to one file"),
+    "restore": _Entry("backup", "Make the records equal to a backup"),
     "doctor": _Entry("doctor", "Check settings, folder, tokens, model, records, indexes, limits and server"),
-    "export": _Entry("lines", "Write all records as lines of JSON"),
-    "import": _Entry("lines", "Bring exported records into the store"),
+    "export": _Entry("export_import", "Write all records as lines of JSON"),
+    "import": _Entry("export_import", "Bring exported records into the store"),
     "conform": _Entry("conform", "Hold the conversations that define the protocol with a server"),
     "completion": _Entry("completion", "Print a script for the shell to read"),
 }
@@ -78,7 +78,7 @@ class _Commands(TyperGroup):
         if cmd_name not in _COMMANDS:
             return None
         gc.disable()  # modules leave no garbage, and looking for it takes a tenth of their import
-        module = importlib.import_module(f"cstp_server.cli.{_COMMANDS[cmd_name].module}")
+        module = importlib.import_module(f"cstp_server.cli.commands.{_COMMANDS[cmd_name].module}")
         gc.enable()
         family: Any = typer.main.get_command(module.app)
         if cmd_name == "token":

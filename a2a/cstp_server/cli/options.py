@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
-from cstp_server.cli.given import ConfigOption, DataDirOption, Given, JsonOption, command_family
+from cstp_server.cli.common_options import ConfigOption, DataDirOption, Given, JsonOption, command_family
 from cstp_server.settings import Loaded, Settings, load_settings
 from cstp_server.terminal import say
 

@@ -1,97 +1,249 @@
-"""`cstp status URL`: what a server says of itself, to anybody and to the holder of a token."""
+"""Calls from the command line to any CSTP server, and what to tell of an answer."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any, Final
 
 import httpx
+import typer
+from rich.console import Console
+from rich.highlighter import JSONHighlighter
 
-from cstp_server.agent_card import EXTENSION
-from cstp_server.cli.calling import Answer, Remote, base_of, code_of, connected, tell_error
-from cstp_server.cli.exit_codes import Unreachable
-from cstp_server.discovery import CARD_PATH
-from cstp_server.terminal import say
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.escapes import one_line, several_lines
+from cstp.client.connections import BoundedTransport, options_for
+from cstp.client.transport import TimeLeft, deadline_after
+from cstp.errors import (
+    ERRORS,
+    AuthenticationRequired,
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    NotFound,
+    Overloaded,
+    ParseError,
+    QueryFailed,
+    RateLimited,
+)
+from cstp.methods.registry import METHODS
+from cstp_server.cli.exit_codes import BROKEN, FAILED, LATER, NOT_ALLOWED, NOT_FOUND, REFUSED, Unreachable
+from cstp_server.cli.suggestions import as_json_text
+from cstp_server.terminal import say, say_lines
 
-
-def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
-    """Prints version, health, methods and, with a token, whose it is and what is left of its limits.
-
-    What is public is told also where the call with the token fails; the exit code is then that of its error.
-    """
-    with connected(base_of(url, "URL"), token or "", timeout) as remote:
-        found = _public(remote)
-        answer = Answer(None, None) if token is None else remote.call("cstp.whoami", {})
-    refused = answer.error
-    if as_json:
-        failure = {} if refused is None else {"error": refused}
-        say(json.dumps(found | _private(answer.result) | failure))
-        return 0 if refused is None else code_of(refused)
-    for name, value in (found | (_private(answer.result) if refused is None else {})).items():
-        say(f"{name}: {_shown(name, value)}")
-    return 0 if refused is None else tell_error(refused, "cstp.whoami", as_json=False)
-
-
-def _public(remote: Remote) -> dict[str, object]:
-    """Raises Unreachable when what answers is no CSTP server."""
-    alive = remote.send("GET", f"{remote.base}/healthz")
-    ready = _json(remote.send("GET", f"{remote.base}/readyz"))
-    card = _json(remote.send("GET", f"{remote.base}{CARD_PATH}"))
-    told = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
-    if not isinstance(told, Mapping):
-        raise Unreachable(f"{remote.endpoint}: there is no CSTP server, for no agent card names its methods")
-    methods = told.get("methods")
-    return {
-        "url": remote.endpoint,
-        "agent": card.get("name"),
-        "version": card.get("version"),
-        "health": _health(alive.status_code),
-        "ready": ready.get("status"),
-        "parts": ready.get("parts"),
-        "methods": [one.get("name") for one in methods if isinstance(one, Mapping)]
-        if isinstance(methods, list)
-        else [],
-    }
+TokenOption = Annotated[
+    str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
+]
+TimeoutOption = Annotated[
+    float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long an answer may take.")
+]
+# of an error answer, by the family of its code
+OF_ERROR: Final[Mapping[int, int]] = {
+    **dict.fromkeys((AuthenticationRequired.code, Forbidden.code), NOT_ALLOWED),
+    **dict.fromkeys((ParseError.code, InvalidRequest.code, MethodNotFound.code, InvalidParams.code), REFUSED),
+    NotFound.code: NOT_FOUND,
+    **dict.fromkeys((RateLimited.code, Overloaded.code), LATER),
+    **dict.fromkeys((QueryFailed.code, InternalError.code), BROKEN),
+}
+_NOTHING: Final[Mapping[str, object]] = {}
+_CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
 
-def _health(status: int) -> str:
-    if status == httpx.codes.OK:
-        return "alive"
-    hidden = status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN, httpx.codes.NOT_FOUND)
-    # behind a proxy that hands on /cstp alone
-    return f"not shown here (HTTP {status})" if hidden else f"HTTP {status}"
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: the result, or else the error member, and with which HTTP status."""
+
+    result: object
+    error: Mapping[str, Any] | None
+    status: int = 200
 
 
-def _extensions(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    capabilities = card.get("capabilities")
-    extensions = capabilities.get("extensions") if isinstance(capabilities, Mapping) else None
-    return [one for one in extensions if isinstance(one, Mapping)] if isinstance(extensions, list) else []
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A server and how to talk to it; `base` has no `/cstp` at its end, `timeout` is what an answer may take."""
+
+    base: str
+    token: str
+    client: httpx.Client
+    timeout: float
+
+    @property
+    def endpoint(self) -> str:
+        return f"{self.base}/cstp"
+
+    def call(self, method: str, params: Mapping[str, object]) -> Answer:
+        """Raises Unreachable when what answers does not speak JSON-RPC."""
+        request = {"jsonrpc": "2.0", "method": method, "params": params, "id": 1}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        # lone surrogates of a command line in no known encoding are left to the server to refuse
+        reply = self.send("POST", self.endpoint, headers=headers, content=json.dumps(request))
+        try:
+            document = reply.json()
+            error = document.get("error")
+            if error is not None:
+                if type(error["code"]) is not int:
+                    raise ValueError("a code is a whole number")
+                return Answer(None, {**error, "message": str(error["message"])}, reply.status_code)
+            return Answer(document["result"], None)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {reply.status_code})") from None
+
+    def send(self, verb: str, url: str, **request: Any) -> httpx.Response:
+        """One HTTP request. Raises Unreachable when there is no whole answer in time."""
+        limits = TimeLeft(deadline_after(self.timeout), connect_seconds=self.timeout)
+        try:
+            return self.client.request(verb, url, extensions={"timeout": limits}, **request)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+            raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
+        except httpx.TimeoutException:
+            told = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"
+            raise Unreachable(told) from None
+        except httpx.HTTPError as error:
+            reason = _printable(str(error) or type(error).__name__)
+            raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}") from None
 
 
-def _private(whoami: object) -> dict[str, object]:
-    if not isinstance(whoami, Mapping):
-        return {"caller": None, "limits": None}
-    return {"caller": whoami.get("agent"), "limits": whoami.get("limits")}
-
-
-def _json(reply: httpx.Response) -> Mapping[str, Any]:
-    """The object that came back; an empty one for anything else."""
+@contextmanager
+def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
+    """A server to talk to. Raises ConfigurationError for a proxy or certificates of the environment that are none."""
     try:
-        found = reply.json()
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, Mapping) else {}
+        transport = BoundedTransport(**options_for(httpx.URL(base)))
+    except OSError as error:
+        raise ConfigurationError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error}") from error
+    except (ValueError, ImportError) as error:
+        raise ConfigurationError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {error}") from error
+    with httpx.Client(transport=transport, trust_env=False) as client:
+        yield Remote(base, token, client, timeout)
 
 
-def _shown(name: str, value: object) -> str:
-    if name in ("caller", "limits") and value is None:
-        return "unknown without a token (--token or CSTP_TOKEN)"
-    if name == "limits" and isinstance(value, list):
-        windows = [one for one in value if isinstance(one, Mapping)]
-        return ", ".join(
-            f"{one.get('remaining')} of {one.get('limit')} left in {one.get('window')} s" for one in windows
-        )
-    if isinstance(value, Mapping):
-        return ", ".join(f"{part} {state}" for part, state in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return "unknown" if value is None else str(value)
+def _remedy(reason: str) -> str:
+    """What to look at, by what the network or the TLS library said."""
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        return "for a certificate of one's own, let SSL_CERT_FILE name the PEM file that vouches for it"
+    if "SSL" in reason:
+        return "does the server speak http:// there?"
+    if any(word in reason for word in ("disconnected", "reset", "Broken pipe")):
+        return "does the server speak https:// there?"
+    return "is the address right, and the server up?"
+
+
+def base_of(url: str, option: str) -> str:
+    """The address without `/cstp`. Raises BadParameter for what is no http(s) URL, or has a user in it."""
+    try:
+        parsed = httpx.URL(url)
+        usable = parsed.scheme in ("http", "https") and bool(parsed.host) and not (parsed.query or parsed.fragment)
+        usable = usable and 0 <= (parsed.port or 0) < 65536
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        usable = False
+    if not usable:
+        raise typer.BadParameter("must read like http://host:8100", param_hint=option)
+    if parsed.userinfo:
+        raise typer.BadParameter("must have no user; the token goes into --token or CSTP_TOKEN", param_hint=option)
+    return url.rstrip("/").removesuffix("/cstp").rstrip("/")
+
+
+def given_token(token: str | None) -> str | None:
+    """The token of the option, else of CSTP_TOKEN. Raises BadParameter for one that no header can carry."""
+    secret = token or os.environ.get("CSTP_TOKEN") or None
+    if secret is not None and not (secret.isascii() and secret.isprintable()):
+        raise typer.BadParameter("must be printable ASCII", param_hint="--token")
+    return secret
+
+
+def required_token(token: str | None) -> str:
+    secret = given_token(token)
+    if secret is None:
+        raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="--token")
+    return secret
+
+
+def show(value: object, *, as_json: bool) -> None:
+    """JSON on standard output: in one line for machines, else laid out, and in colours on a terminal."""
+    if as_json:
+        say(_json(value, None))
+        return
+    console, text = Console(soft_wrap=True), several_lines(_json(value, 2))
+    if console.is_terminal:
+        console.print(JSONHighlighter()(text))
+    else:
+        say_lines(text)
+
+
+def _json(value: object, indent: int | None) -> str:
+    """As JSON, in ASCII where standard output takes no more."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    try:
+        several_lines(text).encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent)
+    return text
+
+
+def code_of(error: Mapping[str, Any]) -> int:
+    """The exit code of an error's family."""
+    return OF_ERROR.get(error["code"], FAILED)
+
+
+def tell_error(
+    error: Mapping[str, Any], method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool, status: int = 200
+) -> int:
+    """Tells an error answer to a call with the params `given`, and what to do next; the exit code of its family."""
+    code = code_of(error)
+    if as_json:
+        show(error, as_json=True)
+        return code
+    lines = [f"cstp: {_printable(error['message'])} ({error['code']})"]
+    lines += [f"  {line}" for line in _details(error)]
+    lines += [f"next: {line}" for line in _next(error, method, given, status)]
+    for line in lines:
+        say(line, err=True)
+    return code
+
+
+def _details(error: Mapping[str, Any]) -> list[str]:
+    data = error.get("data")
+    if not isinstance(data, Mapping):
+        return []
+    if error["code"] == InvalidParams.code and isinstance(data.get("violations"), list):
+        return [f"{_printable(one.get('field'))}: {_printable(one.get('message'))}" for one in _violations(data)]
+    return [f"{_printable(name)}: {_printable(value)}" for name, value in data.items()]
+
+
+def _violations(data: object) -> list[Mapping[str, Any]]:
+    violations = data.get("violations") if isinstance(data, Mapping) else None
+    return [one for one in violations if isinstance(one, Mapping)] if isinstance(violations, list) else []
+
+
+def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], status: int) -> list[str]:
+    """What the caller can do about it."""
+    if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+        return ["the request is larger than the server takes (its server.max_body_bytes): send less"]
+    data = error.get("data")
+    known = _CLASSES.get(error["code"])
+    if known is None:
+        return ["the code is of the server's own; its documents say what it means"]
+    if known is MethodNotFound:
+        near = get_close_matches(method, [one.name for one in METHODS], 1)
+        found = f"did you mean {near[0]}? " if near else ""
+        return [f"{found}cstp status URL names the methods of a server"]
+    if known is Forbidden and isinstance(data, Mapping):
+        return [f"use a token with the scope: cstp token create --agent NAME --scope {_printable(data.get('scope'))}"]
+    if known is InvalidParams:
+        wrong = [str(one.get("field")) for one in _violations(data)]
+        hints = [hint for field in wrong if (hint := as_json_text(method, given, field)) is not None]
+        return [_printable(hint) for hint in hints] or [known.meaning]
+    if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
+        return [f"wait {_printable(data.get('retryAfter'))} s and send the call again"]
+    return [known.meaning]
+
+
+def _printable(value: object) -> str:
+    """One line without control characters, whatever a server sent."""
+    return one_line(value if isinstance(value, str) else json.dumps(value))

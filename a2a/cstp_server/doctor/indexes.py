@@ -5,16 +5,16 @@ from contextlib import closing
 from time import monotonic, sleep
 from typing import Final
 
-from cognition_engines.indexes.chroma_address import server_address
-from cognition_engines.indexes.chroma_folders import collection_name, inspect_folder
-from cognition_engines.indexes.chroma_server import ChromaServer
-from cognition_engines.indexes.inspection import KeywordState, inspect_keywords
-from cognition_engines.indexes.lock import is_held
-from cognition_engines.indexes.marks import columns_of
-from cognition_engines.records.inspection import Held, Position, position, windows_up_to
-from cognition_engines.records.spaces import SEARCHED, Space
+from cognition_engines.indexes.folder_lock import is_held
+from cognition_engines.indexes.keywords.inspection import KeywordState, inspect_keywords
+from cognition_engines.indexes.keywords.label_terms import columns_of
+from cognition_engines.indexes.vectors.chroma.address import server_address
+from cognition_engines.indexes.vectors.chroma.folders import collection_name, inspect_folder
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer
+from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.store.inspection import Held, Position, position, windows_up_to
+from cstp_server.doctor.components import Model
 from cstp_server.doctor.finding import Checked, Finding, Level
-from cstp_server.doctor.parts import Model
 from cstp_server.settings import Settings
 
 REINDEX: Final = "cstp reindex builds the indexes anew"

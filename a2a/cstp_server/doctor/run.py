@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cstp_server.doctor import indexes, parts, places
+from cstp_server.doctor import components as parts
+from cstp_server.doctor import environment as places
+from cstp_server.doctor import indexes
 from cstp_server.doctor.finding import Finding, within
 from cstp_server.settings import Loaded
 from cstp_server.tokens import MEND

@@ -6,8 +6,8 @@ from typing import Final, TypeAlias
 
 from pydantic_core import to_json
 
-from cognition_engines.kinds.kind import Record
-from cognition_engines.passages import Room, Window
+from cognition_engines.kinds.registry import Record
+from cognition_engines.retrieval.snippets import Room, Window
 from cstp.contract import Wire
 from cstp_server.adapters.passages import Cut
 

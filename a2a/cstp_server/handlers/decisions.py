@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from time import perf_counter
 
 from cognition_engines.models import Decision, Filters, Mode
-from cognition_engines.records.supersession import Supersession
-from cognition_engines.records.values import Origin
+from cognition_engines.store.supersession import Supersession
+from cognition_engines.store.values import Origin
 from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import (
     QUERY_DECISIONS,
@@ -20,8 +20,8 @@ from cstp.methods.decisions import (
 )
 from cstp_server.adapters.decisions import Decisions, Match, Question
 from cstp_server.adapters.passages import Passages
-from cstp_server.call import AnyBound, Bound, Call
 from cstp_server.handlers.budget import Cutting, Part, fit
+from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 
 def decision_methods(decisions: Decisions, passages: Passages, agent_id: str) -> tuple[AnyBound, ...]:

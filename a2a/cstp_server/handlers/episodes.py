@@ -1,11 +1,11 @@
 """Answers the methods over episodes."""
 
 from cognition_engines.kinds.episodes import Episode
-from cognition_engines.lists import EpisodeFilters
-from cognition_engines.records.values import Stored
+from cognition_engines.queries.lists import EpisodeFilters
+from cognition_engines.store.values import Stored
 from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
 from cstp_server.adapters.lists import Lists
-from cstp_server.call import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 
 def episode_methods(lists: Lists) -> tuple[AnyBound, ...]:

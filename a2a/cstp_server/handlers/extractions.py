@@ -8,7 +8,7 @@ from cognition_engines.kinds.extractions import (
     PatternContent,
     WarningContent,
 )
-from cognition_engines.lists import Drawn, ExtractionPage, titles
+from cognition_engines.queries.lists import Drawn, ExtractionPage, titles
 from cstp.methods.extractions import (
     GET_DECISIONS,
     GET_PATTERNS,
@@ -24,7 +24,7 @@ from cstp.methods.extractions import (
     ListMetadata,
 )
 from cstp_server.adapters.lists import Lists
-from cstp_server.call import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 
 def extraction_methods(lists: Lists) -> tuple[AnyBound, ...]:

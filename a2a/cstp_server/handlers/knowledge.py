@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from cognition_engines.chunks import Related, author, cluster, place, snippet, title
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.texts import heading
-from cognition_engines.lists import Citation, citation, titles
+from cognition_engines.kinds.search_text import heading
 from cognition_engines.models import Mode
-from cognition_engines.records.knowledge import ChunkFound
+from cognition_engines.queries.chunks import Related, author, cluster, place, snippet, title
+from cognition_engines.queries.lists import Citation, citation, titles
+from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.contract import Wire
 from cstp.errors import InvalidParams, NotFound, Violation
 from cstp.methods import contents
@@ -36,8 +36,8 @@ from cstp.methods.knowledge import (
 )
 from cstp_server.adapters.knowledge import Chunks, KnowledgeMatch, KnowledgeQuestion, KnowledgeSearch
 from cstp_server.adapters.passages import Passages
-from cstp_server.call import AnyBound, Bound, Call
 from cstp_server.handlers.budget import Part, fit
+from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
     "decision": contents.DecisionContent,

@@ -4,24 +4,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from cognition_engines.chunks import place
-from cognition_engines.indexes.conditions import MemoryFilters
+from cognition_engines.filters import MemoryFilters
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import Entity, Event
-from cognition_engines.kinds.kind import Kind, prefixed
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.registry import Kind, prefixed
 from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
-from cognition_engines.recall.selectors import content_of
-from cognition_engines.recall.values import Asked, Mentioned, Recalled, Related, Result
-from cognition_engines.records.memory import TurnPage
-from cognition_engines.records.values import Stored
+from cognition_engines.queries.chunks import place
+from cognition_engines.queries.recall.results import Asked, Mentioned, Recalled, Related, Result
+from cognition_engines.queries.recall.selectors import content_of
+from cognition_engines.store.reads.conversations import TurnPage
+from cognition_engines.store.values import Stored
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import recall as wire
 from cstp_server.adapters.passages import Passages
 from cstp_server.adapters.recall import Recall
-from cstp_server.call import AnyBound, Bound, Call
 from cstp_server.handlers.budget import Cutting, Part, fit
+from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.ARTIFACT: "artifact",

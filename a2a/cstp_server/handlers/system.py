@@ -14,8 +14,8 @@ from cstp.methods.system import (
     WhoamiParams,
     WhoamiResult,
 )
-from cstp_server.call import AnyBound, Bound, Call
-from cstp_server.limits import Limiter
+from cstp_server.limits.limiter import Limiter
+from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 
 def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) -> tuple[AnyBound, ...]:

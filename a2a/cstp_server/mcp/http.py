@@ -19,13 +19,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cstp.errors import CstpError, InvalidRequest, Overloaded, ParseError
-from cstp_server.call import Call
-from cstp_server.dispatch import Dispatcher, Outcome
-from cstp_server.envelope import parse_body
-from cstp_server.hosts import allowed_hosts, allowed_origins, host_allowed, origin_allowed
-from cstp_server.http import PLAIN, WRONG_HOST, Face, Reply, answer_post, refuse, send_reply
+from cstp_server.http.endpoint import PLAIN, WRONG_HOST, Face, Reply, answer_post, refuse, send_reply
+from cstp_server.http.hosts import allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.server import Context, make_mcp_server
+from cstp_server.rpc.bound import Call
+from cstp_server.rpc.dispatch import Dispatcher, Outcome
+from cstp_server.rpc.envelope import parse_body
 from cstp_server.settings import Settings
 
 _ASKED: Final = "cstp.call"  # where a request's scope has what is asked,

@@ -7,15 +7,15 @@ from typing import Any, Final
 import structlog
 from pydantic_core import to_json
 
-from cstp.async_client import AsyncClient
 from cstp.call import Call
+from cstp.client.async_client import AsyncClient
+from cstp.client.errors import TransportError
 from cstp.contract import Method
 from cstp.errors import CstpError, JsonValue, MethodNotFound, QueryFailed
 from cstp.methods.registry import METHODS
-from cstp.transport_errors import TransportError
-from cstp_server.dispatch import Outcome
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
+from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 
 _METHODS: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}

@@ -18,9 +18,9 @@ from mcp_types import (
 
 import cstp
 from cstp.errors import MethodNotFound
-from cstp_server.dispatch import UNKNOWN, Outcome
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
+from cstp_server.rpc.dispatch import UNKNOWN, Outcome
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[str, Mapping[str, object], Context], Awaitable[Outcome]]

@@ -21,13 +21,13 @@ from pydantic_core import from_json
 
 from cstp.errors import AuthenticationRequired, InvalidRequest, Overloaded
 from cstp_server.app import create_app
-from cstp_server.call import Call
-from cstp_server.dispatch import Outcome
-from cstp_server.http import Parts
-from cstp_server.knowledge import Knowledge
+from cstp_server.http.endpoint import Parts
 from cstp_server.mcp.server import Context, Run, make_mcp_server
+from cstp_server.process.open_engine import Knowledge
+from cstp_server.process.stop import Watchdog
+from cstp_server.rpc.bound import Call
+from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
-from cstp_server.stopping import Watchdog
 from cstp_server.tokens import Token, TokenBook
 
 Identify = Callable[[TokenBook], Token | None]

@@ -5,11 +5,11 @@ from enum import StrEnum
 
 from cognition_engines.ingest.ids import artifact_chunk_id, content_identity, made_id
 from cognition_engines.ingest.items import OtherRecord
+from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.episodes import Episode
-from cognition_engines.kinds.kind import Kind, Record, kind_of
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.memory import ArtifactChunk
-from cognition_engines.records.values import FloatArray, Origin
+from cognition_engines.kinds.registry import Kind, Record, kind_of
+from cognition_engines.store.values import FloatArray, Origin
 
 
 class Identity(StrEnum):

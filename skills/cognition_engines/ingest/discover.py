@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cognition_engines.ingest.opening import kind_of_place
-from cognition_engines.ingest.reading import SUFFIXES
+from cognition_engines.ingest.detect import SUFFIXES
+from cognition_engines.ingest.open_file import kind_of_place
 from cognition_engines.models import Problem
 
 _LEFT_OUT: Final = frozenset({"node_modules", "venv", "__pycache__"})

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from cognition_engines.ingest.adr import is_form
-from cognition_engines.ingest.chunking import cut, too_long
+from cognition_engines.ingest.adr.decide import bare
+from cognition_engines.ingest.adr.reader import is_form
+from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.ingest.dates import first_date
-from cognition_engines.ingest.front_matter import FrontMatter, plain_name, read_front_matter
-from cognition_engines.ingest.inline import one_line, plain_text, without_links
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, Rejected
-from cognition_engines.ingest.markdown import Document
-from cognition_engines.ingest.others import read_other
-from cognition_engines.ingest.records import Unacceptable
-from cognition_engines.ingest.stated import bare
-from cognition_engines.ingest.titles import file_name
-from cognition_engines.ingest.values import Refused, Value
+from cognition_engines.ingest.markdown.chunking import cut, too_long
+from cognition_engines.ingest.markdown.document import Document
+from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
+from cognition_engines.ingest.markdown.inline import one_line, plain_text, without_links
+from cognition_engines.ingest.parse.plain_values import Refused, Value
+from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Problem
 
 _LONGEST_TITLE: Final = 500

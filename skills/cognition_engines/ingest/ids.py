@@ -10,16 +10,16 @@ from hashlib import sha256
 from typing import Final
 
 from cognition_engines.ingest.items import OtherRecord
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import MAX_REF, normal
 from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.kind import PREFIXES, Kind, adapter, kind_of, prefixed
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.registry import PREFIXES, Kind, adapter, kind_of, prefixed
 from cognition_engines.models import Decision
-from cognition_engines.records.origins import namesakes
-from cognition_engines.records.values import Origin
+from cognition_engines.store.origins import namesakes
+from cognition_engines.store.values import Origin
 
 _PREFIXES: Final = {
     Kind.DECISION: "dec_",

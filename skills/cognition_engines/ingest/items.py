@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.memory import Artifact, ArtifactChunk, Turn
 from cognition_engines.models import Draft, Problem
-from cognition_engines.records.values import FloatArray
+from cognition_engines.store.values import FloatArray
 
 OtherRecord: TypeAlias = (
     Source | Chunk | Cluster | Extraction | Episode | Artifact | ArtifactChunk | Turn | Event | Entity | Edge

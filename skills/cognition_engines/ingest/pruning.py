@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import EVERYTHING, FilePlace
-from cognition_engines.ingest.tally import Tally, is_gone
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import PART, Known
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import PART, Known
 
 
 @dataclass(frozen=True, slots=True)

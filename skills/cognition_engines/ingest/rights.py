@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from cognition_engines.ingest.repository import EVERYTHING, FilePlace, within
 from cognition_engines.models import Sensitivity
-from cognition_engines.records.values import Guarded, Known
+from cognition_engines.store.values import Guarded, Known
 
 
 @dataclass(frozen=True, slots=True)

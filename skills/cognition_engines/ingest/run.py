@@ -17,21 +17,21 @@ from typing import Final, Protocol
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.candidates import Candidate, Unit
-from cognition_engines.ingest.compare import Batch, compare, settled
+from cognition_engines.ingest.detect import BY_MARKS, MARKDOWN, Texts, read
 from cognition_engines.ingest.discover import walk
+from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
+from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
-from cognition_engines.ingest.opening import NotAFile, open_file
+from cognition_engines.ingest.open_file import NotAFile, open_file
+from cognition_engines.ingest.plan import Batch, compare, settled
 from cognition_engines.ingest.pruning import Pruned, prune
-from cognition_engines.ingest.reading import BY_MARKS, MARKDOWN, Texts, read
-from cognition_engines.ingest.reports import left_behind, less_guarded, pointing_nowhere
+from cognition_engines.ingest.report import Tally
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Asked, Guards
-from cognition_engines.ingest.settle import Identified, Settling
-from cognition_engines.ingest.tally import Tally
-from cognition_engines.kinds.texts import embedded
+from cognition_engines.kinds.search_text import embedded
 from cognition_engines.models import Problem, Sensitivity
-from cognition_engines.records.store import Records
-from cognition_engines.records.values import Entry, IdTaken, Known, Outcome
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Entry, IdTaken, Known, Outcome
 
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
 _TOGETHER: Final = 16  # records that the store is asked about at a time

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from cognition_engines.ingest.inline import without_links
+from cognition_engines.ingest.markdown.inline import without_links
 
 # Phrases that mean a status wherever they stand, longest first by construction of the search below.
 _STRONG: Final[Mapping[str, str]] = MappingProxyType(

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from cognition_engines.ingest.adr.decide import bare
+from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.ingest.dates import first_date, iso_date
 from cognition_engines.ingest.documents import MEMBERS
-from cognition_engines.ingest.front_block import front_block
-from cognition_engines.ingest.front_matter import FrontMatter, read_front_matter
 from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
-from cognition_engines.ingest.others import read_other
-from cognition_engines.ingest.records import Unacceptable
-from cognition_engines.ingest.stated import bare
-from cognition_engines.ingest.titles import file_name
-from cognition_engines.ingest.values import Value
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.ingest.markdown.front_block import front_block
+from cognition_engines.ingest.markdown.front_matter import FrontMatter, read_front_matter
+from cognition_engines.ingest.parse.plain_values import Value
+from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.ingest.structured.records import read_other
+from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Problem
 
 _LEAST: Final = 4  # turns

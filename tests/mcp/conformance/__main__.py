@@ -23,9 +23,9 @@ from typing import Any
 
 import yaml
 
-from cstp_server.http import Gate
-from cstp_server.listening import bind
-from cstp_server.log import configure_logging
+from cstp_server.http.endpoint import Gate
+from cstp_server.observe.log import configure_logging
+from cstp_server.process.listen import bind
 from cstp_server.serve import make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.fusion import CANDIDATES, Part, fuse
-from cognition_engines.indexes.chroma import ChromaIndex, open_folder
-from cognition_engines.indexes.chroma_address import server_address
-from cognition_engines.indexes.chroma_folders import collection_name
-from cognition_engines.indexes.chroma_server import ChromaServer
-from cognition_engines.indexes.columns import Columns
-from cognition_engines.indexes.keywords import KeywordIndex
-from cognition_engines.indexes.marks import Marks, marked, textual
-from cognition_engines.indexes.snapshot import Snapshot
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.texts import embedded
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.snapshot import Snapshot
+from cognition_engines.indexes.keywords.index import KeywordIndex
+from cognition_engines.indexes.keywords.label_terms import Marks, marked, textual
+from cognition_engines.indexes.vectors.chroma.address import server_address
+from cognition_engines.indexes.vectors.chroma.folders import collection_name
+from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, open_folder
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.search_text import embedded
 from cognition_engines.models import EVERYTHING, Filters, Viewer
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.records.store import Records, open_records
-from cognition_engines.records.values import Text
-from cognition_engines.search import keyword_leg, semantic_leg
+from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse
+from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Text
 from tests.stores import Stores
 
 MODEL = "seeded-8"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines import search
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.chroma import ChromaIndex
+from cognition_engines.indexes.vectors.chroma.index import ChromaIndex
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS
-from cognition_engines.search import semantic_leg
+from cognition_engines.retrieval import legs as search
+from cognition_engines.retrieval.legs import semantic_leg
+from cognition_engines.spaces import DECISIONS
 
 MODEL = "seeded-8"
 FEW = 2  # results

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
-from cognition_engines.search import FEW_ROWS, cosines, distances
+from cognition_engines.retrieval.legs import FEW_ROWS, cosines, distances
 
 FEW = 2  # results for which 32,000 windows of 4,000 records are enough to make the neighbour index worth a call
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.columns import Columns
-from cognition_engines.indexes.snapshot import Floats, Snapshot
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.models import Filters, Sensitivity, Viewer
-from cognition_engines.records.spaces import DECISIONS, NO_NUMBER
-from cognition_engines.records.values import Page
-from cognition_engines.search import Ranked, cosines, nearest_of, semantic_leg
+from cognition_engines.retrieval.legs import Ranked, cosines, nearest_of, semantic_leg
+from cognition_engines.spaces import DECISIONS, NO_NUMBER
+from cognition_engines.store.values import Page
 
 DIM = 384
 HALF = Filters(category="even")

@@ -1,0 +1,98 @@
+"""`AsyncClient`: as `cstp.client.sync_client`, for asyncio. A separate module, because importing asyncio takes time."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self, TypeVar
+
+import httpx
+from pydantic import SecretStr
+
+from cstp.call import Call, raw_call
+from cstp.client.async_methods import AsyncMethods
+from cstp.client.connections import options_for
+from cstp.client.errors import TransportError
+from cstp.client.messages import Received, batch_body, read_answer, read_batch, request_body
+from cstp.client.target import described, httpx_options, make_target, settled
+from cstp.client.transport import Deadline, TimeLeft, received, transport_error
+from cstp.errors import CstpError, JsonValue
+
+R = TypeVar("R")
+
+
+class AsyncClient(AsyncMethods):
+    """As `Client`, with methods to await and `async with`. For one event loop of asyncio."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        *,
+        token_file: str | Path | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        secret = None if token is None else SecretStr(token)
+        del token  # a traceback of what is raised from here on may show this frame's variables
+        self._target = make_target(url, timeout, retries)
+        options = httpx_options(secret, token_file) | options_for(self._target.url, ssl_context)
+        self._http = httpx.AsyncClient(**options)
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections; the client cannot be used again."""
+        await self._http.aclose()
+
+    async def call(
+        self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
+    ) -> JsonValue:
+        """Any method by its name on the wire; `params` go and the result comes as JSON."""
+        return await self.send(raw_call(method, params), timeout=timeout)
+
+    async def send(self, call: Call[R], *, timeout: float | None = None) -> R:
+        """One call, as `cstp.calls` makes it; its result."""
+        return read_answer(await self._exchange(request_body(call), call.repeatable, timeout), call)
+
+    async def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
+        """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
+
+        Raises CstpError where the server refuses the whole batch, such as one of more than 100 calls.
+        """
+        if not calls:
+            return []
+        repeatable = all(call.repeatable for call in calls)
+        return read_batch(await self._exchange(batch_body(calls), repeatable, timeout), calls)
+
+    async def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> Received:
+        deadline, tried, before = self._target.deadline(timeout), 0, None
+        while True:
+            outcome = await self._post(body, deadline)
+            tried += 1
+            pause = self._target.pause(outcome, tried, deadline, repeatable)
+            if pause is None:
+                return settled(outcome, before)
+            await asyncio.sleep(pause)
+            before = outcome
+
+    async def _post(self, body: bytes, deadline: Deadline) -> Received | TransportError:
+        extensions = {"timeout": TimeLeft(deadline)}
+        try:
+            async with (
+                asyncio.timeout(deadline.left),
+                self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response,
+            ):
+                return received(response, b"".join([piece async for piece in response.aiter_raw()]))
+        except TimeoutError:
+            return deadline.error()
+        except httpx.HTTPError as error:
+            return transport_error(error, deadline)

@@ -1,0 +1,173 @@
+"""From calls to the bytes of a request, and from the bytes of an answer to results and errors. Pure functions."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from pydantic_core import from_json
+
+from cstp.call import Call
+from cstp.client.errors import UnexpectedAnswer
+from cstp.errors import (
+    AuthenticationRequired,
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    JsonValue,
+    MethodNotFound,
+    NotFound,
+    OtherError,
+    Overloaded,
+    ParseError,
+    QueryFailed,
+    RateLimited,
+    Violation,
+)
+
+R = TypeVar("R")
+
+_TOO_LARGE: Final = 413
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An HTTP answer; `retry_after` is what its `Retry-After` asks for, in seconds."""
+
+    status: int
+    retry_after: float | None
+    body: bytes
+
+
+def request_body(call: Call[object]) -> bytes:
+    """One JSON-RPC request. Raises ValueError or TypeError for params that are not JSON."""
+    return _encoded(_request(call, 1))
+
+
+def batch_body(calls: Sequence[Call[object]]) -> bytes:
+    """All calls as one JSON-RPC batch; a call's id is its place, counted from 1."""
+    return _encoded([_request(call, place) for place, call in enumerate(calls, 1)])
+
+
+def read_answer(received: Received, call: Call[R]) -> R:
+    """The result of a single call. Raises CstpError for an error, and UnexpectedAnswer for what is neither."""
+    outcome = _read(_document(received), call, 1, received.status)
+    if isinstance(outcome, CstpError):
+        raise _noted(outcome, received.status)
+    return outcome
+
+
+def read_batch(received: Received, calls: Sequence[Call[R]]) -> list[R | CstpError]:
+    """The result or the error of each call, in the order of `calls`.
+
+    Raises CstpError where the server refused the batch as a whole, and UnexpectedAnswer where an answer is missing,
+    is there twice, or is not one of CSTP.
+    """
+    document = _document(received)
+    if not isinstance(document, list):
+        refused = _error(document) if isinstance(document, dict) else None
+        if refused is not None:
+            raise _noted(refused, received.status)
+        raise UnexpectedAnswer(received.status, "neither a list of answers nor an error")
+    answers = {item["id"]: item for item in document if isinstance(item, dict) and type(item.get("id")) is int}
+    if len(document) != len(calls) or answers.keys() != set(range(1, len(calls) + 1)):
+        raise UnexpectedAnswer(received.status, "not one answer to each call of the batch")
+    return [_read(answers[place], call, place, received.status) for place, call in enumerate(calls, 1)]
+
+
+def _request(call: Call[object], identifier: int) -> dict[str, JsonValue]:
+    return {"jsonrpc": "2.0", "id": identifier, "method": call.method, "params": call.params}
+
+
+def _encoded(document: object) -> bytes:
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _document(received: Received) -> JsonValue:
+    try:
+        document: JsonValue = from_json(received.body, allow_inf_nan=False)
+    except ValueError:
+        reason = "the body is not JSON" if received.body else "no body"
+        raise UnexpectedAnswer(received.status, reason) from None
+    return document
+
+
+def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R | CstpError:
+    if not isinstance(answer, dict) or answer.get("jsonrpc") != "2.0" or ("result" in answer) == ("error" in answer):
+        raise UnexpectedAnswer(status, "not a JSON-RPC answer")
+    if "error" in answer:
+        error = _error(answer)
+        # what is refused before its body is read has no id
+        if error is None or (answer.get("id") is not None and answer["id"] != identifier):
+            raise UnexpectedAnswer(status, "not an answer to this call")
+        return error
+    if type(answer.get("id")) is not int or answer["id"] != identifier:
+        raise UnexpectedAnswer(status, "not an answer to this call")
+    try:
+        return call.read(answer["result"])
+    except ValueError:
+        raise UnexpectedAnswer(status, f"the result is not one of {call.method}") from None
+
+
+def _noted(error: CstpError, status: int) -> CstpError:
+    """The error, with a note where its HTTP status tells more than its code: a traceback shows it."""
+    if status == _TOO_LARGE:
+        error.add_note("HTTP 413: the request is larger than the server takes; send less")
+    return error
+
+
+def _error(answer: Mapping[str, JsonValue]) -> CstpError | None:
+    """The error of an answer; None where its `error` is not one."""
+    member = answer.get("error")
+    if not isinstance(member, Mapping):
+        return None
+    match member:
+        case {"code": int(code), "message": str(message)}:
+            error = _known_error(code, member.get("data")) or OtherError(code, message)
+            error.data = member.get("data")
+            return error
+    return None
+
+
+def _known_error(code: int, data: object) -> CstpError | None:
+    """The class of the code, with what its data says; None where the code or the data is not in the table."""
+    match code, data:
+        case (ParseError.code, _):
+            return ParseError()
+        case (InvalidRequest.code, _):
+            return InvalidRequest()
+        case (MethodNotFound.code, _):
+            return MethodNotFound()
+        case (AuthenticationRequired.code, _):
+            return AuthenticationRequired()
+        case (InvalidParams.code, {"violations": [*violations]}):
+            return _invalid_params(violations)
+        case (InternalError.code, {"requestId": str(request_id)}):
+            return InternalError(request_id)
+        case (
+            RateLimited.code,
+            {"retryAfter": int(retry_after), "limit": int(limit), "window": int(window), "policy": str(policy)},
+        ):
+            return RateLimited(retry_after, limit, window, policy)
+        case (QueryFailed.code, {"component": str(component), "requestId": str(request_id)}):
+            return QueryFailed(component, request_id)
+        case (NotFound.code, {"id": str(identifier)}):
+            return NotFound(identifier)
+        case (Forbidden.code, {"scope": str(scope)}):
+            return Forbidden(scope)
+        case (Overloaded.code, {"retryAfter": int(retry_after)}):
+            return Overloaded(retry_after)
+    return None
+
+
+def _invalid_params(violations: Sequence[object]) -> InvalidParams | None:
+    found = []
+    for one in violations:
+        match one:
+            case {"field": str(field), "message": str(message)}:
+                found.append(Violation(field, message))
+            case _:
+                return None
+    return InvalidParams(found)

@@ -1,0 +1,59 @@
+"""What is sent again, and after how long. Pure functions: the clients do the sending and the waiting."""
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from cstp.client.errors import ConnectFailed, ConnectionLost, TransportError
+from cstp.client.messages import Received
+
+FIRST_SECONDS: Final = 0.25
+LONGEST_SECONDS: Final = 8.0
+_NOT_RUN: Final = (429, 503)  # what a server answers before it runs a call
+_DIGITS: Final = 9
+
+
+def pause_before_retry(
+    outcome: Received | TransportError, tried: int, retries: int, *, repeatable: bool, left: float, draw: float
+) -> float | None:
+    """Seconds to wait before the next try; None when `outcome` stands.
+
+    `tried` is how often the request was sent, `left` the seconds until the caller's deadline, `draw` a random number
+    in [0, 1). A `Retry-After` is honoured; where it, or the pause, would pass the deadline there is no further try.
+    """
+    if tried > retries or not _may_be_sent_again(outcome, repeatable):
+        return None
+    asked = outcome.retry_after if isinstance(outcome, Received) else None
+    if asked is None:
+        backoff = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(tried - 1, 16))
+        pause = backoff * (1 + draw) / 2
+    else:
+        pause = asked + FIRST_SECONDS * draw
+    return pause if pause < left else None
+
+
+def _may_be_sent_again(outcome: Received | TransportError, repeatable: bool) -> bool:
+    match outcome:
+        case Received():
+            return outcome.status in _NOT_RUN
+        case ConnectFailed():
+            return True
+        case ConnectionLost():
+            return repeatable
+    return False
+
+
+def read_retry_after(value: str | None, now: datetime) -> float | None:
+    """The seconds that a `Retry-After` header asks for: a number or an HTTP date. None where it says neither."""
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text) if len(text) <= _DIGITS else float("inf")
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())

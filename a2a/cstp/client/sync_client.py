@@ -1,0 +1,107 @@
+"""`Client`, which only sends and waits; what is decided is elsewhere, and the same for `cstp.client.async_client`.
+
+`cstp.calls` makes calls, `cstp.client.messages` reads what comes back, `cstp.client.retries` says what is sent again
+and when.
+"""
+
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self, TypeVar
+
+import httpx
+from pydantic import SecretStr
+
+from cstp.call import Call, raw_call
+from cstp.client.connections import BoundedTransport, options_for
+from cstp.client.errors import TransportError
+from cstp.client.messages import Received, batch_body, read_answer, read_batch, request_body
+from cstp.client.sync_methods import Methods
+from cstp.client.target import described, httpx_options, make_target, settled
+from cstp.client.transport import Deadline, TimeLeft, received, transport_error
+from cstp.errors import CstpError, JsonValue
+
+R = TypeVar("R")
+
+
+class Client(Methods):
+    """Asks one CSTP server, over connections that are kept open. Safe to share between threads.
+
+    `url` is `http://host:8100`, with or without `/cstp`, else that of `CSTP_URL`. The token is `token`, else what
+    `token_file` holds, else `CSTP_TOKEN`. `timeout` is how many seconds a call may take, with all tries and pauses, at
+    most 1,000,000; each method takes another one for itself. `retries` is how often a call is tried again: after 429,
+    503 and failed connections always, after a connection that broke where the method only reads. `ssl_context` is for
+    servers with a certificate of one's own.
+
+    Methods raise a CstpError for an error of the server, and a TransportError where none came. Raises ValueError.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        *,
+        token_file: str | Path | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        secret = None if token is None else SecretStr(token)
+        del token  # a traceback of what is raised from here on may show this frame's variables
+        self._target = make_target(url, timeout, retries)
+        options = httpx_options(secret, token_file)
+        transport = BoundedTransport(**options_for(self._target.url, ssl_context))
+        self._http = httpx.Client(transport=transport, **options)
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections; the client cannot be used again."""
+        self._http.close()
+
+    def call(
+        self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
+    ) -> JsonValue:
+        """Any method by its name on the wire; `params` go and the result comes as JSON."""
+        return self.send(raw_call(method, params), timeout=timeout)
+
+    def send(self, call: Call[R], *, timeout: float | None = None) -> R:
+        """One call, as `cstp.calls` makes it; its result."""
+        return read_answer(self._exchange(request_body(call), call.repeatable, timeout), call)
+
+    def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
+        """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
+
+        Raises CstpError where the server refuses the whole batch, such as one of more than 100 calls.
+        """
+        if not calls:
+            return []
+        repeatable = all(call.repeatable for call in calls)
+        return read_batch(self._exchange(batch_body(calls), repeatable, timeout), calls)
+
+    def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> Received:
+        deadline, tried, before = self._target.deadline(timeout), 0, None
+        while True:
+            outcome = self._post(body, deadline)
+            tried += 1
+            pause = self._target.pause(outcome, tried, deadline, repeatable)
+            if pause is None:
+                return settled(outcome, before)
+            time.sleep(pause)
+            before = outcome
+
+    def _post(self, body: bytes, deadline: Deadline) -> Received | TransportError:
+        extensions = {"timeout": TimeLeft(deadline)}
+        try:
+            with self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response:
+                return received(response, b"".join(response.iter_raw()))
+        except httpx.HTTPError as error:
+            return transport_error(error, deadline)

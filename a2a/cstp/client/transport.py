@@ -1,0 +1,97 @@
+"""Between httpx and the rest of the client: addresses, time limits, and what each of its errors means."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Self
+
+import httpx
+
+from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError
+from cstp.client.messages import Received
+from cstp.client.retries import read_retry_after
+
+CONNECT_SECONDS: Final = 5.0
+LONGEST_SECONDS: Final = 1_000_000.0  # sockets take no more than 2,147,483
+# nothing is unpacked, so that no answer is larger here than it was on the way
+HEADERS: Final = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+_PATH: Final = "/cstp"
+
+
+def endpoint(url: str) -> httpx.URL:
+    """Where calls are sent: `http://host:8100` and `http://host:8100/cstp` are the same. Raises ValueError."""
+    try:
+        given = httpx.URL(url)
+    except httpx.InvalidURL:
+        given = httpx.URL("")
+    if given.scheme not in ("http", "https") or not given.host:
+        raise ValueError("url must read like http://host:8100")
+    if given.userinfo or given.query or given.fragment:
+        raise ValueError("url must have neither a user, a query nor a fragment; the token goes into a header")
+    path = given.path.rstrip("/")
+    return given.copy_with(path=path if path.endswith(_PATH) else path + _PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on the clock of `time.monotonic`, `seconds` after the call began."""
+
+    at: float
+    seconds: float
+
+    @property
+    def left(self) -> float:
+        return self.at - time.monotonic()
+
+    def error(self) -> DeadlineExceeded:
+        return DeadlineExceeded(f"no answer within {self.seconds:g} s")
+
+
+def deadline_after(seconds: float) -> Deadline:
+    """Raises ValueError unless `seconds` is a number above 0 and at most 1,000,000."""
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise ValueError(f"timeout must be a number of seconds above 0, at most {LONGEST_SECONDS:,.0f}")
+    return Deadline(time.monotonic() + seconds, seconds)
+
+
+class Left(float):
+    """Seconds to be waited at most, with the deadline that they come from."""
+
+    deadline: Deadline
+
+    def __new__(cls, seconds: float, deadline: Deadline) -> Self:
+        left = super().__new__(cls, seconds)
+        left.deadline = deadline
+        return left
+
+
+class TimeLeft(dict[str, float]):
+    """httpx's time limits: it reads the one of each step when the step begins, and gets what is left by then."""
+
+    def __init__(self, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS) -> None:
+        super().__init__()
+        self._deadline = deadline
+        self._connect_seconds = connect_seconds
+
+    def get(self, step: str, default: object = None) -> Left:
+        left = max(self._deadline.left, 0.001)
+        return Left(min(left, self._connect_seconds) if step == "connect" else left, self._deadline)
+
+
+def received(response: httpx.Response, body: bytes) -> Received:
+    """What an answer came to."""
+    return Received(
+        response.status_code, read_retry_after(response.headers.get("Retry-After"), datetime.now(UTC)), body
+    )
+
+
+def transport_error(error: httpx.HTTPError, deadline: Deadline) -> TransportError:
+    """What an error of httpx means here. Without a link to it, as it holds the request and so the token."""
+    match error:
+        case httpx.ConnectError() | httpx.ProxyError():
+            return ConnectFailed(str(error) or type(error).__name__)
+        case httpx.ConnectTimeout() if deadline.left > 0:
+            return ConnectFailed(f"no connection within {CONNECT_SECONDS:g} s")
+        case httpx.TimeoutException():
+            return deadline.error()
+    return ConnectionLost(str(error) or type(error).__name__)

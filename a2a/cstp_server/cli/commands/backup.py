@@ -1,0 +1,179 @@
+"""`cstp copy`, `cstp backup`, `cstp restore`: the records somewhere else, and back."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+import cstp
+from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
+from cognition_engines.store.inspection import sqlite_file
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.transfer.backup import Backup, opened_backup
+from cognition_engines.store.transfer.copy import Contents
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    settings_for,
+    store_place,
+    without_secrets,
+)
+from cstp_server.cli.progress import record_bars
+from cstp_server.cli.store import existing_records, opened_records
+from cstp_server.settings import Settings
+from cstp_server.terminal import say
+from cstp_server.tokens import Token, dump_tokens, parse_tokens, read_tokens, replace_tokens
+
+app = command_family()
+_TOKENS: Final = "tokens"  # the name under which a backup keeps them
+
+
+@app.command("copy")
+def copy_command(
+    ctx: typer.Context,
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="As store.url names one; it must be empty.")],
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Copy all records, with their vectors, into another database: from SQLite to PostgreSQL, or back.
+
+    All of it arrives, or nothing. What is written while it runs is not in the copy.
+    """
+    with existing_records(settings_for(ctx, data_dir, config)) as records:
+        target = _open_target(to)
+        try:
+            with record_bars(quiet=as_json) as bars:
+                done = records.copy_to(target, bars)
+        finally:
+            target.close()
+    shown = without_secrets(to)
+    if as_json:
+        say(json.dumps({"to": shown, **_members(done)}))
+        return
+    say(f"copied {_counts(done)} to {shown}, and read them back: equal")
+    say("next: set store.url to that URL (or CSTP_STORE__URL) and start the server again; see cstp config")
+
+
+@app.command("backup")
+def backup_command(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it; must not exist.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an older backup of that name.")] = False,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write all records, their vectors and the tokens to one file, as of one moment. A server may go on meanwhile.
+
+    Indexes are not in it: they are built from the records.
+    """
+    loaded = settings_for(ctx, data_dir, config)
+    tokens: tuple[Token, ...] = ()
+    try:
+        tokens = read_tokens(loaded.settings.tokens_path)
+    except ConfigurationError as error:
+        say(f"warning: the backup has no tokens: {error}", err=True)
+    attached = {_TOKENS: dump_tokens(tokens)} if tokens else {}
+    with existing_records(loaded) as records, record_bars(quiet=as_json) as bars:
+        notes = records.back_up(file, cstp.__version__, attached, replace=force, watcher=bars)
+    if as_json:
+        members = {"file": str(file.absolute()), "bytes": file.stat().st_size, "createdAt": notes.created_at}
+        say(json.dumps({**members, **_members(notes.contents), "tokens": len(tokens)}))
+        return
+    say(
+        f"wrote {_counts(notes.contents)} and {len(tokens)} tokens to {file} "
+        f"({file.stat().st_size / 1e6:.1f} MB), and read them back: equal"
+    )
+
+
+@app.command("restore")
+def restore_command(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What cstp backup wrote.", exists=True, dir_okay=False)],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Also where there are records: what is not in the backup is lost.")
+    ] = False,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Put the tokens back too; without a tokens file they always are.")
+    ] = False,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make the records equal to a backup, all of them or none. A running server follows within a second."""
+    loaded = settings_for(ctx, data_dir, config)
+    with record_bars(quiet=as_json) as bars, opened_backup(file, bars) as backup:
+        with _unrestored(loaded.settings), opened_records(loaded) as records:
+            done = records.restore(backup, replace=replace, watcher=bars)
+        restored = _put_back_tokens(loaded.settings, backup, wanted=tokens)
+    if as_json:
+        counts = {name: getattr(done, name) for name in ("new", "changed", "unchanged", "deleted")}
+        members = {"file": str(file.absolute()), "createdAt": backup.notes.created_at, **counts}
+        say(json.dumps({**members, **_members(done.contents), "tokens": restored}))
+        return
+    kept = "tokens left as they are" if restored is None else f"{restored} tokens put back"
+    say(
+        f"the store is that of {backup.notes.created_at}: {_counts(done.contents)}; {done.new} new, "
+        f"{done.changed} changed, {done.unchanged} unchanged, {done.deleted} deleted; {kept}"
+    )
+
+
+def _open_target(url: str) -> Records:
+    """The database to copy to. Raises ConfigurationError where its folder is missing: the path may be mistyped."""
+    file = sqlite_file(url, named="--to")
+    if file is not None and not file.parent.is_dir():
+        raise ConfigurationError(f"--to: {file.parent} is no folder; make it first, or name another one")
+    try:
+        return open_records(url, named="--to")
+    except ComponentFailed as error:
+        raise ComponentFailed("target", str(error).removeprefix("records: ")) from error
+
+
+@contextmanager
+def _unrestored(settings: Settings) -> Iterator[None]:
+    """Around what restores a store: where that fails, "restore a backup" would be no advice."""
+    try:
+        yield
+    except ComponentFailed as error:
+        raise EngineError(
+            f"{error}; nothing was restored into {store_place(settings)}: check that it is up and has space; where it "
+            f"is damaged, {_instead(settings)}"
+        ) from error
+
+
+def _instead(settings: Settings) -> str:
+    """What to do where a damaged store would be restored into."""
+    other = "name another one in store.url (CSTP_STORE__URL)"
+    if sqlite_file(settings.store_url) is None:
+        return other
+    other = "restore into another folder (--data-dir)" if settings.store.url is None else other
+    return f"stop the server and move it away with its -wal and -shm files, or {other}"
+
+
+def _put_back_tokens(settings: Settings, backup: Backup, *, wanted: bool) -> int | None:
+    """How many tokens were put back; None when those that are there were kept."""
+    kept = backup.notes.attached.get(_TOKENS)
+    if kept is None or (settings.tokens_path.exists() and not wanted):
+        return None
+    found = parse_tokens(kept.encode(), "the backup's tokens")
+    replace_tokens(settings.tokens_path, found)
+    return len(found)
+
+
+def _members(contents: Contents) -> dict[str, object]:
+    return {
+        "records": contents.records,
+        "kinds": dict(contents.kinds),
+        "vectors": dict(contents.windows),
+        "digest": contents.digest,
+    }
+
+
+def _counts(contents: Contents) -> str:
+    return f"{contents.records:,} records with {sum(contents.windows.values()):,} vectors"

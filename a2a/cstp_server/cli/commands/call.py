@@ -1,0 +1,164 @@
+"""`cstp call`: one call to any CSTP server, or all pages of a list."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from cstp.contract import Method
+from cstp.methods.registry import METHODS
+from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.remote import (
+    Answer,
+    Remote,
+    TimeoutOption,
+    TokenOption,
+    base_of,
+    connected,
+    required_token,
+    show,
+    tell_error,
+)
+from cstp_server.cli.suggestions import method_names, parameter_names
+
+app = command_family()
+_LARGEST: Final = 16 * 2**20  # bytes of a file of parameters; a server takes less
+_OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}
+
+
+@app.command("call")
+def call_command(
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="Such as cstp.queryDecisions.", autocompletion=method_names)
+    ],
+    params: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="key=text or key:=json.", autocompletion=parameter_names),
+    ] = None,
+    url: Annotated[
+        str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")
+    ] = "http://127.0.0.1:8100",
+    token: TokenOption = None,
+    params_file: Annotated[
+        str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")
+    ] = None,
+    every_page: Annotated[
+        bool, typer.Option("--all", help="Ask for page after page of a list; one item a line with --json.")
+    ] = False,
+    timeout: TimeoutOption = 30.0,
+    as_json: JsonOption = False,
+) -> int:
+    """Call a method and print its result.
+
+    An error answer goes to standard error with what to do next, and the exit code names its family: 4 not allowed,
+    5 refused, 6 not found, 7 later, 8 the server fails; 3 when no server answers. With --json it is printed as JSON.
+    """
+    secret = required_token(token)
+    given = _given(params_file, params or [])
+    listed = _list_member(method) if every_page else ""
+    with connected(base_of(url, "--url"), secret, timeout) as remote:
+        if every_page:
+            return _print_pages(remote, method, given, listed, as_json=as_json)
+        answer = remote.call(method, given)
+    if answer.error is not None:
+        return tell_error(answer.error, method, given, as_json=as_json, status=answer.status)
+    show(answer.result, as_json=as_json)
+    return 0
+
+
+def _print_pages(remote: Remote, method: str, given: Mapping[str, object], listed: str, *, as_json: bool) -> int:
+    for page in _pages(remote, method, given, listed):
+        if page.error is not None:
+            return tell_error(page.error, method, given, as_json=as_json, status=page.status)
+        for item in _items(page, listed):
+            show(item, as_json=as_json)
+    return 0
+
+
+def _pages(remote: Remote, method: str, given: Mapping[str, object], listed: str) -> Iterator[Answer]:
+    """Page after page, until one is empty or is an error; as large as they may be unless `limit` is given."""
+    schema = _OF_METHOD[method].params.model_json_schema()["properties"]
+    asked = {"limit": schema["limit"]["maximum"], "offset": 0, **given}
+    if not isinstance(offset := asked["offset"], int) or isinstance(offset, bool):
+        raise typer.BadParameter("offset: must be an integer", param_hint="KEY=VALUE")
+    while True:
+        page = remote.call(method, {**asked, "offset": offset})
+        items = _items(page, listed)
+        if page.error is not None or items:
+            yield page
+        if not items:
+            return
+        offset += len(items)
+
+
+def _items(page: Answer, listed: str) -> list[object]:
+    items = page.result.get(listed) if isinstance(page.result, dict) else None
+    return items if isinstance(items, list) else []
+
+
+def _list_member(method: str) -> str:
+    """The member of the result that holds the items. Raises BadParameter for a method that has no pages."""
+    paged = {name: one for name, one in _OF_METHOD.items() if "offset" in one.params.model_fields}
+    if method not in paged:
+        raise typer.BadParameter(f"only these have pages: {', '.join(paged)}", param_hint="--all")
+    members = paged[method].result.model_json_schema(mode="serialization")["properties"]
+    return next(str(name) for name, schema in members.items() if schema.get("type") == "array")
+
+
+def _given(file: str | None, pairs: list[str]) -> dict[str, object]:
+    """The params of the file and of the words. Raises BadParameter for what is neither, or given twice."""
+    found = {} if file is None else read_params(file)
+    for name, value in parse_params(pairs).items():
+        if name in found:
+            raise typer.BadParameter(f"{name} is given twice", param_hint="KEY=VALUE")
+        found[name] = value
+    return found
+
+
+def _start_of(path: Path) -> bytes:
+    """As much of a file, pipe or device as tells whether it is too large."""
+    with path.open("rb") as file:
+        return file.read(_LARGEST + 1)
+
+
+def read_params(file: str) -> dict[str, object]:
+    """A JSON object of a file, or of standard input for `-`. Raises BadParameter for anything else."""
+    try:
+        text = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _start_of(Path(file))
+        if len(text) > _LARGEST:
+            raise typer.BadParameter(f"{file}: must have at most {_LARGEST:,} bytes", param_hint="--params")
+        found = json.loads(text, parse_constant=_no_json)
+    except OSError as error:
+        raise typer.BadParameter(f"{file}: {error.strerror}", param_hint="--params") from None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise typer.BadParameter("must hold one JSON object", param_hint="--params")
+    return found
+
+
+def parse_params(pairs: list[str]) -> dict[str, object]:
+    """`key=text` and `key:=json` as params. Raises BadParameter naming the pair that is neither, or given twice."""
+    found: dict[str, object] = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        name = key.removesuffix(":")
+        if not separator or not name:
+            raise typer.BadParameter(f"{pair!r} must be key=text or key:=json", param_hint="KEY=VALUE")
+        if name in found:
+            raise typer.BadParameter(f"{name} is given twice", param_hint="KEY=VALUE")
+        if name == key:
+            found[name] = value
+            continue
+        try:
+            found[name] = json.loads(value, parse_constant=_no_json)
+        except (ValueError, RecursionError) as error:
+            raise typer.BadParameter(f"{name}: the value after := is not JSON", param_hint="KEY=VALUE") from error
+    return found
+
+
+def _no_json(constant: str) -> object:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,124 @@
+"""`cstp conform`: the project's wire conversations against any CSTP server."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.remote import TimeoutOption, base_of, connected, given_token, tell_error
+from cstp_server.conformance.run import Caller, Declared, Verdict, conversations, held
+from cstp_server.terminal import say
+
+app = command_family()
+_RECORDS = "decisions.jsonl, knowledge.jsonl or memory.jsonl"
+
+
+@app.command("conform")
+def conform_command(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where the server is.")],
+    tokens: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TOKEN", help="Several with different rights hold more; CSTP_TOKEN unless given."),
+    ] = None,
+    holds: Annotated[
+        str | None, typer.Option(metavar="FILE", help=f"The server holds these records alone: {_RECORDS}.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the server that is not the default."),
+    ] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Leave out what a proxy in front of the server may answer itself.")
+    ] = False,
+    only: Annotated[str, typer.Option(metavar="TEXT", help="Conversations with this in their name alone.")] = "",
+    timeout: TimeoutOption = 20.0,
+    as_json: JsonOption = False,
+) -> int:
+    """Hold the conversations that define the protocol with a server, and tell where it says otherwise.
+
+    A conversation that presumes settings, records or rights that the server does not have is skipped, with the reason.
+    Some are about the edge of HTTP, such as requests that are too large: a proxy in front of the server answers these
+    itself, in its own words.
+
+    Exit code 1 when one failed or none could be held.
+    """
+    base = base_of(url, "URL")
+    chosen = [one for one in conversations() if only in one.name]
+    known = {one.records for one in chosen} - {None}
+    if holds is not None and holds not in known:
+        raise typer.BadParameter(f"must be {_RECORDS}", param_hint="--holds")
+    declared = Declared(_settings(settings or []), holds, behind_proxy)
+    texts = tokens or [secret for secret in [given_token(None)] if secret is not None]
+    if not texts:
+        raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="TOKEN")
+    with connected(base, "", timeout) as remote:
+        callers: list[Caller] = []
+        for text in texts:
+            given_token(text)
+            answer = replace(remote, token=text).call("cstp.whoami", {})
+            if answer.error is not None:
+                return tell_error(answer.error, "cstp.whoami", as_json=as_json)
+            callers.append(_caller(text, answer.result, base))
+    verdicts = [*_watched(held(chosen, base, callers, declared, timeout), len(chosen), quiet=as_json)]
+    _tell(verdicts, behind_proxy, as_json=as_json)
+    outcomes = {verdict.outcome for verdict in verdicts}
+    return 0 if "passed" in outcomes and "failed" not in outcomes else 1
+
+
+def _watched(verdicts: Iterable[Verdict], total: int, *, quiet: bool) -> Iterator[Verdict]:
+    """The verdicts, with a progress bar on a terminal."""
+    console = Console(stderr=True)
+    with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("conversations", total=total)
+        for verdict in verdicts:
+            yield verdict
+            progress.advance(task)
+
+
+def _caller(token: str, whoami: Any, base: str) -> Caller:
+    try:
+        projects = whoami["projects"]
+        return Caller(
+            token,
+            frozenset(map(str, whoami["scopes"])),
+            str(whoami["clearance"]),
+            None if projects is None else frozenset(map(str, projects)),
+            str(whoami["server"]["agent"]),
+        )
+    except (KeyError, TypeError):
+        raise Unreachable(f"{base}/cstp does not answer cstp.whoami as a CSTP server does") from None
+
+
+def _settings(pairs: Sequence[str]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name or name in found:
+            raise typer.BadParameter(f"{pair!r} must be NAME=VALUE, each name once", param_hint="--set")
+        found[name] = value
+    return found
+
+
+def _tell(verdicts: Sequence[Verdict], behind_proxy: bool, *, as_json: bool) -> None:
+    of = {name: [one for one in verdicts if one.outcome == name] for name in ("passed", "failed", "skipped")}
+    if as_json:
+        failed = [{"name": one.name, "line": one.line, "reason": one.reason} for one in of["failed"]]
+        skipped = [{"name": one.name, "reason": one.reason} for one in of["skipped"]]
+        say(json.dumps({"passed": [one.name for one in of["passed"]], "failed": failed, "skipped": skipped}))
+        return
+    for one in of["skipped"]:
+        say(f"skipped: {one.name}: {one.reason}", err=True)
+    for one in of["failed"]:
+        say(f"failed: {one.name}.txt:{one.line}: {one.reason}", err=True)
+    edge = [one.name for one in of["skipped" if behind_proxy else "failed"] if one.edge]
+    if edge and not behind_proxy:
+        hint = "--behind-proxy leaves out what a proxy may answer itself; of those that failed"
+        say(f"{hint}: {', '.join(edge)}", err=True)
+    left_out = f"; left out behind a proxy: {', '.join(edge)}" if edge and behind_proxy else ""
+    say(", ".join(f"{len(found)} {name}" for name, found in of.items()) + left_out)

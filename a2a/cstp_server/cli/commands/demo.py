@@ -1,0 +1,123 @@
+"""`cstp demo`: the server with its own decisions and pages and a sample in it, and lines to paste."""
+
+import json
+from contextlib import suppress
+from datetime import timedelta
+from importlib.resources import files
+from pathlib import Path
+from shlex import quote
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import typer
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.ingest.run import Options, ingest
+from cstp_server.cli.commands.demo_calls import CALLS, Call
+from cstp_server.cli.commands.serve import HostOption, PortOption
+from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line
+from cstp_server.cli.store import records_in
+from cstp_server.observe.log import announce, configure_logging, write_rest
+from cstp_server.process.listen import bind
+from cstp_server.process.model import open_model
+from cstp_server.process.stop import ended_by_signals
+from cstp_server.serve import serve
+from cstp_server.settings import Settings
+from cstp_server.terminal import say, say_lines
+from cstp_server.tokens import create_token
+
+app = command_family()
+_CLOSING_SECONDS: Final = 10.0  # that a demo may take to close what it has opened when it is stopped while it starts
+# pages of docs/ that are read as documents; the wheel has them too
+PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
+
+
+class _Quiet:
+    """No progress bar: the samples are few."""
+
+    def start(self, total: int) -> None:
+        sentence = f"reading {total / 1000:.0f} kB of decisions, pages and records (about ten seconds) ..."
+        announce("reading", sentence, bytes=total)
+
+    def advance(self, done: int) -> None:
+        """Nothing to draw."""
+
+
+def demo_paths() -> list[Path]:
+    """The project's own decisions, pages and sample: in the wheel, or in the checkout of an editable install."""
+    packaged = Path(str(files("cstp_server"))) / "demo"
+    folder = packaged if packaged.is_dir() else Path(__file__).parents[4] / "docs"
+    return [folder / "decisions", folder / "sample", *(folder / f"{page}.md" for page in PAGES)]
+
+
+@app.command("demo")
+def demo_command(
+    ctx: typer.Context,
+    host: HostOption = None,
+    port: PortOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token."""
+    say()  # a demo that cannot print what to ask ends here, before it reads anything
+    with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
+        # whatever the environment names, a demo writes to its own folder alone
+        own = {
+            "store__url": f"sqlite:///{folder}/records.sqlite3",
+            "auth__tokens_file": f"{folder}/tokens.json",
+        }
+        loaded = settings_for(ctx, Path(folder), config, server__host=host, server__port=port, **own)
+        # no flag says "none"
+        vectors = loaded.settings.vectors.model_copy(update={"url": None})
+        settings = loaded.settings.model_copy(update={"vectors": vectors})
+        configure_logging(settings.log)
+        ctx.call_on_close(write_rest)
+        announce("opened", store_line(loaded), **places_of(loaded))
+        with bind(settings) as listener:
+            embedder = open_model(settings)
+            _load(settings, embedder)
+            _, token = create_token(settings.tokens_path, "demo", lifetime=timedelta(days=1))
+            host, port = listener.getsockname()[:2]
+            place = f"[{host}]" if ":" in host else host
+            scheme = "http" if settings.server.ssl_certfile is None else "https"
+
+            def say_where() -> None:
+                with suppress(OSError):  # whoever was to read it has gone; calls are answered all the same
+                    _tell(token, f"{scheme}://{place}:{port}/cstp")
+
+            serve(settings, listener, say_where, watchdog, lambda: embedder)
+
+
+def _load(settings: Settings, embedder: Embedder | None) -> None:
+    with records_in(settings.data_dir) as records:
+        # the same ids wherever the demo is installed
+        options = Options(repository="cstp")
+        ingest(demo_paths(), options, records, embedder, _Quiet(), settings.embedding.threads)
+
+
+def _tell(token: str, url: str) -> None:
+    say(f"CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
+    for call in CALLS:
+        say_lines(f"\n# {call.about}\n{_curl(call, url, token)}")
+    base = url.removesuffix("/cstp")
+    say_lines(f"\n# The same with cstp call\nexport CSTP_URL={base} CSTP_TOKEN={token}\n{_command(CALLS[0])}")
+    header = f'--header "Authorization: Bearer {token}"'
+    say_lines(f"\n# Over MCP, in Claude Code\nclaude mcp add --transport http cstp {base}/mcp {header}")
+    first = CALLS[0]
+    params = f"params:='{json.dumps(first.params)}'"
+    say_lines(
+        f"\n# The first one with HTTPie\n"
+        f"http POST {url} Authorization:'Bearer {token}' jsonrpc=2.0 id:=1 method={first.method} {params}\n"
+    )
+
+
+def _command(call: Call) -> str:
+    pairs = [
+        f"{name}={quote(value)}" if isinstance(value, str) else f"{name}:={quote(json.dumps(value))}"
+        for name, value in call.params.items()
+    ]
+    return " ".join(["cstp call", call.method, *pairs])
+
+
+def _curl(call: Call, url: str, token: str) -> str:
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": call.method, "params": call.params})
+    return f"curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{request}'"

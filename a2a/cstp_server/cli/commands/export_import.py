@@ -1,0 +1,169 @@
+"""`cstp export` and `cstp import`: all records as lines of JSON, and back."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO, Annotated
+
+import typer
+
+from cognition_engines.exchange.runs import Imported, exported, import_file
+from cognition_engines.ingest.open_file import kind_of_place
+from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
+from cognition_engines.kinds.registry import KINDS, Kind
+from cstp_server.cli.commands.skipped_files import problem_lines
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    settings_for,
+)
+from cstp_server.cli.progress import record_bars
+from cstp_server.cli.spooling import copied
+from cstp_server.cli.store import existing_records, opened_records
+from cstp_server.process.model import open_model
+from cstp_server.terminal import say
+
+app = command_family()
+
+
+@app.command("export")
+def export_command(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")],
+    kind: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="Records of this kind alone; repeatable.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write all records as lines of JSON, by kind and id, whole but for their vectors.
+
+    A server may go on writing; cstp backup keeps one moment, with vectors and tokens. A named pipe is written to.
+    """
+    kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
+    loaded = settings_for(ctx, data_dir, config)
+    if file != "-" and Path(file).is_dir():
+        raise typer.BadParameter(f"{file} is a folder; name a file in it", param_hint="FILE")
+    if file != "-" and Path(file).is_file() and not force:
+        raise typer.BadParameter(f"{file} exists; name another, or say --force", param_hint="FILE")
+    count = 0
+    with existing_records(loaded) as records, record_bars(quiet=file == "-") as bars, _opened(file) as out:
+        for line in exported(records, kinds, bars):
+            out.write(line)
+            count += 1
+    say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
+
+
+@app.command("import")
+def import_command(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What cstp export wrote; - is standard input.")],
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Bring exported records into the store, with their ids, rights, origins and times; vectors are made again.
+
+    The file is checked first: with one line that is no record, nothing is written. Importing twice changes nothing,
+    and what the file does not have is left alone. A record that is stored already as the line has it is unchanged and
+    keeps its own updatedAt, which says when its content changed in this store. For files that people write, see cstp
+    ingest.
+
+    Exit code 1 when the file was rejected.
+    """
+    loaded = settings_for(ctx, data_dir, config)
+    model = open_model(loaded.settings)
+    with (
+        _regular(file) as path,
+        opened_records(loaded) as records,
+        record_bars(quiet=as_json) as bars,
+    ):
+        done = import_file(path, records, model, loaded.settings.embedding.threads, bars)
+    _tell(done, file, as_json=as_json)
+    return 1 if done.rejected else 0
+
+
+def _kind(name: str) -> Kind:
+    if name not in KIND_NAMES:
+        raise typer.BadParameter(f"must be one of {', '.join(KINDS)}", param_hint="--kind")
+    return KIND_NAMES[name]
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[bytes]]:
+    """As `_written`; an OSError names what was to be written, which that of a full disk does not."""
+    try:
+        with _written(file) as out:
+            yield out
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output" if file == "-" else file) from error
+
+
+@contextmanager
+def _written(file: str) -> Iterator[IO[bytes]]:
+    """Standard output, or a file that appears when it is complete, readable for its owner only.
+
+    What is there and is no file, such as a named pipe, is written to as it is.
+    """
+    path = Path(file)
+    if file == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if path.exists() and not path.is_file():
+        with path.open("wb") as pipe:
+            yield pipe
+        return
+    try:
+        path = path.resolve()  # a link stays one
+    except (OSError, RuntimeError):
+        raise typer.BadParameter("is a link that leads nowhere", param_hint="FILE") from None
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as out:
+        try:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+            Path(out.name).replace(path)
+        finally:
+            Path(out.name).unlink(missing_ok=True)  # of one that did not get its name
+
+
+@contextmanager
+def _regular(file: str) -> Iterator[Path]:
+    """A file that can be read twice: standard input is copied into one that is gone at the end.
+
+    Raises BadParameter for what is no file: a pipe without a writer would keep the command waiting.
+    """
+    if file == "-":
+        with copied(sys.stdin.buffer, file, "FILE") as copy:
+            yield copy
+        return
+    path = Path(file)
+    try:
+        reason = kind_of_place(path.stat().st_mode)
+    except OSError as error:
+        reason = error.strerror
+    if reason is not None:
+        raise typer.BadParameter(f"{file}: {reason}", param_hint="FILE")
+    yield path
+
+
+def _tell(done: Imported, file: str, *, as_json: bool) -> None:
+    counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
+    if as_json:
+        rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]
+        say(json.dumps({**counts, "rejected": rejected, "kinds": dict(done.kinds)}))
+        return
+    for line in problem_lines([replace(problem, file=file) for problem in done.rejected]):
+        say(f"rejected: {line}", err=True)
+    told = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
+    nothing = "; nothing was written" if done.rejected else ""
+    say(f"{done.read} read: {told}, {len(done.rejected)} rejected{nothing}")

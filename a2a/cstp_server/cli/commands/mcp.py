@@ -1,0 +1,96 @@
+"""`cstp mcp`."""
+
+import asyncio
+import os
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from cognition_engines.errors import ConfigurationError, EngineError, FolderInUse
+from cstp.client.async_client import AsyncClient
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    command_family,
+    naming_a_store_that_fails,
+    places_of,
+    settings_for,
+    store_line,
+)
+from cstp_server.mcp.remote import answer_from_server
+from cstp_server.mcp.stdio import Identify, answer_from_folder
+from cstp_server.observe.log import announce, configure_logging, write_rest
+from cstp_server.process.malloc import share_arenas, spare_the_collector
+from cstp_server.process.open_engine import open_knowledge
+from cstp_server.settings import Settings
+from cstp_server.tokens import Token, TokenBook
+
+app = command_family()
+
+
+@app.command("mcp")
+def mcp_command(
+    ctx: typer.Context,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Answer with the rights of this agent's newest live token.")
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Ask this server instead of a folder."),
+    ] = None,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve MCP on standard input and output, for a client that starts it; see docs/mcp.md.
+
+    Who asks is --agent, or the token in CSTP_TOKEN.
+    """
+    loaded = settings_for(ctx, data_dir, config)
+    settings = loaded.settings
+    if sys.stdin is None or sys.stdout is None:
+        raise ConfigurationError("standard input and output must be open: an MCP client starts this command")
+    configure_logging(settings.log)
+    ctx.call_on_close(write_rest)
+    if url is not None:
+        if agent is not None or data_dir is not None:
+            raise typer.BadParameter(
+                "goes with a token in CSTP_TOKEN, not with --agent or --data-dir", param_hint="--url"
+            )
+        try:
+            client = AsyncClient(url, timeout=settings.server.handler_seconds)
+        except (ValueError, ImportError) as error:  # of httpx, which lacks a package for SOCKS
+            raise typer.BadParameter(str(error), param_hint="--url") from error
+        asyncio.run(answer_from_server(client, settings))
+        return
+    identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
+    share_arenas()
+    try:
+        with naming_a_store_that_fails(loaded):
+            knowledge = open_knowledge(settings)
+    except FolderInUse as error:
+        raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
+    knowledge.indexes.name_holder("cstp mcp")
+    announce("opened", store_line(loaded), **places_of(loaded))
+    spare_the_collector()  # also at exit, for which a client waits two seconds
+    asyncio.run(answer_from_folder(settings, knowledge, identify))
+
+
+def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:
+    """Finds the caller's token. Raises ConfigurationError when there is none by now."""
+    if agent is None and not secret:
+        raise ConfigurationError("whose rights count: give --agent NAME, or a token in CSTP_TOKEN")
+
+    def identify(book: TokenBook) -> Token | None:
+        now = datetime.now(UTC)
+        return book.find((secret or "").encode(), now) if agent is None else book.newest(agent, now)
+
+    book = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
+    book.refresh(0)
+    if identify(book) is None:
+        whose = "the one in CSTP_TOKEN" if agent is None else f"one of {agent}"
+        raise ConfigurationError(
+            f"{settings.tokens_path}: has no live token that is {whose}; make one: cstp token create --agent NAME"
+        )
+    return identify

@@ -1,0 +1,156 @@
+"""`cstp show`, `cstp delete`, `cstp schema`: single records, and the form that files of them have."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
+from cognition_engines.ingest.structured.json_schema import record_schema
+from cognition_engines.kinds.registry import KINDS, Kind, adapter
+from cognition_engines.models import Decision
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Stored
+from cstp.fields import format_instant
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.store import existing_records
+from cstp_server.terminal import say, say_lines
+
+app = command_family()
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
+KindOption = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="Of which kind, where several kinds have the id.")
+]
+_LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, as they are
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    id: IdArgument,
+    kind: KindOption = None,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Print one record, whole."""
+    kinds = _kinds(kind)
+    with existing_records(settings_for(ctx, data_dir, config)) as records:
+        found = _found(records, id, kinds)
+    if found is None:
+        say(f"no record has the id {id}", err=True)
+        return 1
+    if as_json:
+        say(json.dumps(_members(found)))
+    else:
+        _print(_members(found))
+    return 0
+
+
+@app.command()
+def delete(
+    ctx: typer.Context,
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="One id or several.")],
+    kind: KindOption = None,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Delete records from everything: store, vectors, indexes. A running server drops them within a second.
+
+    With a document goes what it was cut into; records that name it stay.
+    """
+    kinds, gone = _kinds(kind), 0
+    wanted = list(dict.fromkeys(ids))
+    with existing_records(settings_for(ctx, data_dir, config)) as records:
+        # looked up first, so that an id of several kinds is told before anything is gone
+        found = {id: _found(records, id, kinds) for id in wanted}
+        for id, stored in found.items():
+            deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
+            gone += deleted
+            say(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
+    return 0 if gone == len(wanted) else 1
+
+
+@app.command()
+def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.")]) -> None:
+    """Print the JSON Schema of a record in YAML, JSON or JSONL files."""
+    if kind not in KIND_NAMES:
+        raise ConfigurationError(f"there is no schema of {kind!r}; there are: {', '.join(KINDS)}")
+    say_lines(json.dumps(record_schema(KIND_NAMES[kind]), indent=2))
+
+
+def _kinds(kind: str | None) -> list[Kind]:
+    if kind is None:
+        return list(Kind)
+    if kind not in KIND_NAMES:
+        raise typer.BadParameter(f"must be one of {', '.join(KINDS)}", param_hint="--kind")
+    return [KIND_NAMES[kind]]
+
+
+def _found(records: Records, id: str, kinds: list[Kind]) -> Stored | None:
+    """The one record of the id. Raises ConfigurationError where several have it."""
+    found = records.meant(kinds, id, None)
+    of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
+    if len(of_kinds) > 1:
+        raise ConfigurationError(f"several records have the id {id}: name one with --kind ({', '.join(of_kinds)})")
+    if len(found) > 1:
+        several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in found)
+        raise ConfigurationError(f"several records have the id {id}: name one by its full id: {several}")
+    return found[0][1] if found else None
+
+
+def _print(members: dict[str, object]) -> None:
+    long = [members.pop(name) for name in _LONG if isinstance(members.get(name), str)]
+    for name, value in members.items():
+        if value not in (None, [], {}):
+            say(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+    for text in long:
+        say_lines(f"\n{text}")
+
+
+def _members(stored: Stored) -> dict[str, object]:
+    """What a record says, in camelCase, and where it comes from."""
+    if isinstance(stored.record, Decision):
+        return _of_decision(stored, stored.record)
+    given: dict[str, object] = adapter(stored.kind).dump_python(stored.record, mode="json", by_alias=True)
+    return {
+        "kind": stored.kind.label,
+        **given,
+        "sensitivity": stored.facets.sensitivity.name.lower(),
+        "project": stored.facets.project,
+        "origin": stored.origin.source,
+        **_place(stored),
+        "updatedAt": format_instant(stored.updated_at),
+    }
+
+
+def _place(stored: Stored) -> dict[str, object]:
+    """The repository, the path in it, and the id that the file gives."""
+    origin = stored.origin
+    return {"repository": origin.repository or None, "repositoryPath": origin.path, "givenId": origin.given}
+
+
+def _of_decision(stored: Stored, decision: Decision) -> dict[str, object]:
+    return {
+        "id": decision.id,
+        "title": decision.title,
+        "category": decision.category,
+        "confidence": decision.confidence,
+        "stakes": decision.stakes,
+        "status": decision.status,
+        "statusText": decision.status_text,
+        "outcome": decision.outcome,
+        "date": None if decision.date is None else format_instant(decision.date),
+        "reasons": [{"type": reason.type, "text": reason.text} for reason in decision.reasons],
+        "tags": list(decision.tags),
+        "supersedes": list(decision.supersedes),
+        "supersededBy": list(decision.superseded_by),
+        "project": decision.project,
+        "sensitivity": decision.sensitivity.name.lower(),
+        "metadata": decision.metadata,
+        "source": stored.origin.source,
+        **_place(stored),
+        "updatedAt": format_instant(stored.updated_at),
+        "text": decision.text,
+    }

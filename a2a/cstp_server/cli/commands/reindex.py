@@ -1,0 +1,63 @@
+"""`cstp reindex`: embed what lacks vectors of the configured model, and build the indexes anew."""
+
+from threading import Event
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.indexes import fill_vectors, open_indexes, remove_indexes
+from cognition_engines.indexes.vectors.chroma.server import start_over
+from cognition_engines.spaces import SEARCHED
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.cli.store import existing_records
+from cstp_server.process.model import open_model
+from cstp_server.terminal import say
+
+app = command_family()
+
+_SEARCHED_KINDS: Final = {kind for space in SEARCHED for kind in space.kinds}
+
+
+@app.command("reindex")
+def reindex_command(
+    ctx: typer.Context,
+    keep: Annotated[bool, typer.Option("--keep-vectors", help="Keep the vectors of other models too.")] = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Build the indexes anew. Records that have no vectors of the configured model are embedded first."""
+    loaded = settings_for(ctx, data_dir, config)
+    settings = loaded.settings
+    embedder = open_model(settings)
+    console = Console(stderr=True)
+    with existing_records(loaded) as records:
+        lock = FolderLock(settings.indexes_path)
+        try:
+            for space in SEARCHED:
+                remove_indexes(settings.indexes_path / space.name)
+        finally:
+            lock.close()
+        with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+            counts = {kind: count for kind, count in records.counts().items() if kind in _SEARCHED_KINDS}
+            task = progress.add_task("embedding", total=sum(counts.values()))
+            embedded = 0
+            for space in SEARCHED:
+                embedded += fill_vectors(records, space, embedder, Event(), lambda done: progress.advance(task, done))
+                if embedder is not None and settings.vectors.url is not None:
+                    start_over(records, space, embedder.model, embedder.dim, settings.vectors.url)
+            dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
+            progress.add_task("indexing", total=None)
+            indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
+            indexes.name_holder("cstp reindex")
+            try:
+                indexes.start()
+                if not indexes.wait_until_vectors_are_ready():
+                    raise ComponentFailed("vectors", "the index could not be built; see the log above")
+            finally:
+                indexes.close()
+    told = ", ".join(f"{count} {kind.label.replace('_', ' ')}s" for kind, count in sorted(counts.items()))
+    say(f"{told or 'no records'} indexed, {embedded} embedded anew, {dropped} vectors of other models removed")

@@ -1,0 +1,112 @@
+"""`cstp serve`."""
+
+import gc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from importlib import import_module
+from socket import socket
+from typing import Annotated
+
+import typer
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ConfigurationError
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    command_family,
+    naming_a_store_that_fails,
+    places_of,
+    settings_for,
+    store_line,
+)
+from cstp_server.observe.log import announce, configure_logging, write_rest
+from cstp_server.process.listen import bind
+from cstp_server.process.malloc import share_arenas
+from cstp_server.process.model import LOCAL_MODELS, open_model
+from cstp_server.process.stop import Watchdog, ended_by_signals
+from cstp_server.settings import Loaded, Settings
+from cstp_server.tokens import read_tokens
+
+app = command_family()
+_Model = Callable[[], Embedder | None]
+_Serve = Callable[[Settings, socket, Callable[[], None], Watchdog, _Model], None]
+
+HostOption = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 unless named.")
+]
+PortOption = Annotated[
+    int | None, typer.Option(metavar="PORT", help="8100 unless named; 0 takes any free port and prints it.")
+]
+CertificateOption = Annotated[
+    str | None, typer.Option("--ssl-certfile", metavar="FILE", help="Certificate chain in PEM: serve HTTPS.")
+]
+KeyOption = Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="The certificate's key in PEM.")]
+
+
+@app.command("serve")
+def serve_command(
+    ctx: typer.Context,
+    host: HostOption = None,
+    port: PortOption = None,
+    ssl_certfile: CertificateOption = None,
+    ssl_keyfile: KeyOption = None,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Answer calls until stopped. SIGTERM and Ctrl-C let running calls finish, then end it with exit code 0."""
+    tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
+    loaded = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls)
+    settings = loaded.settings
+    configure_logging(settings.log)
+    ctx.call_on_close(write_rest)
+    live = _live_tokens(settings)
+    serve, model = _loaded(settings)
+    with (
+        naming_a_store_that_fails(loaded),
+        ended_by_signals(settings.server.grace_seconds) as watchdog,
+        bind(settings) as listener,
+    ):
+        address, actual = listener.getsockname()[:2]
+        scheme = "http" if settings.server.ssl_certfile is None else "https"
+        url = f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
+
+        serve(settings, listener, partial(_say_where, loaded, url, live), watchdog, model)
+
+
+def _say_where(loaded: Loaded, url: str, live: int) -> None:
+    """Where the server is, and where its records and settings are."""
+    agent, places = loaded.settings.agent.id, places_of(loaded)
+    sentence = f"cstp serves {agent} on {url} ({live} live token{'' if live == 1 else 's'})"
+    announce("serving", sentence, store_line(loaded), url=url, agent=agent, live_tokens=live, **places)
+    if not live:
+        remedy = "make a token: cstp token create --agent NAME"
+        announce("no_live_tokens", f"nobody can call yet; {remedy}", remedy=remedy)
+
+
+def _loaded(settings: Settings) -> tuple[_Serve, _Model]:
+    """What serves, and the model: one of this machine takes the other core while all else is imported."""
+    share_arenas()  # before there is a thread to allocate
+    model: _Model = partial(open_model, settings)
+    if settings.embedding.model in LOCAL_MODELS:  # others may take minutes, which a signal must end
+        loader = ThreadPoolExecutor(1, "model")
+        model = loader.submit(model).result
+        loader.shutdown(wait=False)
+    gc.disable()  # as in main.py
+    serve: _Serve = import_module("cstp_server.serve").serve
+    gc.enable()
+    return serve, model
+
+
+def _live_tokens(settings: Settings) -> int:
+    """How many tokens are live; none on an address that others reach is refused."""
+    now = datetime.now(UTC)
+    live = sum(token.live(now) for token in read_tokens(settings.tokens_path))
+    if not live and not settings.server.loopback:
+        raise ConfigurationError(
+            f"server.host: {settings.server.host} can be reached from outside and there is no live token; "
+            "make one first: cstp token create --agent NAME"
+        )
+    return live

@@ -1,0 +1,129 @@
+"""`cstp status` and `cstp config`: what is there, and which settings are in force."""
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated
+
+import httpx
+import typer
+
+from cognition_engines.indexes.folder_lock import holder, is_address
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.inspection import Glance, glance, other_schema
+from cognition_engines.store.schema import HEAD
+from cstp_server.cli.commands.server_status import tell_remote
+from cstp_server.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    name_store,
+    print_table,
+    settings_for,
+    without_secrets,
+)
+from cstp_server.cli.remote import TimeoutOption, TokenOption, given_token
+from cstp_server.settings import Settings
+from cstp_server.terminal import say
+from cstp_server.tokens import read_tokens
+
+app = command_family()
+
+
+@app.command()
+def status(
+    ctx: typer.Context,
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="A server to ask; else the data folder.")] = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 10.0,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Tell what the data folder holds and whether a server answers. Changes nothing.
+
+    With a URL: that server's version, health and methods, and with a token what is left of its limits.
+    """
+    if url is not None:
+        return tell_remote(url, given_token(token), timeout, as_json=as_json)
+    loaded = settings_for(ctx, data_dir, config)
+    settings = loaded.settings
+    name_store(loaded)
+    stored = glance(settings.store_url)
+    held = holder(settings.indexes_path)
+    now = datetime.now(UTC)
+    found = {
+        "dataDir": str(settings.data_dir.absolute()),
+        **_stored(stored),
+        "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
+        "indexes": "free" if held is None else f"held by {_holder(held)}",
+        "server": "none has this folder" if held is None else _health(held),
+    }
+    if as_json:
+        say(json.dumps(found))
+        return 0
+    for name, value in found.items():
+        shown = ", ".join(f"{count} of {what}" for what, count in value.items()) if isinstance(value, dict) else value
+        say(f"{name}: {'unknown' if shown is None else 'none' if shown == '' else shown}")
+    return 0
+
+
+def _stored(found: Glance | None) -> dict[str, object]:
+    """What the records are; of a schema that is not read, `records` says so and the rest is unknown."""
+    if found is not None and found.schema != HEAD:
+        return {"decisions": None, "records": "; ".join(other_schema(found.schema)), "vectors": None}
+    kinds, models = ({}, {}) if found is None else (found.kinds, found.models)
+    return {
+        "decisions": kinds.get(Kind.DECISION, 0),
+        "records": {kind.label: count for kind, count in sorted(kinds.items())},
+        "vectors": dict(models),
+    }
+
+
+def _holder(name: str) -> str:
+    return "a server" if is_address(name) else name or "another process"
+
+
+def _health(url: str) -> str:
+    """How the server at this address is, by which the holder of the folder goes."""
+    if not is_address(url):
+        return "none has this folder, or it is still starting"
+    try:
+        # on this machine, whatever proxy there is; its certificate is for its public name; nothing secret is sent
+        answer = httpx.get(f"{url}/healthz", timeout=2.0, verify=False, trust_env=False)
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return f"none on {url}"
+    return f"alive on {url}" if answer.status_code == httpx.codes.OK else f"HTTP {answer.status_code} on {url}"
+
+
+@app.command("config")
+def show_config(
+    ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
+) -> None:
+    """Show every setting, its value and where it came from. Passwords are left out."""
+    loaded = settings_for(ctx, data_dir, config)
+    rows = [(name, _shown(name, value), loaded.origins[name]) for name, value in _values(loaded.settings)]
+    if as_json:
+        say(json.dumps([{"name": name, "value": value, "from": origin} for name, value, origin in rows]))
+        return
+    shown = ((name, json.dumps(value, ensure_ascii=False), origin) for name, value, origin in rows)
+    print_table(("setting", "value", "from"), shown)
+
+
+def _values(settings: Settings) -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = []
+    for section, value in settings.model_dump(mode="json").items():
+        if isinstance(value, dict):
+            found += [(f"{section}.{name}", inner) for name, inner in value.items()]
+        else:
+            found.append((section, value))
+    return found
+
+
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, str):
+        return without_secrets(value)
+    if name == "embedding.settings" and isinstance(value, dict):
+        # what a model function takes may be a key of any name
+        return dict.fromkeys(value, "***")
+    return value

@@ -1,0 +1,76 @@
+"""The records that a command works on."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.store.inspection import schema_at
+from cognition_engines.store.records import Records, open_records
+from cstp_server.cli.options import name_store, without_secrets
+from cstp_server.settings import Loaded, Settings
+
+
+def has_records(settings: Settings) -> bool:
+    """Whether there is a store to read: a database with our tables. Makes nothing.
+
+    Raises ConfigurationError for a URL that names no database, ComponentFailed for one that does not answer.
+    """
+    return schema_at(settings.store_url) is not None
+
+
+@contextmanager
+def opened_records(loaded: Loaded) -> Iterator[Records]:
+    """The records, made if missing; closed in the end. Names the store on standard error before it opens it."""
+    name_store(loaded)
+    with _opened(loaded.settings) as records:
+        yield records
+
+
+@contextmanager
+def records_in(folder: Path) -> Iterator[Records]:
+    """Records in a folder of their own, made if missing; closed in the end."""
+    with _closed(open_records(f"sqlite:///{folder / 'records.sqlite3'}", named=str(folder))) as records:
+        yield records
+
+
+@contextmanager
+def existing_records(loaded: Loaded) -> Iterator[Records]:
+    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
+    name_store(loaded)
+    if not has_records(loaded.settings):
+        raise ConfigurationError(_nothing_there(loaded.settings))
+    with _opened(loaded.settings) as records:
+        yield records
+
+
+@contextmanager
+def compared_records(loaded: Loaded) -> Iterator[Records]:
+    """As `opened_records`, for a dry run: where there are none, it gets empty ones elsewhere, and nothing is made."""
+    name_store(loaded)
+    if has_records(loaded.settings):
+        with _opened(loaded.settings) as records:
+            yield records
+        return
+    with TemporaryDirectory(prefix="cstp-dry-") as folder, records_in(Path(folder)) as records:
+        yield records
+
+
+def _opened(settings: Settings) -> AbstractContextManager[Records]:
+    return _closed(open_records(settings.store_url, named=settings.store_named))
+
+
+@contextmanager
+def _closed(records: Records) -> Iterator[Records]:
+    try:
+        yield records
+    finally:
+        records.close()
+
+
+def _nothing_there(settings: Settings) -> str:
+    if settings.store.url is None:
+        return f"{settings.data_dir} holds no records yet: fill it with cstp ingest PATH, or name another --data-dir"
+    where = without_secrets(settings.store.url)
+    return f"store.url: {where} holds no records yet: correct it (CSTP_STORE__URL), or fill it with cstp ingest PATH"

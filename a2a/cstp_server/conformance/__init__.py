@@ -1,0 +1,1 @@
+"""Recorded conversations, and what checks a server against them."""

@@ -1,0 +1,243 @@
+"""Our conversations against anybody's server: which of them it can be held to, and how they went.
+
+A conversation is held only where what it presumes is so: the settings, the records, and a token with its rights.
+`cstp.whoami` tells the rights; the settings and records are what the operator of the server says.
+"""
+
+import http.client
+import io
+import re
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from cstp_server.conformance.wire_files import (
+    Conversation,
+    Differs,
+    Exchange,
+    Received,
+    build,
+    check,
+    check_always,
+    expected_status,
+    folder,
+    read,
+)
+from cstp_server.settings import Settings
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+# Wrong tokens that are too many are waited for.
+_WAITED_FOR: Final = "limits.auth_failures"
+_LONGEST_WAIT: Final = 61  # seconds
+_LEFT: Final = re.compile(r";r=(\d+);t=(\d+)")
+_AGENT: Final = "cstp"  # whom the conversations about records expect in answers
+_COST: Final = 2  # units that a call takes at most, by the defaults
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A token and what `cstp.whoami` says of it and of the server; `projects` None is no restriction."""
+
+    token: str
+    scopes: frozenset[str]
+    clearance: str
+    projects: frozenset[str] | None
+    server_agent: str
+
+    def has(self, rights: Mapping[str, str]) -> bool:
+        """Whether these are the rights that a conversation's token has."""
+        projects = rights.get("projects")
+        return (
+            self.scopes == frozenset(rights.get("scopes", "read").split(","))
+            and self.clearance == rights.get("clearance", "normal")
+            and self.projects == (None if projects is None else frozenset(projects.split(",")))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is said of a server: settings by dotted name, the file whose records alone it holds, what is in front."""
+
+    settings: Mapping[str, str]
+    holds: str | None
+    behind_proxy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a conversation went; `line` is that of the exchange that went otherwise, `reason` why it did or was left.
+
+    `edge` says that a proxy in front of the server may answer it itself; of one that was skipped, that this is why.
+    """
+
+    name: str
+    outcome: str  # passed, failed or skipped
+    reason: str = ""
+    line: int | None = None
+    edge: bool = False
+
+
+def conversations() -> list[Conversation]:
+    """All of them, by name."""
+    return [read(path) for path in sorted(folder().glob("*.txt"))]
+
+
+def held(
+    every: Sequence[Conversation], url: str, callers: Sequence[Caller], declared: Declared, timeout: float
+) -> Iterator[Verdict]:
+    """Holds the conversations one after the other, each exchange on a connection of its own."""
+    pace = _Pace()
+    for conversation in every:
+        caller = _caller(conversation, callers)
+        reason = _not_held(conversation, caller, declared)
+        if reason is not None or caller is None:
+            yield Verdict(conversation.name, "skipped", reason or "")
+            continue
+        if declared.behind_proxy and conversation.edge is not None:
+            yield Verdict(conversation.name, "skipped", f"behind a proxy, {conversation.edge}", edge=True)
+            continue
+        verdict = _hold(conversation, caller.token, _Line(url, timeout), pace)
+        yield replace(verdict, edge=conversation.edge is not None)
+
+
+def _caller(conversation: Conversation, callers: Sequence[Caller]) -> Caller | None:
+    return next((one for one in callers if one.has(conversation.token)), None)
+
+
+def _not_held(conversation: Conversation, caller: Caller | None, declared: Declared) -> str | None:
+    """Why a conversation says nothing about this server; None when it does."""
+    if conversation.gate is not None:
+        return f"needs a server that is {conversation.gate}"
+    if conversation.needs is not None:
+        return f"needs {conversation.needs}"
+    if conversation.records is not None and conversation.records != declared.holds:
+        place = folder() / conversation.records
+        return f"needs a server that holds {place} alone; then say --holds {conversation.records}"
+    for name in sorted({*conversation.settings, *declared.settings} - {_WAITED_FOR}):
+        wanted = conversation.settings.get(name, _default(name))
+        if declared.settings.get(name, _default(name)) != wanted and _matters(name, conversation):
+            return f"needs the setting {name}={wanted}; then say --set {name}={wanted}"
+    if caller is None:
+        rights = {name: value for name, value in conversation.token.items() if name != "agent"}
+        told = " ".join(f"{name}={value}" for name, value in rights.items()) or "scopes=read"
+        return f"needs a token with exactly {told}"
+    if conversation.records is not None and caller.server_agent != _AGENT:
+        return f"needs a server whose agent.id is {_AGENT}"
+    return None
+
+
+def _matters(name: str, conversation: Conversation) -> bool:
+    """With which model a server works matters only where records are asked for."""
+    return name in conversation.settings or not name.startswith("embedding.")
+
+
+def _default(name: str) -> str:
+    section, _, key = name.partition(".")
+    values = Settings().model_dump(mode="json").get(section)
+    return str(values.get(key)) if isinstance(values, dict) else ""
+
+
+def _hold(conversation: Conversation, token: str, line: "_Line", pace: "_Pace") -> Verdict:
+    for exchange in conversation.exchanges:
+        try:
+            reply = line.say(exchange, token, conversation.chunk, pace)
+            if reply.status not in (400, 404):
+                check_always(reply)
+            check(exchange, reply)
+        except Differs as error:
+            return Verdict(conversation.name, "failed", str(error), exchange.line)
+        except (OSError, http.client.HTTPException) as error:
+            return Verdict(conversation.name, "failed", f"no answer: {type(error).__name__}", exchange.line)
+    return Verdict(conversation.name, "passed")
+
+
+class _Pace:
+    """Waits where a further request would meet the caller's limit: the conversations are about other things."""
+
+    def __init__(self, wait: Callable[[float], None] = sleep) -> None:
+        self._wait = wait
+        self._windows: list[tuple[int, int]] = []
+
+    def before(self, data: bytes) -> None:
+        cost = _COST * max(1, data.count(b'"method"'))
+        self._wait(max((seconds for left, seconds in self._windows if left < cost), default=0))
+
+    def note(self, reply: Received) -> None:
+        given = reply.header("ratelimit")
+        self._windows = [(int(left), int(seconds)) for left, seconds in _LEFT.findall(given or "")]
+
+    def refused(self, reply: Received) -> bool:
+        """Whether to send again, after waiting, what was answered with 429."""
+        seconds = reply.header("retry-after") or ""
+        if not seconds.isdigit() or int(seconds) > _LONGEST_WAIT:
+            return False
+        self._wait(int(seconds))
+        return True
+
+
+class _Line:
+    """Connections to one server, for requests as bytes: most HTTP clients refuse to send what is said here."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        parts = urlsplit(url)
+        self._secure = parts.scheme == "https"
+        self._address = (parts.hostname or "", parts.port or (443 if self._secure else 80))
+        self._host = parts.netloc.rpartition("@")[2]
+        self._prefix = parts.path.rstrip("/")
+        self._timeout = timeout
+
+    def say(self, exchange: Exchange, token: str, chunk: int, pace: _Pace) -> Received:
+        """The answer; a 429 that the conversation does not expect is waited for, once."""
+        sent = build(exchange, token, chunk, self._host, self._prefix)
+        pace.before(sent.data)
+        reply = self._one(sent.method, sent.data)
+        if reply.status == 429 != expected_status(exchange) and pace.refused(reply):
+            reply = self._one(sent.method, sent.data)
+        pace.note(reply)
+        return reply
+
+    def _one(self, method: str, data: bytes) -> Received:
+        with self._connected() as connection:
+            # a server may answer and close before it has read everything
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(data)
+            source: Any = _Bounded(connection, monotonic() + self._timeout)
+            with http.client.HTTPResponse(source, method=method) as response:
+                response.begin()
+                body = response.read()
+                headers = [(name.lower(), value) for name, value in response.getheaders()]
+        return Received(response.status, headers, body)
+
+    def _connected(self) -> socket.socket:
+        plain = socket.create_connection(self._address, self._timeout)
+        if not self._secure:
+            return plain
+        return ssl.create_default_context().wrap_socket(plain, server_hostname=self._address[0])
+
+
+class _Bounded(io.RawIOBase):
+    """What http.client reads an answer from: a connection until a moment of the clock, however it comes in drops."""
+
+    def __init__(self, connection: socket.socket, end: float) -> None:
+        self._connection = connection
+        self._end = end
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        left = self._end - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)

@@ -1,0 +1,322 @@
+"""Conversations on the wire, as `tests/wire/*.txt` write them down: what is sent, and what must come back.
+
+A conversation reads aloud:
+
+    # a remark
+    # server: limits.default=3/minute        the settings it needs, by dotted name; more lines, more settings
+    # records: decisions.jsonl               a file of the folder, which is all that the server holds
+    # gate: full                             or draining: how much the server still lets in
+    # token: agent=reader scopes=read,admin clearance=sensitive projects=a,b
+    # needs: a token that has asked nothing yet    what else must be so, in words
+    # edge: a proxy refuses it itself        what may be otherwise where a proxy is in front
+    --> POST /cstp                           the request line; this one when left out
+    --> X-Request-ID: mine                   headers; Authorization and Content-Type are added unless named,
+    --> Content-Type: -                      and left out when their value is a dash
+    --> {"jsonrpc": "2.0", "id": 1, ...}     the rest is the body
+    <-- 200                                  the status; 200 when left out
+    <-- Retry-After: <number>                headers that must be there; with a dash, that must not
+    <-- {"jsonrpc": "2.0", "id": 1, ...}     the whole body; none means an empty one
+
+`<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
+body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<number>`, `<text>`, `<time>`, `<list>`,
+`<object>` and `<request id>` (that of the header) stand for what varies, and `<url>` in a header for an address.
+Everything else is compared exactly: members, types, and the digits of numbers.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+_REQUEST_LINE: Final = re.compile(r"([A-Z]+) (/.*?)( HTTP/1\.[01])?")
+_HEADER: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*): ?(.*)")
+_DIRECTIVE: Final = re.compile(r"# (server|token|chunk|gate|records|needs|edge): (.*)")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
+_REQUEST_ID: Final = re.compile(r"[ -~]{1,128}")
+_SPECIAL: Final = re.compile(r"(<token>|<hex [0-9a-f ]+>|<[^<>]{1,64} x \d+>)")
+_BRIEF: Final = 80  # characters of a value in what is told of a difference
+_REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What is sent and what comes back, without the arrows; `line` is that of the first, 1-based."""
+
+    line: int
+    request: list[str] = field(default_factory=list)
+    answer: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One file. `settings` and `token` are what differs from the defaults."""
+
+    name: str
+    settings: dict[str, str] = field(default_factory=dict)
+    token: dict[str, str] = field(default_factory=dict)
+    exchanges: list[Exchange] = field(default_factory=list)
+    chunk: int = 65536
+    gate: str | None = None
+    records: str | None = None
+    needs: str | None = None
+    edge: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as bytes, and what it takes to read the answer."""
+
+    method: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One HTTP answer; names of headers are in lower case, in the order received."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """The value; None when it is absent. Raises `Differs` when it is there twice."""
+        values = [value for header, value in self.headers if header == name]
+        must(len(values) <= 1, f"{name} is sent {len(values)} times")
+        return values[0] if values else None
+
+
+class Number(str):
+    """A number by its digits: 1 is not 1.0, 1.5 is not 1.50."""
+
+    __slots__ = ()
+
+
+class Differs(Exception):
+    """An answer is not what the conversation says; the message tells where and how."""
+
+
+def must(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Differs(otherwise)
+
+
+def folder() -> Path:
+    """Where the conversations are: in the wheel, or in the checkout of an editable install."""
+    packaged = Path(str(files("cstp_server"))) / "wire"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "tests" / "wire"
+
+
+def read(path: Path) -> Conversation:
+    """Raises ValueError for a file that is not in this notation."""
+    found = Conversation(path.stem)
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if line.startswith("-->"):
+            if not found.exchanges or found.exchanges[-1].answer:
+                found.exchanges.append(Exchange(number))
+            found.exchanges[-1].request.append(line[4:])
+        elif line.startswith("<--"):
+            found.exchanges[-1].answer.append(line[4:])
+        elif directive := _DIRECTIVE.fullmatch(line):
+            _direct(found, *directive.groups())
+        elif line and not line.startswith("#"):
+            raise ValueError(f"{path.name}:{number}: what is {line!r}?")
+    if not found.exchanges or not all(one.answer for one in found.exchanges):
+        raise ValueError(f"{path.name}: a request without an answer")
+    return found
+
+
+def _direct(found: Conversation, kind: str, text: str) -> None:
+    if kind == "server":
+        name, _, value = text.partition("=")
+        found.settings[name] = value
+    elif kind == "token":
+        found.token |= dict(word.split("=", 1) for word in text.split())
+    elif kind == "chunk":
+        found.chunk = int(text)
+    elif kind == "gate":
+        found.gate = text
+    elif kind == "records":
+        found.records = text
+    elif kind == "edge":
+        found.edge = text
+    else:
+        found.needs = text
+
+
+def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
+    """Leading header lines, and the rest as one text."""
+    headers: list[tuple[str, str]] = []
+    for place, line in enumerate(lines):
+        header = _HEADER.fullmatch(line)
+        if header is None:
+            return headers, "\n".join(lines[place:])
+        headers.append((header[1], header[2]))
+    return headers, ""
+
+
+def encode(text: str, token: str) -> bytes:
+    """The bytes that a text stands for."""
+    return b"".join(_encoded(part, token) for part in _SPECIAL.split(text))
+
+
+def _encoded(part: str, token: str) -> bytes:
+    if part == "<token>":
+        return token.encode()
+    if part.startswith("<hex ") and part.endswith(">"):
+        return bytes.fromhex(part[5:-1])
+    repeated = _REPEATED.fullmatch(part)
+    return part.encode() if repeated is None else repeated[1].encode() * int(repeated[2])
+
+
+def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix: str = "") -> Sent:
+    """The request; `prefix` comes before every path."""
+    lines, method, path, version = exchange.request, "POST", "/cstp", "1.1"
+    if line := _REQUEST_LINE.fullmatch(lines[0]):
+        method, path, version = line[1], line[2], (line[3] or " HTTP/1.1")[6:]
+        lines = lines[1:]
+    headers, text = split(lines)
+    names = {name.lower() for name, _ in headers}
+    for name, value in (("Content-Type", "application/json"), ("Authorization", "Bearer <token>"), ("Host", host)):
+        if name.lower() not in names:
+            headers.append((name, value))
+    sent = [(name, encode(value, token).decode("latin-1")) for name, value in headers if value != "-"]
+    body = encode(text, token)
+    if any(name.lower() == "transfer-encoding" for name, _ in sent):
+        pieces = [body[at : at + chunk] for at in range(0, len(body), chunk)]
+        body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    elif "content-length" not in names:
+        sent.append(("Content-Length", str(len(body))))
+    head = [f"{method} {prefix}{encode(path, token).decode()} HTTP/{version}", *(f"{n}: {v}" for n, v in sent)]
+    return Sent(method, "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + body)
+
+
+def _brief(value: object) -> str:
+    """The beginning of a value: enough to tell what came, too little to tell what a record says."""
+    text = repr(value)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
+
+
+def agree(want: object, got: object, request_id: str | None, where: str) -> None:
+    """Raises `Differs` where two parsed documents do not agree."""
+    fits = {
+        "<anything>": True,
+        "<number>": isinstance(got, Number),
+        "<text>": type(got) is str,
+        "<list>": isinstance(got, list),
+        "<object>": isinstance(got, dict),
+        "<time>": type(got) is str and _TIME.fullmatch(got) is not None,
+        "<request id>": got == request_id,
+    }
+    if type(want) is str and want in fits:
+        must(fits[want], f"{where}: {_brief(got)} is not {want}")
+        return
+    must(type(want) is type(got), f"{where}: {_brief(got)} is not {_brief(want)}")
+    if isinstance(want, dict) and isinstance(got, dict):
+        must(sorted(want) == sorted(got), f"{where}: has {sorted(got)}, not {sorted(want)}")
+        for name in want:
+            agree(want[name], got[name], request_id, f"{where}.{name}")
+    elif isinstance(want, list) and isinstance(got, list):
+        must(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}")
+        for index, (one, other) in enumerate(zip(want, got, strict=True)):
+            agree(one, other, request_id, f"{where}[{index}]")
+    else:
+        must(want == got, f"{where}: {_brief(got)} is not {_brief(want)}")
+
+
+def _refuse_constant(text: str) -> object:
+    raise Differs(f"{text} is not JSON")
+
+
+def _refuse_repeated(members: list[tuple[str, object]]) -> dict[str, object]:
+    must(
+        len({name for name, _ in members}) == len(members),
+        f"an object has a member twice: {_brief([name for name, _ in members])}",
+    )
+    return dict(members)
+
+
+def parse(body: bytes | str) -> object:
+    """JSON with its numbers by their digits. Raises `Differs` for what is none."""
+    try:
+        return json.loads(
+            body,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_repeated,
+        )
+    except (ValueError, RecursionError):
+        raise Differs(f"{_brief(body)} is not JSON") from None
+
+
+def check_always(reply: Received) -> None:
+    """What holds for every answer of the endpoint."""
+    request_id = reply.header("x-request-id")
+    must(request_id is not None and _REQUEST_ID.fullmatch(request_id) is not None, f"X-Request-ID: {request_id}")
+    kind = reply.header("content-type")
+    must((kind == "application/json") == bool(reply.body), f"Content-Type: {kind}")
+    for name in ("ratelimit", "ratelimit-policy"):
+        value = reply.header(name)
+        must((value is not None) == (reply.status not in (401, 405)), f"{reply.status} and {name}: {value}")
+    if not reply.body:
+        return
+    document = parse(reply.body)
+    for one in document if isinstance(document, list) else [document]:
+        members = one if isinstance(one, dict) else {}
+        must(members.get("jsonrpc") == "2.0", f"{_brief(one)} is no JSON-RPC 2.0 response")
+        outcomes = ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
+        must(set(members) in outcomes, f"a response has the members {sorted(members)}")
+    if reply.status in (429, 503):
+        seconds = reply.header("retry-after")
+        must(seconds is not None and re.fullmatch("[1-9][0-9]*", seconds) is not None, f"Retry-After: {seconds}")
+        agree(seconds, _retry_after(document), None, "error.data.retryAfter")
+
+
+def _retry_after(document: object) -> str | None:
+    for name in ("error", "data", "retryAfter"):
+        document = document.get(name) if isinstance(document, dict) else None
+    return None if document is None else str(document)
+
+
+def check(exchange: Exchange, reply: Received) -> None:
+    """Raises `Differs` where an answer is not the one that is written down."""
+    status, lines = expected_status(exchange), exchange.answer
+    if re.fullmatch(r"\d{3}", lines[0]):
+        lines = lines[1:]
+    must(reply.status == status, f"HTTP {reply.status}, not {status}: {_brief(reply.body)}")
+    headers, text = split(lines)
+    text = encode(text, "").decode()
+    for name, value in headers:
+        got = reply.header(name.lower())
+        if value == "<number>":
+            must(got is not None and got.isdigit(), f"{name}: {got}")
+        else:
+            wanted = re.escape(value).replace("<url>", r"https?://[^\s\"]+")
+            agrees = got is None if value == "-" else got is not None and re.fullmatch(wanted, got) is not None
+            must(agrees, f"{name}: {got}, not {value}")
+    if not text or reply.header("content-type") != "application/json":
+        must(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
+    else:
+        agree(parse(text), parse(reply.body), reply.header("x-request-id"), "answer")
+
+
+def expected_status(exchange: Exchange) -> int:
+    """The HTTP status that must come back."""
+    return int(exchange.answer[0]) if re.fullmatch(r"\d{3}", exchange.answer[0]) else 200
+
+
+def calls(conversation: Conversation) -> Iterator[tuple[Mapping[str, object], Mapping[str, object]]]:
+    """The single calls with a result, as JSON: each request and its response, placeholders included."""
+    for exchange in conversation.exchanges:
+        _, text = split(exchange.request)
+        lines = exchange.answer[1:] if re.fullmatch(r"\d{3}", exchange.answer[0]) else exchange.answer
+        _, answer = split(lines)
+        try:
+            request, response = json.loads(text), json.loads(answer)
+        except ValueError:
+            continue
+        if isinstance(request, dict) and isinstance(response, dict) and "result" in response:
+            yield request, response

@@ -1,0 +1,1 @@
+"""How a server describes itself to programs: OpenRPC and the agent card."""

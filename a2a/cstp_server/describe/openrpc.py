@@ -1,0 +1,156 @@
+"""The OpenRPC document, made of the method values: `docs/openrpc.json`, `GET /openrpc.json` and `rpc.discover`.
+
+An example of each method comes from the first call with a result in the conversation that has the method's name.
+What varies there is filled in: 1 for a number, a fixed time, nothing in a list or an object.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic.json_schema import models_json_schema
+
+import cstp
+from cstp.contract import Method, Wire
+from cstp.error_models import DATA
+from cstp.errors import ERRORS, CstpError, Forbidden
+from cstp.methods.registry import METHODS
+from cstp.methods.system import DiscoverResult
+from cstp_server.conformance.wire_files import Conversation, calls, folder, read
+from cstp_server.generate.method_pages import EVERY_METHOD
+
+OPENRPC: Final = "1.3.2"
+_ABOUT: Final = (
+    "The Cognition State Transfer Protocol: ask an agent what it decided, learned and remembers. JSON-RPC 2.0 over "
+    "POST /cstp with Authorization: Bearer. Parameters are given by name, in camelCase or snake_case; unknown ones are "
+    "refused; null counts as absent where a schema allows it. Whole numbers may be written as 10 or 10.0. In the "
+    "errors of this document, data is the JSON Schema of an error's data."
+)
+_FILLED: Final[Mapping[str, object]] = {
+    "<number>": 1,
+    "<text>": "text",
+    "<time>": "2026-01-31T09:30:00Z",
+    "<list>": [],
+    "<object>": {},
+    "<request id>": "8c1f0a5e",
+}
+_SCHEMAS: Final = "#/components/schemas/"
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+Schema = Mapping[str, Any]
+Mode = Literal["validation", "serialization"]
+
+
+def shipped_document() -> str:
+    """The text of `docs/openrpc.json`: in the wheel, or in the checkout of an editable install."""
+    packaged = Path(str(files("cstp_server"))) / "openrpc.json"
+    return (packaged if packaged.is_file() else _in_checkout()).read_text(encoding="utf-8")
+
+
+def _in_checkout() -> Path:
+    return Path(__file__).parents[3] / "docs" / "openrpc.json"
+
+
+def discovered(public_url: str | None) -> DiscoverResult:
+    """The shipped document as a result; `public_url` stands before the endpoint's path."""
+    document = json.loads(shipped_document())
+    document["servers"] = [{"name": "cstp", "url": f"{public_url or ''}/cstp"}]
+    return DiscoverResult.model_validate(document)
+
+
+def document_text() -> str:
+    """`docs/openrpc.json`."""
+    return json.dumps(make_document(), indent=1, ensure_ascii=False) + "\n"
+
+
+def make_document() -> dict[str, object]:
+    """The document, made of METHODS, the errors' data and the conversations."""
+    models: list[tuple[type[Wire], Mode]] = []
+    for method in METHODS:
+        models += [(method.params, "validation"), (method.result, "serialization")]
+    models += [(model, "serialization") for model in DATA.values()]
+    references, defined = models_json_schema(list(dict.fromkeys(models)), ref_template=_SCHEMAS + "{model}")
+    schemas: dict[str, Any] = dict(defined["$defs"])
+    methods = []
+    for method in METHODS:
+        name = references[method.params, "validation"]["$ref"].removeprefix(_SCHEMAS)
+        methods.append(_method(method, schemas[name], references[method.result, "serialization"]))
+    for method in METHODS:
+        schemas.pop(references[method.params, "validation"]["$ref"].removeprefix(_SCHEMAS), None)
+    data = {error: references[model, "serialization"] for error, model in DATA.items()}
+    return {
+        "openrpc": OPENRPC,
+        "info": {
+            "title": "CSTP",
+            "version": cstp.__version__,
+            "description": _ABOUT,
+            "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
+        },
+        "servers": [{"name": "cstp", "url": "/cstp"}],
+        "methods": methods,
+        "components": {"schemas": schemas, "errors": {_name(error): _error(error, data) for error in ERRORS}},
+    }
+
+
+def _method(method: Method[Any, Any], params: Schema, result: Schema) -> dict[str, object]:
+    needs = "Any live token may call it." if method.scope is None else f"Needs the scope {method.scope}."
+    every = EVERY_METHOD if method.scope is None else (*EVERY_METHOD, Forbidden)
+    required = params.get("required", ())
+    return {
+        "name": method.name,
+        "summary": method.summary,
+        "description": f"{needs} A call costs {method.cost} of the agent's limit unless the server says otherwise, and "
+        "one more for each 1,024 characters of a text beyond its first 1,024.\n\n"
+        f"{str(method.params.__doc__).strip()}",
+        "paramStructure": "by-name",
+        "params": [_param(name, schema, name in required) for name, schema in params["properties"].items()]
+        if "properties" in params
+        else [],
+        "result": {"name": _name(method.result), "schema": result},
+        "errors": [{"$ref": f"#/components/errors/{_name(error)}"} for error in (*method.errors, *every)],
+        "examples": [_example(method)],
+        "x-scope": method.scope,
+        "x-cost": method.cost,
+    }
+
+
+def _param(name: str, schema: Schema, required: bool) -> dict[str, object]:
+    described = {"description": schema["description"]} if "description" in schema else {}
+    return {"name": name, **described, "required": required, "schema": schema}
+
+
+def _error(error: type[CstpError], data: Mapping[type[CstpError], Schema]) -> dict[str, object]:
+    return {"code": error.code, "message": error.message} | ({"data": data[error]} if error in data else {})
+
+
+def _name(of: type[object]) -> str:
+    return of.__name__
+
+
+def conversation_of(method: str) -> str:
+    """The name of the conversation about a method: `get-chunk` for `cstp.getChunk`."""
+    return "-".join(_WORD.findall(method.removeprefix("cstp."))).lower()
+
+
+def _example(method: Method[Any, Any]) -> dict[str, object]:
+    conversation: Conversation = read(folder() / f"{conversation_of(method.name)}.txt")
+    request, response = next(pair for pair in calls(conversation) if pair[0].get("method") == method.name)
+    params = request.get("params", {})
+    if not isinstance(params, Mapping):
+        raise ValueError(f"{conversation.name}: the first call has no params by name")
+    return {
+        "name": conversation.name,
+        "description": f"From the conversation {conversation.name}.txt; what varies in the answer is filled in.",
+        "params": [{"name": name, "value": value} for name, value in params.items()],
+        "result": {"name": "result", "value": _filled(response["result"])},
+    }
+
+
+def _filled(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _filled(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_filled(item) for item in value]
+    return _FILLED.get(value, value) if isinstance(value, str) else value

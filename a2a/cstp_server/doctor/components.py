@@ -1,0 +1,157 @@
+"""Model, records, limits and server: parts that a call needs, each looked at by itself. Indexes: see indexes.py."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+import httpx
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.folder_lock import holder, is_address
+from cognition_engines.ingest.refusal_messages import kinds
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.inspection import Held, StoreState, inspect_store, other_schema, sqlite_file
+from cognition_engines.store.schema import HEAD
+from cstp.methods.registry import METHODS
+from cstp_server.doctor.environment import MB, mode_findings
+from cstp_server.doctor.finding import Checked, Finding, Level
+from cstp_server.limits.limiter import make_plan, parse_windows, try_redis
+from cstp_server.process.model import open_model
+from cstp_server.settings import Settings
+
+_LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took
+_READYZ_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The configured embedding model, as it answered."""
+
+    identity: str
+    dimension: int
+
+
+def check_model(settings: Settings) -> Checked[Model]:
+    """Whether the model loads, is the one expected, and turns a text into a vector."""
+    if settings.embedding.model == "none":
+        return Checked([Finding("model", Level.OK, "none is configured: searches go by words alone")])
+    embedder = open_model(settings)
+    assert embedder is not None
+    start = monotonic()
+    vector = embedder.embed_query("What was decided, and why?")
+    took = (monotonic() - start) * 1000
+    model = Model(embedder.model, len(vector))
+    seen = f"{model.identity} has its files and embedded a text in {took:.0f} ms ({model.dimension} dimensions)"
+    return Checked([Finding("model", Level.OK, seen)], model)
+
+
+def check_store(settings: Settings, model: Model | None) -> Checked[Held]:
+    """Whether the database answers, is undamaged and has the schema that this version of the program reads."""
+    state = inspect_store(settings.store_url, model.identity if model else None)
+    if state is None:
+        return Checked([Finding("store", Level.OK, "there are no records yet; cstp ingest PATH reads some")])
+    file = sqlite_file(settings.store_url)
+    findings = _store_findings(state, file)
+    if file is not None and file.parent != settings.data_dir.absolute():
+        findings += mode_findings("store", file)
+    if state.held is not None and not findings:
+        seen = f"{state.engine}, schema {state.schema}, {counted(state.held.kinds)}"
+        findings = [Finding("store", Level.OK, seen)]
+    return Checked(findings, state.held)
+
+
+def _store_findings(state: StoreState, file: Path | None) -> list[Finding]:
+    findings = []
+    if state.damage is not None:
+        seen = f"the database is damaged: {state.damage}"
+        away = "name an empty database in store.url" if file is None else f"move {file} away with its -wal and -shm"
+        remedy = f"stop the server, {away}, and restore a backup: cstp restore FILE"
+        findings.append(Finding("store", Level.PROBLEM, seen, remedy))
+    elif state.schema is None:
+        seen = "the database has no tables of this program"
+        findings.append(Finding("store", Level.WARNING, seen, "cstp ingest or cstp serve makes them"))
+    elif state.schema != HEAD:
+        findings.append(Finding("store", Level.PROBLEM, *other_schema(state.schema)))
+    if state.encoding not in ("UTF8", "UTF-8"):
+        seen = f"the database has the encoding {state.encoding}"
+        remedy = "name one in store.url that was created with the encoding UTF8"
+        findings.append(Finding("store", Level.PROBLEM, seen, remedy))
+    if state.log_bytes > _LARGE_LOG:
+        seen = f"SQLite's write-ahead log has {state.log_bytes // MB:,} MB: something reads without an end"
+        remedy = "end long-running readers; the log goes when the last process closes the database"
+        findings.append(Finding("store", Level.WARNING, seen, remedy))
+    return findings
+
+
+def counted(counts: Mapping[Kind, int]) -> str:
+    """`3 decisions, 12 chunks`."""
+    return ", ".join(f"{count:,} {kinds(kind, count)}" for kind, count in sorted(counts.items())) or "empty"
+
+
+def check_records(held: Held, model: Model | None) -> Checked[None]:
+    """Whether every record with a text can be found by meaning, and what is kept for nothing."""
+    if model is None:
+        return Checked([Finding("records", Level.OK, "without a model, none needs a vector")])
+    findings = []
+    if held.dimension is not None and held.dimension != model.dimension:
+        seen = f"stored vectors of {model.identity} have {held.dimension} dimensions, the model {model.dimension}"
+        findings.append(Finding("records", Level.PROBLEM, seen, "name the model that made them (embedding.*)"))
+    if held.lacking:
+        seen = f"{held.lacking:,} of {held.embedded:,} records with a text have no vectors of {model.identity}"
+        remedy = "a running server embeds them one by one; or at once: cstp reindex"
+        findings.append(Finding("records", Level.WARNING, seen, remedy))
+    for other, count in held.models.items():
+        if other != model.identity:
+            seen = f"{count:,} records have vectors of {other}, which is not configured"
+            findings.append(Finding("records", Level.WARNING, seen, "cstp reindex drops them"))
+    seen = f"all {held.embedded:,} records with a text have vectors of {model.identity}"
+    return Checked(findings or [Finding("records", Level.OK, seen)])
+
+
+def check_limits(settings: Settings) -> Checked[None]:
+    """Whether the limits fit each other, and Redis counts within its timeout."""
+    limits = settings.limits
+    make_plan(limits, {method.name: method for method in METHODS})
+    parse_windows(limits.auth_failures, "limits.auth_failures")
+    if limits.redis_url is None:
+        return Checked([Finding("limits", Level.OK, f"{limits.default} for each agent, counted in memory")])
+    took = try_redis(limits)
+    return Checked([Finding("limits", Level.OK, f"{limits.default}, and Redis counted a hit in {took * 1000:.1f} ms")])
+
+
+def check_server(settings: Settings) -> Checked[None]:
+    """Whether the server that holds the folder is ready."""
+    held = holder(settings.indexes_path)
+    if held is None:
+        return Checked([Finding("server", Level.OK, "none has this data folder")])
+    url = held if is_address(held) else settings.base_url
+    elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
+    try:
+        # its certificate is for its public name; nothing secret is sent
+        answer = httpx.get(f"{url}/readyz", timeout=_READYZ_SECONDS, verify=False, trust_env=False)
+    except httpx.ConnectError:
+        seen = f"a process holds the data folder, and none listens on {url}"
+        return Checked([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ComponentFailed("server", f"{url} does not answer ({type(error).__name__})") from error
+    status, parts = _told(answer)
+    if answer.status_code == httpx.codes.OK:
+        level, remedy = (Level.OK, "") if status != "degraded" else (Level.WARNING, "see limits, and the server's log")
+        return Checked([Finding("server", level, f"{status} on {url}{parts}", remedy)])
+    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        seen = f"not ready on {url}{parts}"
+        return Checked([Finding("server", Level.PROBLEM, seen, "see the parts that are down, and its log")])
+    seen = f"{url}/readyz answers with HTTP {answer.status_code}"
+    return Checked([Finding("server", Level.PROBLEM, seen, elsewhere)])
+
+
+def _told(answer: httpx.Response) -> tuple[str, str]:
+    """The status and the parts that /readyz tells."""
+    try:
+        body = answer.json()
+        return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "ready", ""

@@ -1,0 +1,1 @@
+"""Writes the files that are generated from the code."""

@@ -1,0 +1,198 @@
+"""The texts that are generated from the code: `config/server.yaml`, `docs/configuration.md`, `docs/errors.md`,
+`docs/cli.md`, `docs/openrpc.json`, `docs/methods/*.md` and the client's typed methods in `a2a/cstp/`.
+
+`python -m cstp_server.generate --write` writes them into the checkout; without `--write` it names those that differ.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import cleandoc
+from pathlib import Path
+from typing import Final
+
+from pydantic.fields import FieldInfo
+
+from cstp.errors import (
+    AuthenticationRequired,
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    NotFound,
+    Overloaded,
+    ParseError,
+    QueryFailed,
+    RateLimited,
+    Violation,
+)
+from cstp_server.describe.openrpc import document_text
+from cstp_server.generate import client_code
+from cstp_server.generate.cli_page import cli_page
+from cstp_server.generate.method_pages import anchor, method_pages, wire_spelling
+from cstp_server.settings import Section, Settings
+
+ROOT: Final = Path(__file__).parents[3]
+_COMMAND: Final = "make docs"
+
+# One example of each error, and the HTTP status that goes with it.
+EXAMPLES: Final[Sequence[tuple[CstpError, str]]] = (
+    (ParseError(), "200"),
+    (InvalidRequest(), "200; 413 for a body over the limit, 415 for another content type or any content encoding"),
+    (MethodNotFound(), "200"),
+    (InvalidParams([Violation("filters.stakes[0]", "must be a string")]), "200"),
+    (InternalError("8c1f0a5e"), "200"),
+    (AuthenticationRequired(), "401, with `WWW-Authenticate`"),
+    (
+        RateLimited(retry_after=12, limit=600, window=60, policy="minute"),
+        "429 with `Retry-After` for a single call, and for too many wrong tokens; 200 inside a batch",
+    ),
+    (QueryFailed("vectors", "8c1f0a5e"), "200"),
+    (NotFound("dec_2f6b0c9d4e1a8b37"), "200"),
+    (Forbidden("read"), "403 with `WWW-Authenticate` for a single call; 200 inside a batch"),
+    (Overloaded(retry_after=1), "503, with `Retry-After`"),
+)
+
+
+def settings_file() -> str:
+    """Every setting with its default and its reason, as YAML that loads as it stands."""
+    lines = [
+        "# Every setting with its default. Flags and CSTP_* environment variables win over this file; see",
+        f"# docs/configuration.md. Generated from cstp_server.settings: `{_COMMAND}`.",
+    ]
+    for name, field in Settings.model_fields.items():
+        section = _section(field)
+        if section is None:
+            lines += ["", *_entry("", name, field, Settings().model_dump(mode="json")[name])]
+            continue
+        lines += ["", f"# {_summary(section)}", f"{name}:"]
+        for key, value in section().model_dump(mode="json").items():
+            lines += _entry("  ", key, section.model_fields[key], value)
+    return "\n".join(lines) + "\n"
+
+
+def configuration_page() -> str:
+    """`docs/configuration.md`: a table for each section."""
+    lines = [
+        "# Configuration",
+        "",
+        f"Generated from `cstp_server.settings` by `{_COMMAND}`.",
+        "",
+        "A value comes from the first of these that has it:",
+        "",
+        "1. a flag, such as `--port`;",
+        "2. an environment variable: `CSTP_`, the section, two underscores, the name. Lists and mappings are JSON;",
+        "   an empty variable counts as absent;",
+        "3. the file named with `--config`, else the one that `CSTP_CONFIG` names, else the one that ships with the",
+        "   server. A settings file that lies in the working folder is not used unless it is named;",
+        "4. the default.",
+        "",
+        "`cstp config` shows every value in force and where it came from. An unknown name or a value that is not",
+        "allowed is refused at the start, naming the setting and its source. That holds for every variable whose name",
+        "begins with `CSTP_`; besides the settings there are `CSTP_CONFIG`, `CSTP_URL` and `CSTP_TOKEN`. Kubernetes",
+        "makes others for a Service named `cstp` (such as `CSTP_PORT`): name it otherwise, or set",
+        "`enableServiceLinks: false`.",
+        "",
+        "A command that opens a store says on standard error where it is and where its settings come from.",
+    ]
+    for name, field in Settings.model_fields.items():
+        section = _section(field)
+        if section is None:
+            lines += ["", *_table([(name, field, Settings().model_dump(mode="json")[name])])]
+            continue
+        values = section().model_dump(mode="json")
+        rows = [(f"{name}.{key}", inner, values[key]) for key, inner in section.model_fields.items()]
+        lines += ["", f"## `{name}`", "", _summary(section), "", *_table(rows)]
+    return "\n".join(lines) + "\n"
+
+
+def errors_page() -> str:
+    """`docs/errors.md`: a section for each error."""
+    lines = [
+        "# Errors",
+        "",
+        f"Generated from `cstp.errors` by `{_COMMAND}`.",
+        "",
+        "An error's `message` is fixed for its `code`; what varies is in `data`, of which an example is shown. Nothing",
+        "that a caller sent is repeated, except the names of parameters in `violations`.",
+        "",
+        "| code | message | HTTP status |",
+        "|---|---|---|",
+    ]
+    lines += [f"| [{error.code}](#{anchor(error)}) | {error.message} | {status} |" for error, status in EXAMPLES]
+    for error, _ in EXAMPLES:
+        meaning = wire_spelling(cleandoc(str(type(error).__doc__)))
+        lines += ["", f"## {error.code} {error.message}", "", meaning, "", error.meaning]
+        if error.data is not None:
+            lines += ["", "```json", json.dumps(error.data), "```"]
+    lines += [
+        "",
+        "## Where else an answer has no result",
+        "",
+        "* 204 without a body: only notifications were sent, whatever came of them.",
+        "* 405 without a body, with `Allow: POST`: another HTTP method. A token is not looked at.",
+        "* 400 as plain text: a head that is too large or no HTTP (`server.max_header_bytes`, `server.max_headers`).",
+        "* 404 as plain text: another path; calls go to `/cstp`.",
+        "* 408 as plain text: a request that does not arrive whole within `server.receive_seconds`.",
+        "",
+        "The checks run in this order: 405, 401 or 429, 415, 413, 503, then the body is read.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "config/server.yaml": settings_file,
+    "docs/configuration.md": configuration_page,
+    "docs/errors.md": errors_page,
+    "docs/openrpc.json": document_text,
+    "docs/cli.md": cli_page,
+    **method_pages(),
+    **client_code.PAGES,
+}
+
+
+def _section(field: FieldInfo) -> type[Section] | None:
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
+
+
+def _summary(section: type[Section]) -> str:
+    return str(section.__doc__).strip()
+
+
+def _entry(indent: str, name: str, field: FieldInfo, value: object) -> Iterator[str]:
+    yield f"{indent}# {field.description}"
+    yield f"{indent}{name}: {json.dumps(value)}"
+
+
+def _table(rows: Sequence[tuple[str, FieldInfo, object]]) -> Iterator[str]:
+    yield "| setting | environment | default | reason |"
+    yield "|---|---|---|---|"
+    for name, field, value in rows:
+        variable = "CSTP_" + name.upper().replace(".", "__")
+        yield f"| `{name}` | `{variable}` | `{json.dumps(value)}` | {field.description} |"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Writes the files, or names those that differ from the code; the exit code."""
+    if not (ROOT / "pyproject.toml").is_file():
+        sys.stderr.write("reference: these files belong to a checkout, and this is an installed copy\n")
+        return 2
+    stale = []
+    for path, text in PAGES.items():
+        file = ROOT / path
+        if file.is_file() and file.read_text(encoding="utf-8") == text():
+            continue
+        stale.append(path)
+        if "--write" in arguments:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text(), encoding="utf-8")
+    for path in stale:
+        sys.stdout.write(f"{'written' if '--write' in arguments else 'out of date'}: {path}\n")
+    return 1 if stale and "--write" not in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,240 @@
+"""The HTTP protocol with deadlines: for a client that is slow, silent or gone, and for one connection too many.
+
+Only what the client owes is timed. While the server works on a request, waits to work on it, or does not read, no
+clock runs; nor does the time count in which the event loop stood still.
+"""
+
+import socket
+import struct
+import termios
+from asyncio import TimerHandle, Transport
+from collections.abc import Callable
+from dataclasses import dataclass
+from fcntl import ioctl
+from typing import ClassVar, Final
+
+import structlog
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from cstp_server.http.caps import CappedProtocol, Caps
+from cstp_server.http.endpoint import ANSWERING, Answering, Parts
+
+MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
+_NEW_SECONDS: Final = 1.0  # for so long a connection may be without a request and need not make room
+_LOOKS: Final = 4  # a connection is looked at so often in the shortest of its deadlines
+_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop what was not sent
+_log = structlog.get_logger("cstp.http")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """What a connection may take, in seconds, and how many there may be.
+
+    `receive` from a request's first byte to its last; `idle` without a request; `send` without taking any of an
+    answer that waits. `refusal` is the whole HTTP response for a connection above `max_connections`.
+    """
+
+    receive: float
+    idle: float
+    send: float
+    max_connections: int
+    refusal: bytes
+
+    @property
+    def look(self) -> float:
+        """Seconds between two looks at a connection."""
+        return min(self.receive, self.idle, self.send) / _LOOKS
+
+
+class _ClientClock(FlowControl):
+    """Flow control that knows for how long the client has had its turn: not while the server does not read."""
+
+    def __init__(self, transport: Transport, now: Callable[[], float]) -> None:
+        super().__init__(transport)
+        self._now = now
+        self.restart()
+
+    def restart(self) -> None:
+        self._since = self._paused_at = self._now()
+
+    def forgive(self, seconds: float) -> None:
+        """Takes back time in which nobody could be heard."""
+        if not self.read_paused:
+            self._since = min(self._since + seconds, self._now())
+
+    def waited(self) -> float:
+        """Seconds."""
+        return (self._paused_at if self.read_paused else self._now()) - self._since
+
+    def pause_reading(self) -> None:
+        if not self.read_paused:
+            self._paused_at = self._now()
+        super().pause_reading()
+
+    def resume_reading(self) -> None:
+        if self.read_paused:
+            self._since += self._now() - self._paused_at
+        super().resume_reading()
+
+
+class TimedProtocol(CappedProtocol):
+    """Cuts clients by `deadlines`. One timer for each connection looks at it; a request costs no timer."""
+
+    deadlines: ClassVar[Deadlines]
+    refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum that may still read why
+    flow: _ClientClock
+    _receiving = False  # a request has begun and is not complete
+    _untaken = 0  # bytes of answers that waited at the last look
+    _untaken_since = 0.0
+    _next_look = 0.0
+    _timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        full = len(self.connections) >= self.deadlines.max_connections and not self._make_room()
+        super().connection_made(transport)
+        self.flow = _ClientClock(transport, self.loop.time)
+        self._look_in(self.deadlines.look)
+        if full:
+            self._turn_away()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.refused.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+        if self.cycle is not None and not self.cycle.response_complete:
+            answering: Answering | None = self.cycle.scope["state"].get(ANSWERING)
+            if answering is not None:
+                answering.abandon()
+
+    def on_message_begin(self) -> None:
+        if not self._receiving:
+            self._receiving = True
+            self.flow.restart()
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        if not self._offered:
+            self._receiving = False
+            self.flow.restart()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        # uvicorn's own, without its timer for each response: the clock here ends idle connections
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.pipeline:
+                self._start_asgi_task(*self.pipeline.pop())
+        # a request that is answered before it is complete still has to become complete in its time
+        if not self._in_body or not self.cycle.response_complete:
+            self.flow.restart()
+
+    @property
+    def _in_body(self) -> bool:
+        """Whether the newest cycle is that of the request being received."""
+        return self._receiving and not self._in_head
+
+    @property
+    def _client_has_turn(self) -> bool:
+        """Whether every request before the one being received, or waited for, is answered."""
+        if self._in_body:
+            return not self.pipeline
+        return self.cycle is None or self.cycle.response_complete
+
+    def _look_in(self, seconds: float) -> None:
+        delay = max(seconds, 0.001)
+        self._next_look = self.loop.time() + delay
+        self._timer = self.loop.call_later(delay, self._look)
+
+    def _look(self) -> None:
+        late = self.loop.time() - self._next_look
+        self.flow.forgive(late)
+        self._untaken_since += late
+        left = min(self._send_left(), self._input_left())
+        if left > 0:
+            self._look_in(min(left, self.deadlines.look))
+
+    def _send_left(self) -> float:
+        """Seconds until the client must have taken some of what waits for it; cuts it and gives 0 when it has not."""
+        now, peer = self.loop.time(), self.transport.get_extra_info("socket")
+        untaken = self.transport.get_write_buffer_size() + _unacknowledged(peer)
+        if not untaken or untaken != self._untaken:
+            self._untaken, self._untaken_since = untaken, now
+            return self.deadlines.send
+        left = self._untaken_since + self.deadlines.send - now
+        if left <= 0:
+            _log.info("connection_cut", reason="send")
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._drop_answer()
+            self.transport.abort()
+        return left
+
+    def _input_left(self) -> float:
+        """Seconds until the client must have sent what it owes; acts when it has not."""
+        idle = not self._receiving
+        if self._refused or self.transport.is_closing():
+            return self.deadlines.look
+        if not self._client_has_turn or (idle and self._untaken):
+            self.flow.restart()
+        left = (self.deadlines.idle if idle else self.deadlines.receive) - self.flow.waited()
+        if left > 0:
+            return left
+        if not idle:
+            _log.info("connection_cut", reason="receive")
+        if idle or (self._in_body and self.cycle.response_started):
+            self._drop_answer()
+            self.transport.close()
+        else:
+            self.refuse(b"408 Request Timeout", "The request did not arrive in time.")
+        return self.deadlines.look
+
+    def _drop_answer(self) -> None:
+        """Lets the application write on without effect: uvicorn learns that the connection is gone a little later."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+
+    def _make_room(self) -> bool:
+        """Cuts the connection that has been without a first request for longest; False where all are too new."""
+        others = [each for each in self.connections if isinstance(each, TimedProtocol)]
+        silent = [each for each in others if each.cycle is None and not each._refused]
+        longest = max(silent, key=lambda each: each.flow.waited(), default=None)
+        if longest is None or longest.flow.waited() < _NEW_SECONDS:
+            return False
+        _log.info("connection_cut", reason="room")
+        self.connections.discard(longest)
+        longest.transport.abort()
+        return True
+
+    def _turn_away(self) -> None:
+        """Tells a connection above the maximum so and closes it."""
+        self.connections.discard(self)
+        parts: Parts = self.app_state["parts"]
+        parts.metrics.answered(503)
+        if not self.refused:
+            _log.warning("connections_full", max_connections=self.deadlines.max_connections)
+        if len(self.refused) < MAX_REFUSED:
+            self.refused.add(self)
+            self.end_with(self.deadlines.refusal)
+        else:
+            self._refused = True
+            self.transport.write(self.deadlines.refusal)
+            self.transport.close()
+
+
+def _unacknowledged(peer: socket.socket) -> int:
+    """Bytes that the kernel holds for `peer`: it may have room for megabytes, and takes more only in large steps."""
+    (size,) = struct.unpack("i", ioctl(peer.fileno(), termios.TIOCOUTQ, bytes(4)))
+    return int(size)
+
+
+def timed_protocol(caps: Caps, deadlines: Deadlines) -> type[HttpToolsProtocol]:
+    """The protocol class of one server."""
+
+    class Protocol(TimedProtocol):
+        """With the figures of one server."""
+
+    Protocol.caps, Protocol.deadlines, Protocol.refused = caps, deadlines, set()
+    return Protocol

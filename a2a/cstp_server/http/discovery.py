@@ -1,0 +1,100 @@
+"""`GET /openrpc.json`, the agent card and the metadata for OAuth: what anybody may know of a server, without a token.
+
+None tells anything of the records or of the tokens. All have an ETag and may be kept for five minutes.
+"""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from hashlib import sha256
+from typing import Final
+
+import orjson
+from starlette.types import Receive, Scope, Send
+
+from cstp.methods.system import DiscoverResult
+from cstp_server.describe.agent_card import agent_card
+from cstp_server.http.auth import Header
+from cstp_server.http.endpoint import Reply, reached, send_reply
+from cstp_server.limits.limiter import Plan
+from cstp_server.settings import Settings
+from cstp_server.tokens import SCOPES
+
+OPENRPC_PATH: Final = "/openrpc.json"
+CARD_PATH: Final = "/.well-known/agent-card.json"
+OLD_CARD_PATH: Final = "/.well-known/agent.json"  # where A2A had it before its version 0.3
+_CACHED: Final = (b"cache-control", b"public, max-age=300")
+_TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What the documents are made of; `openrpc` is the whole document as JSON."""
+
+    settings: Settings
+    plan: Plan
+    openrpc: bytes
+    modified: datetime
+
+    def card(self, url: str) -> bytes:
+        """The agent card for a caller who reached the server at `url`; `server.public_url` goes before it."""
+        return orjson.dumps(agent_card(self.settings, self.plan, self.settings.server.public_url or url))
+
+    def metadata(self, url: str) -> bytes:
+        """What RFC 9728 has a protected resource tell, for a caller who reached it at `url`."""
+        agent = self.settings.agent.id
+        return orjson.dumps(
+            {
+                "resource": self.settings.server.public_url or url,
+                "resource_name": f"{agent} (CSTP)",
+                "bearer_methods_supported": ["header"],
+                "scopes_supported": list(SCOPES),
+            }
+        )
+
+
+def make_discovery(settings: Settings, plan: Plan, document: DiscoverResult) -> Discovery:
+    """All that it tells is of the settings and the version, so it was last modified when the server started."""
+    return Discovery(settings, plan, document.model_dump_json().encode(), datetime.now(UTC).replace(microsecond=0))
+
+
+async def openrpc(scope: Scope, receive: Receive, send: Send) -> None:
+    """The OpenRPC document."""
+    discovery: Discovery = scope["state"]["discovery"]
+    await send_reply(send, _reply(scope, discovery.openrpc, discovery.modified))
+
+
+async def card(scope: Scope, receive: Receive, send: Send) -> None:
+    """The A2A agent card."""
+    discovery: Discovery = scope["state"]["discovery"]
+    await send_reply(send, _reply(scope, discovery.card(reached(scope)), discovery.modified))
+
+
+async def metadata(scope: Scope, receive: Receive, send: Send) -> None:
+    """The metadata of the protected resource, which 401 names."""
+    discovery: Discovery = scope["state"]["discovery"]
+    await send_reply(send, _reply(scope, discovery.metadata(reached(scope)), discovery.modified))
+
+
+def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
+    if scope["method"] not in ("GET", "HEAD"):
+        return Reply(405, None, [(b"allow", b"GET, HEAD")])
+    tag = b'"' + sha256(body).hexdigest()[:32].encode() + b'"'
+    since = format_datetime(modified, usegmt=True).encode()
+    validators: list[Header] = [(b"etag", tag), (b"last-modified", since), _CACHED]
+    if _known(scope["headers"], tag, modified):
+        return Reply(304, None, validators)
+    return Reply(200, body, validators)
+
+
+def _known(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
+    """Whether `If-None-Match` names the tag, weakly, or any; without it, whether nothing is newer than it may be."""
+    given = b",".join(value for name, value in headers if name == b"if-none-match")
+    since = [value.decode("latin-1") for name, value in headers if name == b"if-modified-since"]
+    if not given and len(since) == 1:
+        with suppress(ValueError, TypeError):  # what is no time is ignored, as HTTP wants it
+            return modified <= parsedate_to_datetime(since[0])
+    return given.strip() == b"*" or tag in _TAG.findall(given)

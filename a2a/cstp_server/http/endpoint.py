@@ -1,0 +1,375 @@
+"""HTTP in, HTTP out: the checks that come before a body is read, in their order, and the headers of every answer.
+
+Pure ASGI. The order: 405, 401 (or 429), 415, 413, 503, then the body is read and goes to dispatch. `/cstp` and `/mcp`
+differ in their `Face` alone.
+"""
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from random import getrandbits
+from typing import Final
+
+import structlog
+from starlette.types import Receive, Scope, Send
+
+from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
+from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
+from cstp_server.limits.bodies import Bodies, BodyTooLarge, ClientGone, NoRoom
+from cstp_server.limits.limiter import Limiter, Window
+from cstp_server.observe.metrics import CallMetrics
+from cstp_server.rpc.bound import Call
+from cstp_server.rpc.dispatch import Dispatcher, error_body
+from cstp_server.tokens import TokenBook
+from cstp_server.turns import Agent, Turns, half
+
+_REQUEST_ID: Final = re.compile(rb"[ -~]{1,128}")
+_MEDIA_TYPES: Final = (b"application/json", b"application/json-rpc")
+_CHALLENGE: Final = 'Bearer realm="cstp"'
+_RETRY_SECONDS: Final = 1
+_CLOSE: Final = (b"connection", b"close")
+PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
+NO_STORE: Final = (b"cache-control", b"no-store")
+NOSNIFF: Final = ("x-content-type-options", "nosniff")
+METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
+ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
+_log = structlog.get_logger("cstp.http")
+
+
+class Gate:
+    """How many requests run at a time, and wait for `patience` seconds; once `draining`, nothing new is let in.
+
+    An agent has at most half of the places, so that another one finds a place whatever the first one does. Places are
+    handed out by agent in turn. `ends_at` is when a server that drains must have ended, on the clock of
+    `time.monotonic`.
+    """
+
+    def __init__(self, in_flight: int, queue: int, patience: float = 15.0) -> None:
+        self._places = in_flight
+        self._share = half(in_flight)
+        self._queue = queue
+        self._patience = patience
+        self._held: Counter[Agent] = Counter()
+        self._turns: Turns[asyncio.Future[bool]] = Turns()
+        self.running = 0
+        self.draining = False
+        self.ends_at = math.inf
+
+    @property
+    def waiting(self) -> int:
+        return len(self._turns)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no request runs or waits."""
+        return not (self.running or self.waiting)
+
+    def drain(self, ends_at: float) -> None:
+        """From here on nothing new is let in; what runs or waits already goes on."""
+        self.draining = True
+        self.ends_at = ends_at
+
+    def refuses(self, agent: str) -> bool:
+        """Whether a request of `agent` that came now would be refused at once."""
+        if self.draining or self._may_have(agent):
+            return self.draining
+        return self.waiting >= self._queue and self._turns.most() <= self._turns.of(agent) + 1
+
+    async def enter(self, agent: str) -> bool:
+        """Waits for a place; False when there is none to wait for, or none in time. Each True needs a `leave`.
+
+        Where no more may wait, the newest request of an agent of which clearly more wait makes room.
+        """
+        if self.refuses(agent):
+            return False
+        if self._may_have(agent):
+            self._hand_out(agent)
+            return True
+        if self.waiting >= self._queue:
+            _settle(self._turns.drop_newest(), False)
+        loop = asyncio.get_running_loop()
+        place: asyncio.Future[bool] = loop.create_future()
+        self._turns.add(agent, place)
+        expiry = loop.call_later(self._patience, _settle, place, False)
+        try:
+            return await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled() and place.result():
+                self.leave(agent)
+            raise
+        finally:
+            expiry.cancel()
+            self._turns.discard(agent, place)
+
+    def leave(self, agent: str) -> None:
+        self.running -= 1
+        self._held[agent] -= 1
+        if not self._held[agent]:
+            del self._held[agent]
+        while taken := self._turns.take(self._may_have):
+            next_one, place = taken
+            if not place.done():
+                self._hand_out(next_one)
+                place.set_result(True)
+
+    def _may_have(self, agent: Agent) -> bool:
+        return self.running < self._places and self._held[agent] < self._share
+
+    def _hand_out(self, agent: Agent) -> None:
+        self.running += 1
+        self._held[agent] += 1
+
+
+def _settle(place: asyncio.Future[bool], handed_out: bool) -> None:
+    if not place.done():
+        place.set_result(handed_out)
+
+
+class FailedAttempts:
+    """Wrong tokens per client network; returns how long one that has had too many must wait."""
+
+    def __init__(self, limiter: Limiter, window: Window) -> None:
+        self._limiter = limiter
+        self._window = window
+        self._one = replace(window, limit=1)
+
+    def count(self, network: str) -> RateLimited | None:
+        return self._limiter.count_event(self._window, network)
+
+    def first(self, network: str, status: int) -> bool:
+        """Whether this is the network's first refusal with that status in a window."""
+        return self._limiter.count_event(self._one, f"{status} {network}") is None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the endpoint works with, made when the server starts."""
+
+    dispatcher: Dispatcher
+    limiter: Limiter
+    tokens: TokenBook
+    gate: Gate
+    failures: FailedAttempts
+    proxies: Sequence[Network]
+    bodies: Bodies
+    public_url: str | None
+    metrics: CallMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int
+    body: bytes | None
+    headers: list[Header]
+
+
+WRONG_HOST: Final = Reply(421, b"Invalid Host header", [PLAIN])
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A way in: what answers a body of a caller who was let in, and how an error is written before that."""
+
+    answer: Callable[[Scope, bytes, Call], Awaitable[Reply]]
+    error_body: Callable[[CstpError], bytes]
+
+
+@dataclass(slots=True)
+class Answering:
+    """The task that answers a request; whoever learns that its client has gone abandons it."""
+
+    task: "asyncio.Task[object]"
+    abandoned: bool = False
+
+    def abandon(self) -> None:
+        self.abandoned = True
+        self.task.cancel()
+
+
+async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+    """`POST /cstp`."""
+    await answer_post(scope, receive, send, _JSON_RPC)
+
+
+async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) -> None:
+    """Checks a request, has `face` answer it if it may, and sends the answer."""
+    parts: Parts = scope["state"]["parts"]
+    headers: list[Header] = scope["headers"]
+    request_id = _request_id(headers)
+    task = asyncio.current_task()
+    assert task is not None
+    answering = scope["state"][ANSWERING] = Answering(task)
+    try:
+        reply = await _answer(scope, receive, parts, face, request_id)
+    except ClientGone:
+        return
+    except asyncio.CancelledError:
+        if answering.abandoned:
+            _log.info("abandoned", request_id=request_id)
+            return
+        # else only a server whose grace time is over cancels a call; its client is told rather than dropped
+        reply = refuse(503, Overloaded(_RETRY_SECONDS), face.error_body)
+        reply.headers.append(_CLOSE)
+    finally:
+        del scope["state"][ANSWERING]
+    parts.metrics.answered(reply.status)
+    await send_reply(send, reply, request_id)
+
+
+async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, request_id: str) -> Reply:
+    headers: list[Header] = scope["headers"]
+    if scope["method"] != "POST":
+        return Reply(405, None, [(b"allow", b"POST")])
+    token = authenticate(headers, parts.tokens)
+    if isinstance(token, Refusal):
+        return unauthenticated(scope, token, parts, request_id, face.error_body)
+    reply = await _authenticated(scope, receive, parts, face, Call(token, request_id))
+    reply.headers.append(NO_STORE)
+    reply.headers.extend(await parts.limiter.headers(token.agent))
+    return reply
+
+
+async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
+    headers: list[Header] = scope["headers"]
+    if not _is_json(headers):
+        return _refuse_call(415, InvalidRequest(), face, call)
+    if parts.bodies.announced_too_large(headers):
+        return _too_large(face, call)
+    if parts.gate.refuses(call.token.agent):  # before a body is held for a request that cannot be answered
+        return _no_place(parts, face, call)
+    with closing(parts.bodies.open(call.token.agent)) as body:
+        try:
+            data = await body.read(receive)
+        except BodyTooLarge:
+            return _too_large(face, call)
+        except NoRoom:
+            return _no_place(parts, face, call)
+        if not await parts.gate.enter(call.token.agent):  # not before: a slow body has no place in flight
+            return _no_place(parts, face, call)
+        try:
+            return await face.answer(scope, data, call)
+        finally:
+            parts.gate.leave(call.token.agent)
+
+
+def _too_large(face: Face, call: Call) -> Reply:
+    """Ends the connection: what follows would be read for nothing, however much it is."""
+    reply = _refuse_call(413, InvalidRequest(), face, call)
+    reply.headers.append(_CLOSE)
+    return reply
+
+
+def _no_place(parts: Parts, face: Face, call: Call) -> Reply:
+    reply = _refuse_call(503, Overloaded(_RETRY_SECONDS), face, call)
+    if parts.gate.draining:
+        reply.headers.append(_CLOSE)
+    return reply
+
+
+async def _answer_json_rpc(scope: Scope, body: bytes, call: Call) -> Reply:
+    parts: Parts = scope["state"]["parts"]
+    answer = await parts.dispatcher.handle(body, call)
+    if answer.body is None:
+        return Reply(204, None, [])
+    status, extra = _status(answer.error)
+    return Reply(status, answer.body, extra)
+
+
+def _status(error: CstpError | None) -> tuple[int, list[Header]]:
+    if isinstance(error, RateLimited | Overloaded):
+        return 429 if isinstance(error, RateLimited) else 503, [(b"retry-after", str(error.retry_after).encode())]
+    if isinstance(error, Forbidden):
+        challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{error.scope}"'
+        return 403, [(b"www-authenticate", challenge.encode())]
+    return 200, []
+
+
+_JSON_RPC: Final = Face(_answer_json_rpc, error_body)
+
+
+def refuse(status: int, error: CstpError, body: Callable[[CstpError], bytes] = error_body) -> Reply:
+    headers = [(b"retry-after", str(error.retry_after).encode())] if isinstance(error, Overloaded | RateLimited) else []
+    return Reply(status, body(error), headers)
+
+
+def _refuse_call(status: int, error: CstpError, face: Face, call: Call) -> Reply:
+    _log.warning("refused", status=status, agent=call.token.agent, request_id=call.request_id)
+    return refuse(status, error, face.error_body)
+
+
+def unauthenticated(
+    scope: Scope,
+    refusal: Refusal,
+    parts: Parts,
+    request_id: str = "",
+    body: Callable[[CstpError], bytes] = error_body,
+) -> Reply:
+    """401, or 429 once there were too many wrong tokens from there."""
+    peer = scope["client"][0] if scope.get("client") else ""
+    address = client_address(peer, scope["headers"], parts.proxies)
+    network = client_network(address)
+    limited = parts.failures.count(network) if refusal.presented else None
+    status = 429 if limited else 401
+    if parts.failures.first(network, status):
+        _log.warning("refused", status=status, address=address, request_id=request_id)
+    if limited is not None:
+        reply = refuse(429, limited, body)
+    else:
+        reply = refuse(401, AuthenticationRequired(), body)
+        error = ', error="invalid_token"' if refusal.presented else ""
+        metadata = f', resource_metadata="{parts.public_url or reached(scope)}{METADATA_PATH}"'
+        reply.headers.append((b"www-authenticate", f"{_CHALLENGE}{error}{metadata}".encode()))
+    reply.headers.append(_CLOSE)
+    return reply
+
+
+def reached(scope: Scope) -> str:
+    """The address that the connection came in on. The Host header is the caller's and says nothing."""
+    host, port = scope["server"]
+    return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _is_json(headers: list[Header]) -> bool:
+    types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
+    if types == [b"application/json"]:
+        return True
+    if len(types) != 1 or any(name == b"content-encoding" for name, _ in headers):
+        return False
+    media_type, *parameters = (part.strip().lower() for part in types[0].split(b";"))
+    charsets = {p.partition(b"=")[2].strip(b'" ') for p in parameters if p.partition(b"=")[0].strip() == b"charset"}
+    return media_type in _MEDIA_TYPES and charsets <= {b"utf-8", b"utf8"}
+
+
+def _request_id(headers: list[Header]) -> str:
+    given = [value for name, value in headers if name == b"x-request-id"]
+    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+        return given[0].decode("ascii")
+    return f"{getrandbits(128):032x}"  # names a request, keeps no secret
+
+
+def refusal_bytes() -> bytes:
+    """A whole 503, as it is written to a connection that is one too many."""
+    reply = refuse(503, Overloaded(_RETRY_SECONDS))
+    nosniff = (NOSNIFF[0].encode(), NOSNIFF[1].encode())
+    fields = [name + b": " + value for name, value in [*_fields(reply, ""), nosniff, _CLOSE]]
+    return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *fields, b"", reply.body or b""])
+
+
+async def send_reply(send: Send, reply: Reply, request_id: str = "") -> None:
+    await send({"type": "http.response.start", "status": reply.status, "headers": _fields(reply, request_id)})
+    await send({"type": "http.response.body", "body": reply.body or b""})
+
+
+def _fields(reply: Reply, request_id: str) -> list[Header]:
+    headers = list(reply.headers)
+    if request_id:
+        headers.append((b"x-request-id", request_id.encode("ascii")))
+    if reply.body is not None and not any(name == b"content-type" for name, _ in headers):
+        headers.append((b"content-type", b"application/json"))
+    if reply.status not in (204, 304):
+        headers.append((b"content-length", str(len(reply.body or b"")).encode()))
+    return headers

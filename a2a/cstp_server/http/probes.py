@@ -1,0 +1,80 @@
+"""What an operator's tools ask: `/healthz`, `/readyz` and `/metrics`. They count against no limit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+from prometheus_client import CollectorRegistry, generate_latest
+from starlette.types import Receive, Scope, Send
+
+from cstp.errors import Forbidden
+from cstp_server.http.auth import Refusal, authenticate
+from cstp_server.http.endpoint import NO_STORE, WRONG_HOST, Parts, Reply, refuse, send_reply, unauthenticated
+from cstp_server.http.hosts import host_allowed
+from cstp_server.observe.gauges import StateGauges
+from cstp_server.observe.readiness import ReadinessCheck
+
+_SCOPE: Final = "admin"
+_TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """What the probes look at; `gauges` are part of the registry."""
+
+    readiness: ReadinessCheck
+    registry: CollectorRegistry
+    gauges: StateGauges
+    metrics_need_token: bool
+    allowed_hosts: Sequence[str]
+
+
+async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
+    """The process is alive; touches nothing."""
+    await send_reply(send, _refused_method(scope) or Reply(200, b'{"status":"ok"}', []))
+
+
+async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
+    """200 when searches can be answered, else 503; each part by name with its state."""
+    probes: Probes = scope["state"]["probes"]
+    reply = _refused_method(scope) or _refused_host(scope, probes)
+    if reply is None:
+        seen = await probes.readiness.look()
+        body = orjson.dumps({"status": seen.status, "parts": dict(seen.parts)})
+        reply = Reply(seen.http_status, body, [(b"retry-after", b"1")] if seen.http_status != 200 else [])
+    await send_reply(send, reply)
+
+
+async def metrics(scope: Scope, receive: Receive, send: Send) -> None:
+    """Prometheus' text format. A server that others can reach wants a token with the scope `admin`.
+
+    Without one, on loopback, nothing is told that counts records, which a clearance may hide.
+    """
+    probes: Probes = scope["state"]["probes"]
+    reply = _refused_method(scope) or _refused_host(scope, probes) or await _metrics(scope, probes)
+    await send_reply(send, reply)
+
+
+async def _metrics(scope: Scope, probes: Probes) -> Reply:
+    parts: Parts = scope["state"]["parts"]
+    token = authenticate(scope["headers"], parts.tokens)
+    if isinstance(token, Refusal):
+        if token.presented or probes.metrics_need_token:
+            return unauthenticated(scope, token, parts)
+        admin = False
+    else:
+        admin = _SCOPE in token.scopes
+        if probes.metrics_need_token and not admin:
+            return refuse(403, Forbidden(_SCOPE))
+    readiness = await probes.readiness.look()
+    probes.gauges.readiness, probes.gauges.counts_records = readiness, admin  # what follows is one step
+    return Reply(200, generate_latest(probes.registry), [_TEXT, *([NO_STORE] if admin else [])])
+
+
+def _refused_host(scope: Scope, probes: Probes) -> Reply | None:
+    return None if host_allowed(scope, probes.allowed_hosts) else WRONG_HOST
+
+
+def _refused_method(scope: Scope) -> Reply | None:
+    return None if scope["method"] in ("GET", "HEAD") else Reply(405, None, [(b"allow", b"GET, HEAD")])

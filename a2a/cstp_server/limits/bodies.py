@@ -1,0 +1,127 @@
+"""Request bodies: each is received whole and within a bound, and all that are held at a time have a bound, too.
+
+A large one is parsed in a thread, so that it does not hold up the event loop.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from math import inf
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+from starlette.types import Message, Receive
+
+from cognition_engines.errors import ComponentFailed
+from cstp.errors import Overloaded
+from cstp_server.adapters.pools import Caller, Pool
+from cstp_server.http.auth import Header
+
+LARGE: Final = 65_536  # bytes; smaller bodies are bounded by the number of connections, and parsed in 4 ms
+_RETRY_SECONDS: Final = 1
+_SHARE: Final = 2  # an agent has at most half of the memory for large bodies
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class BodyTooLarge(Exception):
+    """A body is longer than the limit."""
+
+
+class NoRoom(Exception):
+    """The large bodies that are held leave no memory for this one."""
+
+
+class ClientGone(Exception):
+    """The client went away while sending its body."""
+
+
+class Bodies:
+    """Reads bodies of at most `limit` bytes; those of more than LARGE bytes are held in `total` bytes of memory.
+
+    `total` is at least twice `limit`, and half of it is the most that one agent may use.
+    """
+
+    def __init__(self, limit: int, total: int) -> None:
+        self.limit = limit
+        self._total = total
+        self._held: Counter[str] = Counter()  # bytes by agent
+        self.held = 0  # bytes of large bodies
+
+    def announced_too_large(self, headers: Iterable[Header]) -> bool:
+        """Whether Content-Length is no number of bytes up to the limit."""
+        announced = next((value for name, value in headers if name == b"content-length"), b"0")
+        return not announced.isdigit() or int(announced) > self.limit
+
+    def open(self, agent: str) -> "Body":
+        """A body that `agent` sends; its memory is held until `close`."""
+        return Body(self, agent)
+
+    def take(self, agent: str, size: int) -> bool:
+        """Memory for `size` more bytes of a large body; False when there is none."""
+        if self.held + size > self._total or self._held[agent] + size > self._total // _SHARE:
+            return False
+        self.held += size
+        self._held[agent] += size
+        return True
+
+    def give_back(self, agent: str, size: int) -> None:
+        """What was taken, once the body is answered."""
+        self.held -= size
+        self._held[agent] -= size
+        if not self._held[agent]:
+            del self._held[agent]
+
+
+class Body:
+    """The body of one request."""
+
+    def __init__(self, bodies: Bodies, agent: str) -> None:
+        self._bodies = bodies
+        self._agent = agent
+        self._held = 0
+
+    async def read(self, receive: Receive) -> bytes:
+        """All of it. Raises BodyTooLarge, NoRoom and ClientGone."""
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message: Message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            chunk: bytes = message.get("body", b"")
+            size += len(chunk)
+            if size > self._bodies.limit:
+                raise BodyTooLarge
+            if size > LARGE:
+                self._hold(size)
+            chunks.append(chunk)
+            if not message.get("more_body", False):
+                return b"".join(chunks)
+
+    def close(self) -> None:
+        if self._held:
+            self._bodies.give_back(self._agent, self._held)
+            self._held = 0
+
+    def _hold(self, size: int) -> None:
+        if not self._bodies.take(self._agent, size - self._held):
+            raise NoRoom
+        self._held = size
+
+
+class BodyParser:
+    """Parses bodies of up to LARGE bytes at once, and larger ones in a thread of `pool`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def run(
+        self, agent: str, parse: Callable[Concatenate[bytes, P], T], body: bytes, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """What `parse` makes of a body of `agent`; raises what it raises, and Overloaded when no thread is free."""
+        if len(body) <= LARGE:
+            return parse(body, *args, **kwargs)
+        try:
+            return await self._pool.run(Caller(agent, inf), parse, body, *args, **kwargs)
+        except ComponentFailed as error:
+            raise Overloaded(_RETRY_SECONDS) from error

@@ -1,0 +1,365 @@
+"""What each agent may spend: the windows, their state, and what happens when Redis does not answer.
+
+Every call is counted in this process and, where there is one, in Redis; both must allow it. So a Redis that goes away,
+or comes back without its memory, gives nobody a second helping. While it does not answer, what this process counted is
+counted on, together with what other servers had spent by its last answers; nothing waits for it, and a background probe
+brings it back and counts there what was spent meanwhile.
+"""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
+from limits.aio.storage import RedisStorage, Storage
+from limits.aio.storage.redis.redispy import RedispyBridge
+from limits.aio.strategies import MovingWindowRateLimiter
+from limits.errors import StorageError
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cstp.contract import Method
+from cstp.errors import RateLimited
+from cstp_server.limits.memory_windows import MovingWindows
+from cstp_server.settings import LimitSettings
+
+if TYPE_CHECKING:
+    from cstp_server.limits.redis_windows import SharedWindows
+
+REFRESH_SECONDS: Final = 1.0  # how old the counts in the headers may be
+FIRST_PROBE_SECONDS: Final = 0.1  # each further one waits twice as long, up to
+PROBE_SECONDS: Final = 2.0
+MOST_UNSENT: Final = 10_000  # calls of an agent that are counted in Redis when it is back
+CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
+_SHARED: Final = "cstp_server.limits.redis_windows"  # loads redis-py, which servers without Redis start faster without
+_PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
+_log = structlog.get_logger("cstp.limits")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One limit: `limit` units in `seconds`, named for the headers; `header` is its part of RateLimit-Policy."""
+
+    policy: str
+    limit: int
+    seconds: int
+    item: RateLimitItem
+    header: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The windows of every agent, shortest first, and what each method costs."""
+
+    default: tuple[Window, ...]
+    agents: Mapping[str, tuple[Window, ...]]
+    costs: Mapping[str, int]
+
+    def windows(self, agent: str) -> tuple[Window, ...]:
+        return self.agents.get(agent, self.default)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was last known of one window of one agent: units left, when some come back, and when that was read."""
+
+    remaining: int
+    reset: float
+    read: float
+
+
+def parse_windows(text: str, setting: str) -> tuple[Window, ...]:
+    """`600/minute; 60/second` as windows, shortest first. Raises ConfigurationError naming `setting`."""
+    try:
+        items = sorted(parse_many(text), key=lambda item: item.get_expiry())
+    except ValueError as error:
+        raise ConfigurationError(f'{setting}: must read like "600/minute" or "600/minute; 60/second"') from error
+    windows = tuple(map(_window, items))
+    if any(window.limit < 1 for window in windows):
+        raise ConfigurationError(f"{setting}: a limit must be at least 1")
+    if len({window.seconds for window in windows}) < len(windows):
+        raise ConfigurationError(f"{setting}: names the same window twice")
+    return windows
+
+
+def _window(item: RateLimitItem) -> Window:
+    name, seconds = item.GRANULARITY.name, item.get_expiry()
+    policy = name if item.multiples == 1 else f"{item.multiples}{name}"
+    return Window(policy, item.amount, seconds, item, header=f'"{policy}";q={item.amount};w={seconds}')
+
+
+def _wait(reset: float, window: Window) -> int:
+    """Whole seconds until `reset`, from 0 to the length of the window, whatever floats make of the difference."""
+    return min(window.seconds, max(0, math.ceil(reset - time())))
+
+
+def _refusal(wait: float, window: Window) -> RateLimited:
+    """What to answer when a window has enough units in `wait` seconds; no client expects more than the window."""
+    return RateLimited(min(window.seconds, max(1, math.ceil(wait))), window.limit, window.seconds, window.policy)
+
+
+def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
+    """Checks the limits against each other. Raises ConfigurationError naming what cannot be."""
+    if unknown := [name for name in settings.costs if name not in methods]:
+        raise ConfigurationError(f"limits.costs: {unknown[0]} is not a method of this server")
+    costs = {name: settings.costs.get(name, method.cost) for name, method in methods.items()}
+    plan = Plan(
+        default=parse_windows(settings.default, "limits.default"),
+        agents={name: parse_windows(text, f"limits.agents.{name}") for name, text in settings.agents.items()},
+        costs=costs,
+    )
+    places = {"limits.default": plan.default} | {f"limits.agents.{name}": w for name, w in plan.agents.items()}
+    for place, windows in places.items():
+        smallest = min(window.limit for window in windows)
+        for name, cost in costs.items():
+            if cost > smallest:
+                raise ConfigurationError(
+                    f"limits.costs: a call of {name} costs {cost}, more than {place} ever allows ({smallest}); "
+                    f"raise the limit or lower limits.costs"
+                )
+    return plan
+
+
+def redis_storage(settings: LimitSettings) -> RedisStorage | None:
+    """A connection pool to the configured Redis, not yet connected; None when limits are kept in memory."""
+    if settings.redis_url is None:
+        return None
+    connection: Callable[[str], RedisStorage] = import_module(_SHARED).connection
+    return connection(settings.redis_url)
+
+
+def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
+    made: SharedWindows = import_module(_SHARED).SharedWindows(redis, timeout)
+    return made
+
+
+class Limiter:
+    """Charges agents. One Redis round trip for the calls of a moment; one more a second and agent for the headers."""
+
+    def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
+        self._plan = plan
+        self._local = MovingWindows()
+        self._others = MovingWindows()  # what other servers spent, as Redis has told
+        self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
+        self._events = MovingWindows()
+        self._shared = _shared_windows(redis, redis_timeout) if redis else None
+        self._counts = MovingWindowRateLimiter(redis) if redis else None
+        self._redis: Storage | None = redis
+        self._timeout = redis_timeout
+        self._probe: asyncio.Task[None] | None = None
+        self._seen: dict[tuple[str, str], _Seen] = {}
+
+    @property
+    def degraded(self) -> bool:
+        """Whether Redis is configured and does not answer."""
+        return self._probe is not None
+
+    @property
+    def state(self) -> str:
+        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory stands in."""
+        return "degraded" if self.degraded else "memory" if self._shared is None else "shared"
+
+    async def look(self) -> str:
+        """`state`, once Redis was asked: it may have gone without a call that noticed."""
+        if self._shared is not None and not self.degraded:
+            try:
+                await self._shared.take([_PROBE], "", 1)
+            except (StorageError, TimeoutError) as error:
+                self._fall_back(error)
+        return self.state
+
+    async def charge(self, agent: str, method: str, more: int = 0) -> None:
+        """Takes what a call of `method` costs, and `more`, from each window of the agent, or from none.
+
+        What would be more than a window ever holds is all that it holds. Raises RateLimited.
+        """
+        windows = self._plan.windows(agent)
+        cost = min(self._plan.costs.get(method, 1) + more, *(window.limit for window in windows))
+        allowed = self._take(windows, agent, cost)
+        if allowed and self._shared is not None and not self.degraded:
+            allowed = await self._hit(self._shared, windows, agent, cost)
+        if not allowed:
+            raise await self._refuse(windows, agent, cost)
+        if self._shared is not None and self.degraded:
+            self._unsent.setdefault(agent, deque(maxlen=MOST_UNSENT)).append((time(), cost))
+        if self._shared is None or self.degraded:
+            for window in windows:
+                if seen := self._seen.get((agent, window.policy)):
+                    seen.remaining = max(0, seen.remaining - cost)
+
+    async def states(self, agent: str) -> list[tuple[Window, int, int]]:
+        """Each window of the agent with its units left and the seconds until some come back."""
+        found, now = [], time()
+        for window in self._plan.windows(agent):
+            seen = self._seen.get((agent, window.policy))
+            if seen is None or now - seen.read > REFRESH_SECONDS:
+                seen = await self._read(window, agent)
+            found.append((window, seen.remaining, _wait(seen.reset, window)))
+        return found
+
+    async def headers(self, agent: str) -> list[tuple[bytes, bytes]]:
+        """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
+        states = await self.states(agent)
+        policy = ", ".join([window.header for window, _, _ in states])
+        state = ", ".join([f'"{window.policy}";r={remaining};t={wait}' for window, remaining, wait in states])
+        return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
+
+    def count_event(self, window: Window, key: str) -> RateLimited | None:
+        """Counts one event of `key` in this process only; what to answer when that was too many."""
+        if self._events.take(key, window.limit, window.seconds, 1):
+            return None
+        return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
+
+    async def close(self) -> None:
+        if self._probe is not None:
+            self._probe.cancel()
+        await _close(self._redis)
+
+    def _take(self, windows: tuple[Window, ...], agent: str, cost: int) -> bool:
+        """Takes in this process, from all windows or from none."""
+        if (len(windows) > 1 or self.degraded) and any(self._wait_here(window, agent, cost) for window in windows):
+            return False
+        return all(self._local.take(agent, window.limit, window.seconds, cost) for window in windows)
+
+    async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
+        """Takes in Redis what was taken here already, and gives it back when Redis refuses.
+
+        Without an answer the windows here decide, with what other servers had spent.
+        """
+        try:
+            taken = await shared.take([window.item for window in windows], agent, cost)
+            allowed = taken.allowed
+        except (StorageError, TimeoutError) as error:
+            self._fall_back(error)
+            allowed = not any(self._wait_here(window, agent, 0) for window in windows)
+        else:
+            for window, (units, oldest) in zip(windows, taken.windows, strict=True):
+                self._note(window, agent, units, oldest + window.seconds)
+        if not allowed:
+            for window in windows:
+                self._local.give_back(agent, window.seconds, cost)
+        return allowed
+
+    def _wait_here(self, window: Window, agent: str, cost: int) -> float:
+        """The seconds until this process allows `cost` units; what others spent counts where Redis does not say."""
+        others = self._others if self.degraded else None
+        return self._local.wait(agent, window.limit, window.seconds, cost, others)
+
+    def _note(self, window: Window, agent: str, units: int, reset: float) -> _Seen:
+        """Keeps what Redis answered of a window: units that count, and when (`time`) the first of them come back."""
+        own, wait = self._local.state(agent, window.seconds)
+        self._others.set_total(agent, window.seconds, max(0, units - own))
+        if own > units:
+            units, reset = own, time() + wait
+        seen = self._seen[agent, window.policy] = _Seen(max(0, window.limit - units), reset, time())
+        return seen
+
+    async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
+        """Names the window that keeps the call longest: who waits for another one is refused again."""
+        waits = [await self._until(window, agent, cost) for window in windows]
+        longest = max(waits)
+        return _refusal(longest, windows[waits.index(longest)])
+
+    async def _until(self, window: Window, agent: str, cost: int) -> float:
+        """The seconds until `cost` units are free here and in Redis; what the headers tell is read anew."""
+        await self._read(window, agent)
+        wait = self._wait_here(window, agent, cost)
+        if self._shared is None or self.degraded:
+            return wait
+        try:
+            # no more than the window, whatever another machine's clock says
+            return max(wait, min(window.seconds, await self._shared.wait(window.item, agent, cost)))
+        except (StorageError, TimeoutError) as error:
+            self._fall_back(error)
+            return wait
+
+    async def _read(self, window: Window, agent: str) -> _Seen:
+        if self._counts is not None and not self.degraded:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    reset, remaining = await self._counts.get_window_stats(window.item, agent)
+                return self._note(window, agent, window.limit - remaining, reset)
+            except (StorageError, TimeoutError) as error:
+                self._fall_back(error)
+        taken, _ = self._local.state(agent, window.seconds)
+        others, _ = self._others.state(agent, window.seconds) if self.degraded else (0, 0.0)
+        remaining = max(0, window.limit - taken - others)
+        wait = self._wait_here(window, agent, min(window.limit, remaining + 1)) if remaining < window.limit else 0.0
+        seen = self._seen[agent, window.policy] = _Seen(remaining, time() + wait, time())
+        return seen
+
+    def _fall_back(self, error: StorageError | TimeoutError) -> None:
+        if self._probe is None:
+            reason = _reason(error)
+            _log.warning("limits_local", reason=reason, remedy="limits.redis_url does not answer; counting in memory")
+            self._seen.clear()
+            self._probe = asyncio.create_task(self._await_redis())
+
+    async def _await_redis(self) -> None:
+        assert self._shared is not None
+        pause = FIRST_PROBE_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, PROBE_SECONDS)
+            # a hit, not a ping: a Redis that is full or read-only answers pings too
+            with suppress(StorageError, TimeoutError):
+                await self._shared.take([_PROBE], "", 1)
+                await self._send_unsent(self._shared)
+                break
+        self._seen.clear()
+        self._probe = None
+        _log.info("limits_shared", reason="Redis answers again")
+
+    async def _send_unsent(self, shared: "SharedWindows") -> None:
+        """Counts in Redis what was spent without it."""
+        while self._unsent:
+            agent, spent = self._unsent.popitem()
+            windows = self._plan.windows(agent)
+            since = time() - windows[-1].seconds
+            times = [when for when, cost in spent if when > since for _ in range(cost)]
+            if times:
+                try:
+                    await shared.add([window.item for window in windows], agent, times[-MOST_UNSENT:])
+                except (StorageError, TimeoutError):
+                    spent.extend(self._unsent.pop(agent, ()))
+                    self._unsent[agent] = spent
+                    raise
+
+
+def _reason(error: StorageError | TimeoutError) -> str:
+    """What the client raised; a TimeoutError is caused by a cancellation, which would tell nobody anything."""
+    return type((isinstance(error, StorageError) and error.__cause__) or error).__name__
+
+
+def try_redis(settings: LimitSettings) -> float:
+    """The seconds that one hit takes on the configured Redis, once connected. Raises ComponentFailed."""
+    storage = redis_storage(settings)
+    assert storage is not None
+    return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))
+
+
+async def _timed_hit(storage: RedisStorage, seconds: float) -> float:
+    limiter = MovingWindowRateLimiter(storage)
+    try:
+        async with asyncio.timeout(seconds + CONNECT_SECONDS):
+            await limiter.hit(_PROBE)
+        start = monotonic()
+        async with asyncio.timeout(seconds):
+            await limiter.hit(_PROBE)
+        return monotonic() - start
+    except (StorageError, TimeoutError) as error:
+        raise ComponentFailed("limits", f"limits.redis_url does not count ({_reason(error)})") from error
+    finally:
+        await _close(storage)
+
+
+async def _close(storage: Storage | None) -> None:
+    if isinstance(storage, RedisStorage) and isinstance(storage.bridge, RedispyBridge):
+        # the pool is ours, so the client would leave its connections open
+        await storage.bridge.get_connection().aclose(close_connection_pool=True)  # type: ignore[attr-defined]

@@ -1,0 +1,89 @@
+"""What `GET /metrics` tells of the server's state, read when somebody asks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.indexes.indexes import Indexes
+from cstp_server.adapters.pools import Pools
+from cstp_server.http.endpoint import Gate
+from cstp_server.limits.bodies import Bodies
+from cstp_server.limits.limiter import Limiter
+from cstp_server.observe.readiness import Readiness
+
+
+@dataclass(slots=True, eq=False)
+class StateGauges(Collector):
+    """`readiness` is what was last seen; the caller of a scrape looks first, and may have the records counted."""
+
+    gate: Gate
+    bodies: Bodies
+    limiter: Limiter
+    pools: Pools
+    indexes: Indexes
+    embeddings: QueryCache | None
+    readiness: Readiness | None = field(default=None)
+    counts_records: bool = field(default=False)
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._parts()
+        if self.counts_records:
+            yield from self._indexes()
+        yield from self._pools()
+        yield _gauge("cstp_requests_running", "Requests that run.", self.gate.running)
+        yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)
+        yield _gauge("cstp_bodies_bytes", "Bytes of bodies over 64 KiB that are held.", self.bodies.held)
+        yield _gauge("cstp_draining", "1 once the server is stopping.", self.gate.draining)
+        if self.embeddings is not None:
+            yield from self._embeddings(self.embeddings)
+
+    def _parts(self) -> Iterator[Metric]:
+        if self.readiness is None:
+            return
+        up = GaugeMetricFamily("cstp_part_up", "0 for a part that is down or degraded.", labels=("part",))
+        for part, state in self.readiness.parts.items():
+            up.add_metric((part,), state not in ("down", "degraded"))
+        yield up
+        limiter = GaugeMetricFamily("cstp_limiter_state", "1 for where limits are counted now.", labels=("state",))
+        for state in ("memory", "shared", "degraded"):
+            limiter.add_metric((state,), self.limiter.state == state)
+        yield limiter
+
+    def _indexes(self) -> Iterator[Metric]:
+        last_seq = None if self.readiness is None else self.readiness.last_seq
+        labels = ("space", "index")
+        lag = GaugeMetricFamily("cstp_index_lag", "Changes of the records that an index lacks.", labels=labels)
+        records = GaugeMetricFamily("cstp_index_records", "Records that can be searched.", labels=("space",))
+        windows = GaugeMetricFamily("cstp_index_windows", "Vectors held in memory.", labels=("space",))
+        for index in self.indexes.all:
+            covered = {"columns": index.snapshot.seq, "keywords": index.keywords.seq}
+            if index.vectors is not None:
+                covered["vectors"] = index.vectors.seq
+            for name, seq in covered.items():
+                lag.add_metric((index.space.name, name), max(0, (last_seq or 0) - seq))
+            records.add_metric((index.space.name,), index.snapshot.alive_count)
+            windows.add_metric((index.space.name,), len(index.snapshot.vectors))
+        yield from (records, windows) if last_seq is None else (lag, records, windows)
+
+    def _pools(self) -> Iterator[Metric]:
+        threads = GaugeMetricFamily("cstp_pool_threads", "Calls that a pool runs at a time.", labels=("pool",))
+        running = GaugeMetricFamily("cstp_pool_running", "Calls that a pool runs.", labels=("pool",))
+        waiting = GaugeMetricFamily("cstp_pool_waiting", "Calls that wait for a thread.", labels=("pool",))
+        for pool in self.pools:
+            load = pool.load
+            threads.add_metric((pool.name,), load.threads)
+            running.add_metric((pool.name,), load.running)
+            waiting.add_metric((pool.name,), load.waiting)
+        yield from (threads, running, waiting)
+
+    def _embeddings(self, cache: QueryCache) -> Iterator[Metric]:
+        yield CounterMetricFamily("cstp_embedding_cache_hits", "Queries whose vector was known.", cache.hits)
+        yield CounterMetricFamily("cstp_embedding_cache_misses", "Queries that were embedded.", cache.misses)
+        yield _gauge("cstp_embedding_cache_size", "Query vectors kept.", len(cache))
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, text, value=float(value))

@@ -1,0 +1,117 @@
+"""Whether this server can answer, part by part. `GET /readyz` tells it, `GET /metrics` counts it."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final, Literal
+
+from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.store.records import Records
+from cstp_server.adapters.pools import Caller, Pool, Pools
+from cstp_server.http.endpoint import Gate
+from cstp_server.limits.limiter import Limiter
+
+KEEP_SECONDS: Final = 0.5  # a flood of probes costs one look at the parts in this time
+PROBE_SECONDS: Final = 2.0  # a part that does not answer by then is down
+
+Status = Literal["ready", "degraded", "draining", "unavailable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
+
+    `unavailable`: a part that a search needs is `down`. `degraded`: all are answered, but limits are not shared, or a
+    Chroma server is away and vectors are compared in memory.
+    """
+
+    status: Status
+    parts: Mapping[str, str]
+    last_seq: int | None
+
+    @property
+    def http_status(self) -> int:
+        return 200 if self.status in ("ready", "degraded") else 503
+
+
+class ReadinessCheck:
+    """Looks at the parts when asked, at most once in KEEP_SECONDS."""
+
+    def __init__(
+        self,
+        records: Records,
+        indexes: Indexes,
+        embeddings: QueryCache | None,
+        pools: Pools,
+        limiter: Limiter,
+        gate: Gate,
+    ) -> None:
+        self._records = records
+        self._indexes = indexes
+        self._embeddings = embeddings
+        self._pools = pools
+        self._limiter = limiter
+        self._gate = gate
+        self._turn = asyncio.Lock()
+        self._seen: Readiness | None = None
+        self._seen_at = 0.0
+
+    async def look(self) -> Readiness:
+        """The state of now, or of KEEP_SECONDS ago at most; never raises."""
+        async with self._turn:
+            if self._seen is None or monotonic() - self._seen_at > KEEP_SECONDS:
+                self._seen, self._seen_at = await self._look(), monotonic()
+            seen = self._seen
+        return Readiness("draining", seen.parts, seen.last_seq) if self._gate.draining else seen
+
+    async def _look(self) -> Readiness:
+        pools, indexes = self._pools, self._indexes
+        works = asyncio.gather(*map(_works, (pools.records, pools.lists, pools.keywords, pools.vectors)))
+        last_seq, embedder, limits = await asyncio.gather(self._last_seq(), self._embedder(), self._limiter.look())
+        records, lists, keywords, vectors = await works
+        parts = {
+            "records": "ready" if last_seq is not None and records and lists else "down",
+            "keywords": indexes.keywords_state if keywords else "down",
+            # a Chroma server that is away costs no search: see indexes/vectors/live.py
+            "vectors": indexes.vectors_state.replace("down", "degraded") if vectors else "down",
+            "embedder": embedder,
+            "limits": limits,
+        }
+        states = parts.values()
+        status: Status = "unavailable" if "down" in states else "degraded" if "degraded" in states else "ready"
+        return Readiness(status, parts, last_seq)
+
+    async def _last_seq(self) -> int | None:
+        try:
+            return await self._pools.records.run(_caller(), self._records.last_seq)
+        except ComponentFailed:
+            return None
+
+    async def _embedder(self) -> str:
+        """Asked only when its last call failed: a model behind an API costs something each time."""
+        if self._embeddings is None:
+            return "off"
+        if self._pools.embedder.failing:
+            try:
+                await self._pools.embedder.run(_caller(), self._embeddings.probe)
+            except ComponentFailed:
+                return "down"
+        return "ready"
+
+
+async def _works(pool: Pool) -> bool:
+    """Whether a pool has a thread, and what failed in it works again."""
+    if pool.stuck:
+        return False
+    try:
+        await pool.retry(_caller())
+    except ComponentFailed:
+        return False
+    return True
+
+
+def _caller() -> Caller:
+    return Caller(None, monotonic() + PROBE_SECONDS)

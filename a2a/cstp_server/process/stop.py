@@ -1,0 +1,168 @@
+"""How a server ends: calls that were accepted are answered, everything is closed, and the process is gone in time.
+
+The grace time has three parts: for the calls, for closing, and for leaving the interpreter. A part that ends early
+leaves its time to the next.
+"""
+
+import math
+import os
+import signal
+import socket
+from asyncio import sleep
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
+from types import FrameType
+from typing import Final
+
+import structlog
+import uvicorn
+
+from cstp_server.http.endpoint import Gate
+from cstp_server.observe.log import write_rest
+
+CLOSING_SHARE: Final = 0.3  # of the grace time
+LEAVING_SHARE: Final = 0.1
+LEAVING_SECONDS: Final = 0.5  # the rest of the log and the interpreter need no more
+FORCED_SECONDS: Final = 2.0  # after a second signal
+_POLL_SECONDS: Final = 0.02
+_LAST_LINE_SECONDS: Final = 0.2  # a log that nobody reads must not hold the end
+_log = structlog.get_logger("cstp.stop")
+
+
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """What a server may take to end. `seconds` in all; it listens for at least `drain` of them."""
+
+    seconds: float
+    drain: float
+
+    @property
+    def leaving(self) -> float:
+        return min(LEAVING_SECONDS, LEAVING_SHARE * self.seconds)
+
+    @property
+    def after_calls(self) -> float:
+        """Seconds that are kept for closing and leaving."""
+        return CLOSING_SHARE * self.seconds + self.leaving
+
+    def closing_left(self, gate: Gate) -> float:
+        """Seconds that closing may take, from now."""
+        return max(0.0, min(self.seconds, gate.ends_at - monotonic()) - self.leaving)
+
+
+class Watchdog:
+    """Ends the process at a given moment if it is still there: one log line, then exit code 1.
+
+    For what nobody can wait for or cancel: a thread that hangs in a database, the interpreter that joins it.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False  # whether a moment is set
+        self._moments: SimpleQueue[float] = SimpleQueue()
+
+    def start(self) -> None:
+        Thread(target=self._run, name="watchdog", daemon=True).start()
+
+    def end_by(self, moment: float) -> None:
+        """Sets the moment, on the clock of `time.monotonic`; the earliest counts. Safe in a signal handler."""
+        self.asked = True
+        self._moments.put(moment)
+
+    def _run(self) -> None:
+        moment = self._moments.get()
+        while (left := moment - monotonic()) > 0:
+            with suppress(Empty):
+                moment = min(moment, self._moments.get(timeout=left))
+        _log.error("stopped_hard", reason="grace time over")
+        write_rest(_LAST_LINE_SECONDS)
+        os._exit(1)
+
+
+@contextmanager
+def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
+    """While a server starts, SIGINT, SIGTERM and SIGHUP end it: SystemExit with code 0 where they find it.
+
+    What that leaves to close may take `seconds`; then the watchdog ends the process. SIGHUP is passed on as SIGTERM,
+    also to the server once that heeds signals itself, unless it is ignored, as under nohup. For the main thread.
+    """
+    watchdog = Watchdog()
+    watchdog.start()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if not watchdog.asked:  # a second signal must not interrupt the closing
+            watchdog.end_by(monotonic() + seconds)
+            raise SystemExit(0)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    try:
+        yield watchdog
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class GracefulServer(uvicorn.Server):
+    """A uvicorn server that stops in the order that `Grace` describes.
+
+    The first SIGTERM or SIGINT closes the gate; the server listens on until every call that was let in has left it,
+    at least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
+    answered; `end_by` is told when the process must be gone.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        gate: Gate,
+        grace: Grace,
+        announce: Callable[[], object],
+        end_by: Callable[[float], object],
+    ) -> None:
+        super().__init__(config)
+        self._gate = gate
+        self._grace = grace
+        self._announce = announce
+        self._end_by = end_by
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # not uvicorn's own, which raises the signal again at the end: a stop that was asked for is exit code 0
+        if self.should_exit:
+            self.force_exit = True
+            self._gate.drain(min(self._gate.ends_at, monotonic() + FORCED_SECONDS))
+        else:
+            self.should_exit = True
+            self._gate.drain(monotonic() + self._grace.seconds)
+        self._end_by(self._gate.ends_at)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._gate.ends_at == math.inf:  # stopped by a caller, not by a signal
+            self._gate.drain(monotonic() + self._grace.seconds)
+        await self._finish_calls()
+        for listener in self.servers:
+            listener.close()
+        await sleep(_POLL_SECONDS)  # uvicorn closes only those connections that the protocol knows by now
+        left = self._gate.ends_at - self._grace.after_calls - monotonic()
+        self.config.timeout_graceful_shutdown = max(0.0, left)  # type: ignore[assignment]
+        await super().shutdown(sockets)
+        if self.force_exit:
+            # uvicorn leaves it out; it is quick by now, and being cancelled in it would be logged as a failure
+            await self.lifespan.shutdown()
+
+    async def _finish_calls(self) -> None:
+        """Goes on listening until the drain time is over and the gate is empty, or no time is left."""
+        listen_until = self._gate.ends_at - self._grace.seconds + self._grace.drain
+        calls_until = self._gate.ends_at - self._grace.after_calls
+        while not self.force_exit and (now := monotonic()) < calls_until:
+            if now >= listen_until and self._gate.empty:
+                break
+            await self.on_tick(0)  # keeps the Date header right
+            await sleep(_POLL_SECONDS)

@@ -1,0 +1,1 @@
+"""JSON-RPC: from the bytes of a request to calls of methods, and back."""

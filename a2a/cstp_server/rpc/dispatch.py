@@ -1,0 +1,281 @@
+"""From a request body to the answer: envelope, batch, limit, scope, validation, call, error mapping, log line.
+
+`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, whatever they came by. The only
+catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but the request
+id. jsonrpcserver dispatches one checked element at a time.
+"""
+
+import asyncio
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import BoundArguments, Signature, signature
+from time import monotonic, perf_counter
+from typing import Any, Final
+
+import orjson
+import structlog
+from jsonrpcserver import Error, Result, Success
+from jsonrpcserver.async_dispatcher import dispatch_request
+from jsonrpcserver.request import Request as Element
+
+from cognition_engines.errors import ComponentBusy, ComponentFailed
+from cstp.contract import Wire
+from cstp.errors import (
+    CstpError,
+    Forbidden,
+    InternalError,
+    InvalidRequest,
+    MethodNotFound,
+    Overloaded,
+    ParseError,
+    QueryFailed,
+    RateLimited,
+)
+from cstp.validation import parse_params
+from cstp_server.limits.bodies import BodyParser
+from cstp_server.limits.limiter import Limiter
+from cstp_server.observe.log import call_line
+from cstp_server.observe.metrics import CallMetrics
+from cstp_server.rpc.bound import AnyBound, Call
+from cstp_server.rpc.envelope import Malformed, Request, read_body
+
+UNKNOWN: Final = "unknown"  # stands for every method that is not served
+_RETRY_SECONDS: Final = 1
+TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
+Guarded = Callable[..., Coroutine[Any, Any, Result]]
+
+
+_log = structlog.get_logger("cstp.call")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one request may take: elements of a batch, so many at a time, bytes of an answer and of a batch's.
+
+    An element that has not begun `batch_seconds` after its batch fails.
+    """
+
+    max_batch: int
+    concurrency: int
+    batch_seconds: float
+    answer_bytes: int
+    batch_answer_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back: `body` None when there were only notifications; `error` set for a single refused call."""
+
+    body: bytes | None
+    error: CstpError | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a call came to, carried past jsonrpcserver: its result as JSON, or the error.
+
+    The result's names are those of the wire, or with `snake_case` those of the fields.
+    """
+
+    snake_case: bool = False
+    result: str = ""
+    error: CstpError | None = None
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many bytes the answers to one request may have: `each` of them, and `left` for all that are to come."""
+
+    each: int
+    left: int
+
+    def holds(self, body: bytes) -> bool:
+        return len(body) <= min(self.each, self.left)
+
+    def taken(self, body: bytes) -> bytes:
+        self.left -= len(body)
+        return body
+
+
+def error_body(error: CstpError, identifier: object = None) -> bytes:
+    """A JSON-RPC response object with an `error` member."""
+    member: dict[str, object] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        member["data"] = error.data
+    return orjson.dumps({"jsonrpc": "2.0", "error": member, "id": identifier})
+
+
+class Dispatcher:
+    """Answers request bodies with the methods it was given."""
+
+    def __init__(
+        self,
+        methods: Sequence[AnyBound],
+        limiter: Limiter,
+        bounds: Bounds,
+        metrics: CallMetrics,
+        parser: BodyParser,
+    ) -> None:
+        self.parser = parser
+        self._limiter = limiter
+        self._bounds = bounds
+        self._metrics = metrics
+        self._log_call = call_line()
+        self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
+        self._unknown: Final = self._guard(None)
+
+    async def handle(self, body: bytes, call: Call) -> Answer:
+        """Runs what `body` holds. Never raises for anything that a caller sent."""
+        try:
+            read = await self.parser.run(call.token.agent, read_body, body, self._bounds.max_batch)
+        except (ParseError, InvalidRequest, Overloaded) as error:
+            return await self._refuse(error, call)
+        if isinstance(read, list):
+            return await self._handle_batch(read, call)
+        return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
+
+    async def charge(self, call: Call) -> RateLimited | None:
+        """Takes a unit for what calls no method; what to answer where none is left."""
+        try:
+            await self._limiter.charge(call.token.agent, "")
+        except RateLimited as error:
+            return error
+        return None
+
+    async def run(self, method: str, params: object, call: Call) -> Outcome:
+        """One call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
+        began = perf_counter()
+        outcome = Outcome(snake_case=True)
+        await self._dispatch(method, params, call, outcome)
+        if len(outcome.result.encode()) > self._bounds.answer_bytes:
+            outcome.error = QueryFailed("answer", call.request_id)
+        self._note_outcome(method, call, outcome, began)
+        return outcome
+
+    async def _handle_batch(self, requests: Sequence[Request | Malformed], call: Call) -> Answer:
+        replies: list[bytes | None] = [None] * len(requests)
+        places = iter(enumerate(requests))
+        room = _Room(self._bounds.answer_bytes, self._bounds.batch_answer_bytes)
+        begin_by = monotonic() + self._bounds.batch_seconds
+
+        async def work(places: Iterator[tuple[int, Request | Malformed]]) -> None:
+            for place, request in places:
+                replies[place] = (await self._answer(request, call, room, begin_by)).body
+
+        workers = min(self._bounds.concurrency, len(requests))
+        await asyncio.gather(*(work(places) for _ in range(workers)))
+        answered = [reply for reply in replies if reply is not None]
+        return Answer(b"[" + b",".join(answered) + b"]" if answered else None)
+
+    async def _refuse(self, error: CstpError, call: Call, identifier: object = None) -> Answer:
+        """The response to what is no request, which costs a unit like a call."""
+        began = perf_counter()
+        error = await self.charge(call) or error
+        self._note(UNKNOWN, call, error.code, began)
+        return Answer(error_body(error, identifier), error)
+
+    async def _answer(
+        self, request: Request | Malformed, call: Call, room: _Room, begin_by: float = math.inf
+    ) -> Answer:
+        """The response to one element; no body for a notification.
+
+        One for which `room` has no place fails; once that is used up, or after `begin_by`, it does without being run.
+        """
+        began = perf_counter()
+        if isinstance(request, Malformed):
+            refused = await self._refuse(request.error, call, request.id)
+            room.taken(refused.body or b"")
+            return refused
+        no_room = room.left <= 0 and not request.notification
+        missed = "batch" if monotonic() > begin_by else "answer" if no_room else None
+        outcome = Outcome(error=QueryFailed(missed, call.request_id) if missed else None)
+        if not missed:
+            await self._dispatch(request.method, request.params, call, outcome)
+        body = (
+            b""
+            if outcome.error
+            else orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
+        )
+        if not request.notification and not room.holds(body):
+            outcome.error = QueryFailed("answer", call.request_id)
+        self._note_outcome(request.method, call, outcome, began)
+        if request.notification:
+            return Answer(None)
+        return Answer(room.taken(error_body(outcome.error, request.id) if outcome.error else body), outcome.error)
+
+    async def _dispatch(self, method: str, params: object, call: Call, outcome: Outcome) -> None:
+        guarded = self._guarded.get(method, self._unknown)
+        await dispatch_request({method: guarded}, (call, outcome), Element(method, [params], 0))
+
+    def _guard(self, bound: AnyBound | None) -> Guarded:
+        """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception.
+
+        None stands for every name that is not served: it is charged like a call, too.
+        """
+        name = "" if bound is None else bound.method.name
+
+        async def run(context: tuple[Call, Outcome], sent: object, /) -> Result:
+            call, outcome = context
+            try:
+                await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
+                result = await _run(bound, sent, call)
+                outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
+                return Success()
+            except CstpError as error:
+                outcome.error = error
+            except ComponentBusy as error:
+                _log.warning("component_busy", component=error.component, request_id=call.request_id)
+                outcome.error = Overloaded(_RETRY_SECONDS)
+            except ComponentFailed as error:
+                told = {"component": error.component, "reason": str(error), "request_id": call.request_id}
+                _log.error("component_failed", **told, exc_info=error)
+                outcome.error = QueryFailed(error.component, call.request_id)
+            except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
+                _log.error("bug", method=name, request_id=call.request_id, exc_info=error)
+                outcome.error = InternalError(call.request_id)
+            return Error(outcome.error.code, outcome.error.message)
+
+        # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
+        run.__signature__ = _Fitting(list(signature(run).parameters.values()))  # type: ignore[attr-defined]
+        return run
+
+    def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
+        name = method if method in self._guarded else UNKNOWN
+        self._note(name, call, 0 if outcome.error is None else outcome.error.code, began)
+
+    def _note(self, method: str, call: Call, code: int, began: float) -> None:
+        """One line in the log and one count for each call."""
+        seconds = perf_counter() - began
+        self._metrics.count(method, code, seconds)
+        self._log_call(
+            method=None if method == UNKNOWN else method,
+            agent=call.token.agent,
+            code=code,
+            ms=round(seconds * 1000, 2),
+            request_id=call.request_id,
+        )
+
+
+class _Fitting(Signature):
+    """Takes what is given: it is always a context and the params, and to bind them would take 7 us a call."""
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
+        return BoundArguments(self, OrderedDict())
+
+
+def _units_of_texts(sent: object) -> int:
+    """What the lengths of the texts among the parameters cost: nothing for the first TEXT_UNIT characters of each."""
+    texts = sent.values() if isinstance(sent, Mapping) else ()
+    return sum((len(text) - 1) // TEXT_UNIT for text in texts if isinstance(text, str) and text)
+
+
+async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
+    if bound is None:
+        raise MethodNotFound
+    scope = bound.method.scope
+    if scope is not None and scope not in call.token.scopes:
+        raise Forbidden(scope)
+    result: Wire = await bound.handle(parse_params(bound.method.params, sent), call)
+    return result

@@ -1,0 +1,200 @@
+"""Records as lines of JSON, whole: what `cstp export` writes and `cstp import` reads.
+
+    {"kind": "cluster", "record": {...}, "origin": {"source": ..., "ordinal": 0, "ingestedAs": null}, "updatedAt": ...}
+
+A line has everything of a record but its vectors, which are made again: its id, project and sensitivity, where it came
+from and when its content changed. Two stores with equal records give equal lines in the same order.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+
+import orjson
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from cognition_engines.escapes import one_line
+from cognition_engines.ingest.ids import decision_digest, digest, with_place
+from cognition_engines.ingest.storable import joined, unsound
+from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
+from cognition_engines.kinds.registry import KINDS, Kind, Record, adapter, kind_of, prefixed, validated
+from cognition_engines.models import SENSITIVITIES, Decision, Reason, Sensitivity
+from cognition_engines.store.values import MAX_ID, PART, Entry, Origin, Stored
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+_IS_PRINTABLE: Final = re.compile(PRINTABLE)
+_Label: TypeAlias = Annotated[str, Text(10_000)]
+# cognition_engines.models.STATUSES
+_Status: TypeAlias = Literal[
+    "proposed",
+    "accepted",
+    "rejected",
+    "deprecated",
+    "superseded",
+    "draft",
+    "decided",
+    "reviewed",
+    "pending",
+    "other",
+]
+
+
+class Unreadable(ValueError):
+    """A line is no record; the message names the member and says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reason(Model):
+    type: _Label
+    text: Annotated[str, Text(1_000_000, shortest=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision(Model):
+    """A decision as it is stored; unlike in a record file, with its normalised status beside the one written."""
+
+    title: _Label
+    text: Annotated[str, Text(10_000_000, shortest=0)] = ""
+    category: _Label | None = None
+    confidence: Share | None = None
+    stakes: _Label | None = None
+    status: _Status | None = None
+    status_text: _Label | None = None
+    outcome: _Label | None = None
+    date: Instant | None = None
+    reasons: tuple[_Reason, ...] = ()
+    tags: tuple[_Label, ...] = ()
+    supersedes: tuple[_Label, ...] = ()
+    superseded_by: tuple[_Label, ...] = ()
+    project: _Label | None = None
+    sensitivity: Level = Sensitivity.NORMAL
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin(Model):
+    source: _Label
+    ordinal: Annotated[int, Field(ge=PART, le=2**31 - 1)]
+    ingested_as: _Label | None
+    repository: _Label | None = None
+    path: _Label | None = None
+    given: Annotated[str, Text(MAX_ID)] | None = None
+    identity: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    project_scope: _Label | None = None
+    guarded_as: Literal["normal", "sensitive", "highly_sensitive"] | None = None
+    guard_scope: _Label | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line(Model):
+    kind: str
+    record: dict[str, Any]
+    origin: _Origin
+    updated_at: Instant
+
+
+_OF_ORIGIN: Final = tuple(member.name for member in fields(_Origin))
+_LINE: Final = TypeAdapter(_Line)
+_DECISION: Final = TypeAdapter(_Decision)
+
+
+def line_of(stored: Stored) -> bytes:
+    """A record as one line, with its end."""
+    origin = stored.origin
+    written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
+    guarded = None if origin.guarded_as is None else origin.guarded_as.name.lower()
+    from_ = _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
+    line = _Line(kind=stored.kind.label, record=_members(stored.record), origin=from_, updated_at=stored.updated_at)
+    text = orjson.dumps(_LINE.dump_python(line, mode="json", by_alias=True)).decode()
+    return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
+
+
+def _members(record: Record) -> dict[str, Any]:
+    if isinstance(record, Decision):
+        given = {name: value for name, value in _by_name(record).items() if name != "id"}
+        given["reasons"] = tuple(_Reason(type=one.type, text=one.text) for one in record.reasons)
+        dumped: dict[str, Any] = _DECISION.dump_python(_Decision(**given), mode="json", by_alias=True)
+        dumped = {"id": record.id, **dumped}
+    else:
+        dumped = adapter(kind_of(record)).dump_python(record, mode="json", by_alias=True)
+    return {**dumped, "sensitivity": None if record.sensitivity is None else record.sensitivity.name.lower()}
+
+
+def _by_name(record: Decision) -> dict[str, Any]:
+    return {member.name: getattr(record, member.name) for member in fields(record)}
+
+
+def read_line(line: bytes) -> Entry:
+    """The record of a line, without vectors. Raises `Unreadable`."""
+    try:
+        given = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        raise Unreadable("is not JSON in UTF-8") from None
+    if not isinstance(given, dict):
+        raise Unreadable("must be an object with kind, record, origin and updatedAt")
+    try:
+        # through JSON, for strict fields take lists and times from nothing else
+        read = _LINE.validate_json(line)
+    except ValidationError as error:
+        raise Unreadable(_reason(error, "")) from None
+    if read.kind not in KINDS:
+        raise Unreadable(f"kind must be one of {', '.join(KINDS)}")
+    kind = KINDS[read.kind]
+    if wrong := unsound(read.record):
+        raise Unreadable(joined(f"record.{reason}" for reason in wrong.values()))
+    try:
+        record = _record(kind, read.record)
+    except ValidationError as error:
+        raise Unreadable(_reason(error, "record.")) from None
+    said = decision_digest(record) if isinstance(record, Decision) else digest(record, read.origin.ordinal)
+    return Entry(record, _origin(read.origin, said), updated_at=read.updated_at)
+
+
+def _origin(read: _Origin, digest: str) -> Origin:
+    origin = Origin(
+        read.source,
+        read.ordinal,
+        read.ingested_as,
+        digest,
+        read.repository or "",
+        read.path or "",
+        read.given,
+        read.identity or "",
+        read.project_scope,
+        None if read.guarded_as is None else SENSITIVITIES[read.guarded_as],
+        read.guard_scope,
+    )
+    return with_place(origin)
+
+
+def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
+    if kind is Kind.EPISODE:
+        if members.get("id") is None:
+            raise Unreadable("record.id is required")
+        return validated(kind, members)
+    id = members.get("id")
+    if not isinstance(id, str) or len(id) > MAX_ID or not _IS_PRINTABLE.fullmatch(id):
+        raise Unreadable(f"record.id must be 1 to {MAX_ID} printable characters without blanks")
+    if prefixed(kind, id) != id:
+        raise Unreadable(f"record.id must begin with {prefixed(kind, '')}")
+    others = {name: value for name, value in members.items() if name != "id"}
+    if kind is not Kind.DECISION:
+        # an id that is stored may be longer than one that is given: it has its prefix
+        return cast("Record", replace(cast("Any", validated(kind, others)), id=id))
+    read = _DECISION.validate_json(orjson.dumps(others))
+    given = {member.name: getattr(read, member.name) for member in fields(read)}
+    given["reasons"] = tuple(Reason(one.type, one.text) for one in read.reasons)
+    return Decision(id=id, **given)
+
+
+def _reason(error: ValidationError, before: str) -> str:
+    """All that is wrong, each by its place; names that are no plain words are not repeated."""
+    return joined(_worded(one, before) for one in error.errors(include_url=False, include_input=False))
+
+
+def _worded(error: ErrorDetails, before: str) -> str:
+    steps = [str(step) if isinstance(step, int) or _PLAIN.fullmatch(step) else "a member" for step in error["loc"]]
+    what = "is not a member of it" if error["type"] == "unexpected_keyword_argument" else error["msg"]
+    return f"{before}{'.'.join(steps)}: {what}"

@@ -1,0 +1,191 @@
+"""A file of exported records into a store: checked whole first, then written in batches, each committed whole.
+
+A run that is killed has lost nothing that it committed, and the next one finishes the rest: what is stored already as
+the file has it is left alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+from typing import Final, TypeVar
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.exchange.lines import Unreadable, line_of, read_line
+from cognition_engines.ingest.open_file import lines_of
+from cognition_engines.kinds.registry import Kind, kind_of
+from cognition_engines.kinds.search_text import embedded
+from cognition_engines.models import Problem
+from cognition_engines.store.origins import namesakes
+from cognition_engines.store.records import Records
+from cognition_engines.store.transfer.copy import Watcher
+from cognition_engines.store.values import Entry, IdTaken, Origin, Stored
+
+T = TypeVar("T")
+
+BATCH: Final = 64  # records between two commits
+MOST: Final = 100  # problems that are told
+LONGEST: Final = 64 * 2**20  # bytes of a line: the largest text that is stored, all of it escaped
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a run did with the records of a file; with `rejected`, nothing was written."""
+
+    read: int
+    new: int
+    changed: int
+    unchanged: int
+    rejected: tuple[Problem, ...]
+    kinds: Mapping[str, int]
+
+
+def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
+    """The lines of all records of these kinds, by kind and id.
+
+    Each is as of the moment when it is read: a server may go on writing.
+    """
+    counts = records.counts()
+    watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
+    for kind in kinds:
+        for page in _pages(records.ids(kind), 200):
+            found = records.by_ids(kind, page)
+            yield from (line_of(found[id]) for id in page if id in found)
+            watcher.advance(len(page))
+
+
+def import_file(path: Path, records: Records, embedder: Embedder | None, threads: int, watcher: Watcher) -> Imported:
+    """Brings the records of a file into the store, all of them or, where a line is wrong, none.
+
+    The file is read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when
+    the store or the embedder fails, or when the file was not the same the second time.
+    """
+    kinds, problems, lines = _checked(path, records)
+    if problems:
+        return Imported(lines, 0, 0, 0, tuple(problems), {})
+    counts: Counter[str] = Counter()
+    watcher.start("importing", lines)
+    with ThreadPool(threads) as pool:
+        for batch in _pages(_entries(path), BATCH):
+            counts.update(_write(batch, records, embedder, pool))
+            watcher.advance(len(batch))
+    if counts.total() != lines:
+        raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
+    return Imported(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Where a record is in the file, and what is compared with the store."""
+
+    number: int
+    kind: Kind
+    origin: Origin
+    project: str | None
+
+
+def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int]:
+    """The records of each kind, what is wrong with the file, and how many lines have something."""
+    kinds: Counter[Kind] = Counter()
+    problems: list[Problem] = []
+    first: dict[tuple[Kind, str], _Line] = {}
+    lines = 0
+    for number, line in _lines(path):
+        lines += 1
+        try:
+            entry = _read(line)
+            kind, id = kind_of(entry.record), str(entry.record.id)
+            place = (namesakes(kind)[0], id)
+            if place in first:
+                raise Unreadable(f"record.id is that of line {first[place].number}")
+            first[place] = _Line(number, kind, entry.origin, entry.record.project)
+            kinds[kind] += 1
+        except Unreadable as error:
+            problems.append(Problem(str(path), number, str(error)))
+        if len(problems) == MOST:
+            break
+    if not problems:
+        problems += islice(_taken(path, records, first), MOST)
+    return {kind.label: kinds[kind] for kind in sorted(kinds)}, problems, lines
+
+
+def _taken(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
+    """Ids that the store has given to records of another origin or kind, and records that it has under other ids."""
+    for page in _pages(lines.items(), 1000):
+        of_page = dict(page)
+        by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
+        for known in records.known([(line.kind, id) for (_, id), line in page], [key for key, _ in by_identity]):
+            line = of_page.get((namesakes(known.kind)[0], known.id))
+            if line is not None and (line.kind is not known.kind or line.origin.identity != known.origin.identity):
+                held = f"a stored {known.kind.label} from {known.origin.source}"
+                yield Problem(
+                    str(path), line.number, f"record.id is that of {held}; this one is from {line.origin.source}"
+                )
+            name = by_identity.get((known.origin.identity, known.project))
+            if line is None and name is not None and name[0] is namesakes(known.kind)[0]:
+                yield Problem(str(path), of_page[name].number, f"the record is stored already with the id {known.id}")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+    with path.open("rb") as file:
+        yield from ((number, line) for number, line in lines_of(file, LONGEST) if line is None or line.strip())
+
+
+def _read(line: bytes | None) -> Entry:
+    if line is None:
+        raise Unreadable(f"the line has more than {LONGEST // 2**20} MiB")
+    return read_line(line)
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    for number, line in _lines(path):
+        try:
+            yield _read(line)
+        except Unreadable as error:
+            raise ComponentFailed("import", f"{path}:{number}: the file was changed meanwhile: {error}") from None
+
+
+def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, pool: ThreadPool) -> Counter[str]:
+    known = _known(batch, records)
+    fresh = []
+    for entry in batch:
+        stored = known.get((kind_of(entry.record), str(entry.record.id)))
+        if not _same(entry, stored):
+            fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
+    counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh)})
+    if embedder is not None:
+        texts = [embedded(entry.record) for entry in fresh]
+        asked = [None if text is None else pool.apply_async(embedder.embed_text, (text,)) for text in texts]
+        fresh = [
+            entry if vectors is None else replace(entry, vectors=vectors.get())
+            for entry, vectors in zip(fresh, asked, strict=True)
+        ]
+    try:
+        outcomes = records.put(fresh, None if embedder is None else embedder.model) if fresh else ()
+    except IdTaken as error:
+        raise ComponentFailed("records", f"another run wrote at the same time: {error}; import again") from None
+    counts.update(outcome.value for outcome in outcomes)
+    return counts
+
+
+def _known(batch: Sequence[Entry], records: Records) -> dict[tuple[Kind, str], Stored]:
+    names: dict[Kind, list[str]] = {}
+    for entry in batch:
+        names.setdefault(kind_of(entry.record), []).append(str(entry.record.id))
+    return {(kind, id): stored for kind, ids in names.items() for id, stored in records.by_ids(kind, ids).items()}
+
+
+def _same(entry: Entry, stored: Stored | None) -> bool:
+    """Whether a record is stored as it was exported, wherever its digest was made."""
+    if stored is None or stored.record != entry.record:
+        return False
+    return replace(entry.origin, digest="") == replace(stored.origin, digest="")
+
+
+def _pages(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(values)
+    while page := list(islice(rest, size)):
+        yield page

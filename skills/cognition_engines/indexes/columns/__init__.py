@@ -1,0 +1,1 @@
+"""Columns in memory: filter masks, exact ranking and lists."""

@@ -1,0 +1,304 @@
+"""The writer of snapshots: pages of changes become columns in memory.
+
+One row per record version, one vector per window of its text. Rows are appended in `seq` order and never rewritten, so
+a published snapshot stays valid while the next one is being written; a changed or deleted record's old row is only
+marked dead. Costs at 100,000 rows: a mask 0.2 ms, exact ranking 0.2 ms for 3,000 vectors and 5 ms for all.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.sketches import sketch, word_count
+from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Ints, Snapshot, window_indices
+from cognition_engines.spaces import Number, Space
+from cognition_engines.store.values import Page
+
+S = TypeVar("S", bound=np.generic)
+
+_SMALLEST: Final = 64  # places in an empty array
+_BLOCK: Final = 16_384  # places copied at a time
+_COMPACT_SHARE: Final = 0.25  # more dead rows than this share are dropped at the next change
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+class _Growing(Generic[S]):
+    """An array that grows by doubling. What was handed out keeps its content: only the free tail is written."""
+
+    def __init__(self, dtype: type[S], width: int | None = None) -> None:
+        self.dtype = dtype
+        self._shape = () if width is None else (width,)
+        self._array: NDArray[S] = np.empty((_SMALLEST, *self._shape), dtype)
+        self.size = 0
+
+    def extend(self, values: NDArray[Any]) -> None:
+        needed = self.size + len(values)
+        if needed > len(self._array):
+            self.reserve(_capacity(self._array, needed))
+        self._array[self.size : needed] = values
+        self.size = needed
+
+    def reserve(self, capacity: int) -> None:
+        """Makes room for so many values in all."""
+        larger = np.empty((capacity, *self._shape), self._array.dtype)
+        larger[: self.size] = self._array[: self.size]
+        self._array = larger
+
+    def copy(self, values: NDArray[S], places: Ints) -> None:
+        """Adds `values[places]`, in blocks: a copy of all at once would take as much memory again."""
+        self.reserve(self.size + len(places))
+        for start in range(0, len(places), _BLOCK):
+            self.extend(values[places[start : start + _BLOCK]])
+
+    def view(self) -> NDArray[S]:
+        view = self._array[: self.size]
+        view.flags.writeable = False
+        return view
+
+
+class _Label:
+    """A column of codes, in the smallest integers that hold them: to compare them is the cost of a filter."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+        self.codes: dict[str, int] = {}
+        self.column: _Growing[Any] = _Growing(np.int8)
+
+    def extend(self, texts: Sequence[str | None]) -> None:
+        code_of: dict[str | None, int] = {None: ABSENT}
+        for text in dict.fromkeys(texts):
+            if text is not None:
+                code_of[text] = self.codes.setdefault(self._read(text), len(self.codes))
+        self._widen(len(self.codes))
+        self.column.extend(np.array([code_of[text] for text in texts], np.int64))
+
+    def kept(self, rows: Ints) -> "_Label":
+        """The label with these rows alone, in a new column."""
+        found = _Label(self._read)
+        found.codes = self.codes
+        found.column = _Growing(self.column.dtype)
+        found.column.copy(self.column.view(), rows)
+        return found
+
+    def _widen(self, highest: int) -> None:
+        dtype = next(each for each in (np.int8, np.int16, np.int32) if highest <= np.iinfo(each).max)
+        if np.iinfo(dtype).max > np.iinfo(self.column.dtype).max:
+            before = self.column.view()
+            self.column = _Growing(dtype)
+            self.column.extend(before)
+
+
+class _Posted:
+    """For each text of a set, or each parent, the rows that hold it, ascending. Arrays and the dictionary only grow."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str | int, array[int]] = {}
+
+    def extend(self, first_row: int, held: Iterable[Iterable[str | int]]) -> None:
+        for row, each in enumerate(held, first_row):
+            for text in dict.fromkeys(each):
+                rows = self.rows.get(text)
+                if rows is None:
+                    rows = self.rows[text] = array("i")
+                rows.append(row)
+
+    def kept(self, row_of: NDArray[np.int32]) -> "_Posted":
+        """The postings where a row has become `row_of` that row, -1 for one that is gone."""
+        found = _Posted()
+        for text, rows in self.rows.items():
+            moved = row_of[np.frombuffer(rows, np.int32)]
+            if len(living := moved[moved >= 0]):
+                found.rows[text] = array("i", living.tobytes())
+        return found
+
+
+def _capacity(array: NDArray[Any], needed: int) -> int:
+    return max(needed, 2 * len(array))
+
+
+def _filled(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
+    """`array`, or a longer copy with `fill` in the new places."""
+    if needed <= len(array):
+        return array
+    larger = np.full(_capacity(array, needed), fill, array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def _number_column(number: Number) -> _Growing[Any]:
+    return _Growing(np.int64) if number.whole else _Growing(np.float64)
+
+
+class Columns:
+    """The one writer of a space's snapshots. `apply` pages of changes, then `publish`; readers take `snapshot` once."""
+
+    def __init__(self, space: Space, dim: int) -> None:
+        self._space = space
+        self._dim = dim
+        self._read = {label.name: str.casefold if label.fold else _as_it_is for label in (*space.labels, *space.sets)}
+        self._seq = 0
+        self._changed = False
+        self.compactions = 0
+        self._start_over()
+        self.snapshot = self._take()
+
+    @property
+    def seq(self) -> int:
+        return self._seq
+
+    def reserve(self, windows: int) -> None:
+        """Makes room for so many vectors at once: to grow there by doubling takes a tenth of a start."""
+        if windows > self._vectors.size:
+            self._vectors.reserve(windows)
+            self._owners.reserve(windows)
+            for words in self._sketches:
+                words.reserve(windows)
+
+    def apply(self, page: Page) -> None:
+        """Adds the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""
+        if page.after != self._seq:
+            raise ValueError(f"page: begins after {page.after} instead of {self._seq}")
+        if page:
+            changed = np.concatenate((page.removed, page.keys))
+            known = changed[changed < len(self._row_of)]
+            rows = self._row_of[known]
+            self._dead[rows[rows >= 0]] = True
+            self._row_of[known] = -1
+            self._append(page)
+            self._changed = True
+        self._seq = page.seq
+
+    def publish(self) -> Snapshot:
+        """Makes what was applied visible. Copies one byte and one key-map entry per record, no vectors."""
+        if not self._changed:
+            self.snapshot = replace(self.snapshot, seq=self._seq)
+            return self.snapshot
+        dead = int(np.count_nonzero(self._dead[: self._size]))
+        if dead > 1024 and dead > _COMPACT_SHARE * self._size:
+            self._compact()
+        self.snapshot = self._take()
+        self._changed = False
+        return self.snapshot
+
+    def _start_over(self) -> None:
+        self._size = 0
+        self._dead: Bools = np.zeros(_SMALLEST, np.bool_)
+        self._row_of: NDArray[np.int32] = np.full(_SMALLEST, -1, np.int32)
+        self._ids: list[str] = []
+        self._keys, self._seqs = _Growing(np.int64), _Growing(np.int64)
+        self._sensitivity = _Growing(np.int8)
+        self._numbers = {number.name: _number_column(number) for number in self._space.numbers}
+        self._starts, self._counts = _Growing(np.int64), _Growing(np.int64)
+        self._labels = {label.name: _Label(self._read[label.name]) for label in self._space.labels}
+        self._posted = {name: _Posted() for name in ("parent", *(each.name for each in self._space.sets))}
+        self._vectors = _Growing(np.float32, self._dim)
+        self._owners = _Growing(np.int64)
+        self._single = True
+        self._sketches = tuple(_Growing(np.uint64) for _ in range(word_count(self._dim)))
+
+    def _append(self, page: Page) -> None:
+        size = self._size + len(page.keys)
+        rows = np.arange(self._size, size)
+        self._ids.extend(page.ids)
+        self._keys.extend(page.keys)
+        self._seqs.extend(page.seqs)
+        self._sensitivity.extend(page.sensitivity)
+        for name, numbers in self._numbers.items():
+            numbers.extend(page.numbers[name])
+        for name, label in self._labels.items():
+            label.extend(page.labels[name])
+        self._post(page)
+        if self._space.texts:
+            self._append_windows(page, rows)
+        self._dead = _filled(self._dead, size, False)
+        self._row_of = _filled(self._row_of, int(page.keys.max(initial=-1)) + 1, -1)
+        self._row_of[page.keys] = rows
+        self._size = size
+
+    def _append_windows(self, page: Page, rows: Ints) -> None:
+        self._starts.extend(self._vectors.size + np.cumsum(page.counts) - page.counts)
+        self._counts.extend(page.counts)
+        self._single &= bool((page.counts == 1).all())
+        self._owners.extend(np.repeat(rows, page.counts))
+        if len(page.vectors):
+            self._vectors.extend(page.vectors)
+            if self._sketches:
+                for column, words in zip(self._sketches, sketch(page.vectors).T, strict=True):
+                    column.extend(words)
+
+    def _post(self, page: Page) -> None:
+        parents = page.numbers["parent"]
+        if (parents >= 0).any():
+            held = ((parent,) if parent >= 0 else () for parent in parents.tolist())
+            self._posted["parent"].extend(self._size, held)
+        for each in self._space.sets:
+            read = self._read[each.name]
+            self._posted[each.name].extend(self._size, (map(read, texts) for texts in page.sets[each.name]))
+
+    def _compact(self) -> None:
+        """Copies the living rows to fresh arrays; earlier snapshots keep the old ones."""
+        old, labels, posted = self._take(), self._labels, self._posted
+        living = np.flatnonzero(old.alive)
+        with_windows = living if self._space.texts else living[:0]
+        counts = old.counts[with_windows]
+        windows = window_indices(old.starts[with_windows], counts)
+        self._start_over()
+        self._labels = {name: label.kept(living) for name, label in labels.items()}
+        moved = np.full(len(old.keys), -1, np.int32)
+        moved[living] = np.arange(len(living))
+        self._posted = {name: postings.kept(moved) for name, postings in posted.items()}
+        self._size = len(living)
+        self._ids = [old.ids[row] for row in living.tolist()]
+        self._starts.extend(np.cumsum(counts) - counts)
+        self._counts.extend(counts)
+        self._single = bool((counts == 1).all())
+        self._owners.extend(np.repeat(np.arange(len(counts)), counts))
+        by_row: list[tuple[_Growing[Any], NDArray[Any]]] = [
+            (self._keys, old.keys),
+            (self._seqs, old.seqs),
+            (self._sensitivity, old.sensitivity),
+            *((column, old.numbers[name]) for name, column in self._numbers.items()),
+        ]
+        by_window: list[tuple[_Growing[Any], NDArray[Any]]] = [
+            (self._vectors, old.vectors),
+            *zip(self._sketches, old.sketches, strict=True),
+        ]
+        for columns, places in ((by_row, living), (by_window, windows)):
+            for column, values in columns:
+                column.copy(values, places)
+        self._dead = _filled(self._dead, len(living), False)
+        self._row_of = np.full(len(old.row_of), -1, np.int32)
+        self._row_of[old.keys[living]] = np.arange(len(living))
+        self.compactions += 1
+
+    def _take(self) -> Snapshot:
+        # ids, codes and postings only grow, so a snapshot may share them: it reads no further than its own rows
+        return Snapshot(
+            seq=self._seq,
+            alive=~self._dead[: self._size],
+            keys=self._keys.view(),
+            seqs=self._seqs.view(),
+            ids=self._ids,
+            sensitivity=self._sensitivity.view(),
+            numbers={name: column.view() for name, column in self._numbers.items()},
+            labels={name: label.column.view() for name, label in self._labels.items()},
+            codes={name: label.codes for name, label in self._labels.items()},
+            postings={name: posted.rows for name, posted in self._posted.items()},
+            read=self._read,
+            starts=self._starts.view(),
+            counts=self._counts.view(),
+            vectors=self._vectors.view(),
+            owners=self._owners.view(),
+            single=self._single,
+            sketches=tuple(column.view() for column in self._sketches),
+            row_of=self._row_of.copy(),
+            remembered=Remembered(self._size),
+        )

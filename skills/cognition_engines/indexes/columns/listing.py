@@ -1,0 +1,110 @@
+"""Lists: the records of a space in one order, filtered and cut to a page, exact at the moment of the call.
+
+A listing follows the records inside each call, so it needs no follower and no other index, and a page costs two store
+calls whatever its offset and conditions: one for what changed since the last call, one for the rows shown.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.filters import Conditions
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.indexes.columns.snapshot import Ints, Snapshot
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.models import Viewer
+from cognition_engines.spaces import Space
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Stored
+
+CHANGES: Final = 2000  # asked for at a time
+ATTEMPTS: Final = 3  # at a page whose records change while it is read
+RESORT_SHARE: Final = 8  # one new row in so many, and sorting all is cheaper than placing each
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """One page of a list, and how many records the whole list has."""
+
+    total: int
+    stored: Sequence[Stored]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A snapshot and the order of its rows; dead rows may stand among them."""
+
+    snapshot: Snapshot
+    order: Ints
+
+
+class Listing:
+    """The records of `space`, newest first by `at`, those without it last; equal ones by id, episodes by number down.
+
+    Safe for use by several threads.
+    """
+
+    def __init__(self, records: Records, space: Space) -> None:
+        self._records = records
+        self._space = space
+        self._columns = Columns(space, 1)
+        self._lock = Lock()
+        self._state = _State(self._columns.snapshot, np.empty(0, np.int64))
+
+    def page(self, conditions: Conditions, viewer: Viewer, offset: int, limit: int) -> ListPage:
+        """The records from `offset` on, at most `limit`, of those that the viewer sees and the conditions accept.
+
+        Raises ComponentFailed when the records do not answer.
+        """
+        for _ in range(ATTEMPTS):
+            state = self.follow()
+            rows = state.order[state.snapshot.mask(conditions, viewer)[state.order]]
+            shown = rows[offset : offset + limit]
+            keys: list[int] = state.snapshot.keys[shown].tolist()
+            found = self._records.by_keys(keys, viewer) if keys else {}
+            seqs = [found[key].seq if key in found else None for key in keys]
+            if seqs == state.snapshot.seqs[shown].tolist():
+                break
+        stored = [found[key] for key in keys if key in found]
+        return ListPage(len(rows), [each for each in stored if accepts(conditions, each)])
+
+    def follow(self) -> _State:
+        """Reads what changed since the last time. Raises ComponentFailed when the records do not answer."""
+        with self._lock:
+            known = len(self._columns.snapshot.keys)
+            compactions = self._columns.compactions
+            more = True
+            while more:
+                page = self._records.catch_up(self._space, self._columns.seq, CHANGES)
+                self._columns.apply(page)
+                more = len(page) == CHANGES
+            snapshot = self._columns.publish()
+            if len(snapshot.keys) != known or self._columns.compactions != compactions:
+                known = 0 if self._columns.compactions != compactions else known
+                self._state = _State(snapshot, self._ordered(snapshot, known))
+            elif snapshot is not self._state.snapshot:
+                self._state = _State(snapshot, self._state.order)
+            return self._state
+
+    def _ordered(self, snapshot: Snapshot, known: int) -> Ints:
+        """The order of all rows, given that of the first `known`."""
+        at, ids, count = snapshot.numbers["at"], snapshot.ids, len(snapshot.keys)
+
+        # of whole numbers, ~n is -n - 1: it turns the order around and has no overflow
+        def place(row: int) -> tuple[int, int | str]:
+            return ~int(at[row]), self._tie(ids[row])
+
+        if (count - known) * RESORT_SHARE > count:
+            by_id = np.array(sorted(range(count), key=lambda row: self._tie(ids[row])), np.int64)
+            return by_id[np.argsort(~at[by_id], kind="stable")]
+        order = self._state.order
+        rows = sorted(range(known, count), key=place)
+        return np.insert(order, [bisect_left(order, place(row), key=place) for row in rows], rows)
+
+    def _tie(self, id: str) -> int | str:
+        return -int(id) if self._space.kinds == (Kind.EPISODE,) else id

@@ -1,0 +1,186 @@
+"""Records as columns in memory, as a query reads them: masks for conditions and isolation, and postings of sets."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.sketches import Words
+from cognition_engines.models import Viewer
+from cognition_engines.spaces import NO_NUMBER
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Codes = NDArray[np.signedinteger[Any]]
+Postings = Mapping[str | int, Sequence[int]]
+Test = Callable[[slice], Bools | np.bool_]  # which rows of a part are accepted
+Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a text: folded, or as it is
+
+ABSENT: Final = -1  # the code of a label that a record does not have
+_BLOCK: Final = 1 << 16  # rows told at a time: what comes of them in between stays in the processor's cache
+_COMPARED: Final = 8  # up to so many codes of a label, comparing with each is faster than a table of all
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent view of all records of a space up to `seq`. Arrays are indexed by row; none is ever changed.
+
+    `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `single`
+    whether every row has just one, `sketches` the windows' signs, word by word (empty where vectors are short); in a
+    listing all of them are empty. `row_of` maps a record's key to its row, or -1. `codes` maps a label's text to its
+    code in the column of that name, `postings` a text of a set (or, for `parent`, a key) to the rows that hold it,
+    ascending; `read` says how a column reads a text, folded or as it is.
+    `ids` holds each row's id, `remembered` the masks that were asked for last. Dictionaries, `ids` and postings may
+    have grown since: no row beyond `keys` counts.
+    """
+
+    seq: int
+    alive: Bools
+    keys: Ints
+    seqs: Ints
+    ids: Sequence[str]
+    sensitivity: NDArray[np.int8]
+    numbers: Mapping[str, NDArray[Any]]
+    labels: Mapping[str, Codes]
+    codes: Mapping[str, Mapping[str, int]]
+    postings: Mapping[str, Postings]
+    read: Readers
+    starts: Ints
+    counts: Ints
+    vectors: Floats
+    owners: Ints
+    single: bool
+    sketches: tuple[Words, ...]
+    row_of: NDArray[np.int32]
+    remembered: Remembered
+
+    @property
+    def alive_count(self) -> int:
+        return int(np.count_nonzero(self.alive))
+
+    def mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
+        """Which rows the viewer may see and the conditions accept, exactly."""
+        return self.remembered.rows((conditions, viewer), lambda: self._told(conditions, viewer))
+
+    def _told(self, conditions: Conditions, viewer: Viewer) -> Bools:
+        bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
+        tests = [] if viewer.projects is None else [self._is_one_of("project", viewer.projects)]
+        tests += [self._meets(condition, bounded_below) for condition in conditions]
+        mask = np.empty(len(self.keys), np.bool_)
+        # block by block: a column that two conditions bound is read from memory once
+        for start in range(0, len(mask), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            accepted = np.logical_and(self.alive[part], self.sensitivity[part] <= int(viewer.clearance), out=mask[part])
+            for test in tests:
+                accepted &= test(part)
+        return mask
+
+    def count(self, conditions: Conditions, viewer: Viewer) -> int:
+        """How many rows the viewer may see and the conditions accept."""
+        key = "rows", conditions, viewer
+        return self.remembered.number(key, lambda: int(np.count_nonzero(self._told(conditions, viewer))))
+
+    def window_count(self, viewer: Viewer) -> int:
+        """How many windows the rows have that the viewer may see."""
+        key = "windows", viewer
+        return self.remembered.number(key, lambda: int(self.counts[self._told((), viewer)].sum()))
+
+    def windows_of(self, mask: Bools) -> Bools:
+        """Which windows are those of rows under the mask."""
+        return mask if self.single else self.remembered.windows(mask, lambda: mask[self.owners])
+
+    def rows_of(self, keys: Ints) -> Ints:
+        """The rows of those keys that this snapshot knows, in the same order."""
+        known = keys[(keys >= 0) & (keys < len(self.row_of))]
+        rows = self.row_of[known]
+        return rows[rows >= 0].astype(np.int64)
+
+    def newer_than(self, seq: int) -> Ints:
+        """The rows written after `seq`: rows stand in `seq` order."""
+        return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)
+
+    def rows_with(self, name: str, texts: Iterable[str]) -> Ints:
+        """The living rows whose set `name` holds one of the texts, ascending."""
+        read = self.read[name]
+        return self._living(name, {read(text) for text in texts})
+
+    def children(self, parents: Iterable[int]) -> Ints:
+        """The living rows whose parent has one of these keys, ascending."""
+        return self._living("parent", set(parents))
+
+    def _living(self, name: str, wanted: Iterable[str | int]) -> Ints:
+        found = [*self._posted(name, wanted)]
+        rows = np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, np.int64)
+        return rows[self.alive[rows]]
+
+    def _posted(self, name: str, wanted: Iterable[str | int]) -> Iterator[NDArray[np.int32]]:
+        postings = self.postings[name]
+        for each in wanted:
+            if (rows := postings.get(each)) is not None:
+                # a slice is a copy, which the writer cannot disturb
+                yield np.frombuffer(rows[: bisect_left(rows, len(self.keys))], np.int32)  # type: ignore[call-overload]
+
+    def _meets(self, condition: Condition, bounded_below: set[str]) -> Test:
+        match condition:
+            case OneOf(columns, texts):
+                return _any([self._is_one_of(column, texts) for column in columns])
+            case AtLeast(column, value):
+                # a comparison with NaN is false, which leaves out records without the number
+                return lambda part: self._number(column)[part] >= value
+            case AtMost(column, value):
+                numbers = self._number(column)
+                if numbers.dtype == np.int64 and column not in bounded_below:  # which NO_NUMBER does not meet
+                    return lambda part: (numbers[part] <= value) & (numbers[part] != NO_NUMBER)
+                return lambda part: numbers[part] <= value
+            case HasAny(name, texts):
+                held = self._holding(name, texts)
+                return lambda part: held[part]
+            case HasAll(name, texts):
+                alone = [self._holding(name, (text,)) for text in texts]
+                every = reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
+                return lambda part: every[part]
+
+    def _number(self, column: str) -> NDArray[Any]:
+        return self.sensitivity if column == "sensitivity" else self.numbers[column]
+
+    def _holding(self, name: str, texts: Iterable[str]) -> Bools:
+        read = self.read[name]
+        mask = np.zeros(len(self.keys), np.bool_)
+        for rows in self._posted(name, {read(text) for text in texts}):
+            mask[rows] = True
+        return mask
+
+    def _is_one_of(self, label: str, texts: Iterable[str]) -> Test:
+        known, column, read = self.codes[label], self.labels[label], self.read[label]
+        wanted = {known[name] for text in texts if (name := read(text)) in known}
+        if len(wanted) <= _COMPARED:
+            return _any([_equal(column, code) for code in wanted])
+        accepted = np.zeros(max(wanted) + 2, np.bool_)
+        accepted[list(wanted)] = True
+        # a snapshot's dictionary may have grown since; ABSENT, -1, reads the last place, which no code has
+        return lambda part: accepted[np.minimum(column[part].astype(np.intp), len(accepted) - 1)]
+
+
+def _any(tests: Sequence[Test]) -> Test:
+    """What one of the tests accepts; nothing where there is none."""
+    if not tests:
+        return lambda part: np.False_
+    return lambda part: reduce(np.logical_or, [test(part) for test in tests])
+
+
+def _equal(column: Codes, code: int) -> Test:
+    return lambda part: column[part] == code
+
+
+def window_indices(starts: Ints, counts: Ints) -> Ints:
+    """The positions of all windows of rows with these starts and counts, row after row."""
+    total = int(counts.sum())
+    first = np.cumsum(counts) - counts
+    return np.repeat(starts - first, counts) + np.arange(total, dtype=np.int64)

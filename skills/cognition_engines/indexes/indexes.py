@@ -1,0 +1,194 @@
+"""The indexes of one store, one for each search space: who holds them, how they are started and closed."""
+
+import logging
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.outage import Outage
+from cognition_engines.indexes.space import SpaceIndex, open_space, worst
+from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE
+from cognition_engines.indexes.vectors.chroma.folders import remove_folders
+from cognition_engines.kinds.search_text import embedded
+from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import FloatArray, Stored
+
+FILL_SECONDS: Final = 2.0
+FILL_PAGE: Final = 16
+PROBE: Final = "Does the model work?"
+_log = logging.getLogger(__name__)
+
+
+class Indexes:
+    """One index for each search space over one store, under one lock on their folder."""
+
+    def __init__(
+        self, records: Records, embedder: Embedder | None, spaces: Mapping[str, SpaceIndex], lock: FolderLock
+    ) -> None:
+        self._records = records
+        self._embedder = embedder
+        self._spaces = spaces
+        self._lock = lock
+        self._stop = Event()
+        self._filler = Thread(target=self._fill, name="filler", daemon=True)
+
+    def __getitem__(self, space: Space) -> SpaceIndex:
+        return self._spaces[space.name]
+
+    @property
+    def all(self) -> tuple[SpaceIndex, ...]:
+        return tuple(self._spaces.values())
+
+    @property
+    def keywords_state(self) -> str:
+        """`down` while a keyword index cannot follow the records or is being built anew, else `ready`."""
+        return worst([index.keywords_state for index in self.all])
+
+    @property
+    def vectors_state(self) -> str:
+        """`off` without a model; `ready`, `rebuilding` (answers are exact meanwhile) or `down`: the worst of all."""
+        states = [index.vectors.state for index in self.all if index.vectors is not None]
+        return worst(states) if states else "off"
+
+    def start(self) -> None:
+        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot."""
+        for index in self.all:
+            index.start()
+        if self._embedder is not None:
+            self._filler.start()
+
+    def name_holder(self, name: str) -> None:
+        """Says who has the folder: the address of a server, or a command."""
+        self._lock.name_holder(name)
+
+    def wait_until_vectors_are_ready(self) -> bool:
+        """Blocks until every record is covered; False when an index fails instead."""
+        return all(index.vectors is None or index.vectors.wait_until_ready() for index in self.all)
+
+    def close(self, wait_seconds: float = 5.0) -> None:
+        """Stops following and releases the folder. A part that does not end in time is left to the next start."""
+        deadline = monotonic() + wait_seconds
+        self._stop.set()
+        for index in self.all:
+            index.stop()
+        if self._filler.ident is not None:
+            self._filler.join(max(0.0, deadline - monotonic()))
+        for index in self.all:
+            index.close(deadline)
+        self._lock.close()
+
+    def _fill(self) -> None:
+        """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""
+        outage = Outage("records without vectors cannot be embedded")
+        filled = -1
+        refused: set[tuple[int, int]] = set()
+        while not self._stop.is_set():
+            try:
+                # looking for them reads every record, so only after something was written
+                if filled != (last := self._records.last_seq()):
+                    for index in self.all:
+                        fill_vectors(self._records, index.space, self._embedder, self._stop, refused=refused)
+                    filled = last
+                outage.over()
+            except ComponentFailed as error:
+                outage.note(error)
+            self._stop.wait(FILL_SECONDS)
+
+
+def fill_vectors(
+    records: Records,
+    space: Space,
+    embedder: Embedder | None,
+    stop: Event,
+    on_page: Callable[[int], object] = id,
+    refused: set[tuple[int, int]] | None = None,
+) -> int:
+    """Embeds every record of `space` that has no vectors of `embedder`'s model; how many there were.
+
+    Ends early on `stop`. `on_page` is told how many records each step did. A text that the model takes for none, though
+    it works, ends this with ComponentFailed that names the record; with `refused`, the keys and numbers of such
+    records, it is noted there, told in the log and passed over from then on.
+    """
+    if embedder is None:
+        return 0
+    done = after = 0
+    while not stop.is_set():
+        seq = records.last_seq()
+        lacking = records.without_vectors(space, embedder.model, after, FILL_PAGE)
+        if not lacking:
+            break
+        vectors = []
+        for stored in lacking:
+            if stop.is_set():
+                return done  # a model takes its time for each text, and the process waits for this
+            if refused is None or (stored.key, stored.seq) not in refused:
+                vectors += [(stored.key, made) for made in _embedded(stored, embedder, refused)]
+        records.put_vectors(vectors, embedder.model, seq)
+        done += len(lacking)
+        on_page(len(lacking))
+        after = lacking[-1].key
+    return done
+
+
+def _embedded(stored: Stored, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
+    """The vectors of a record; none where it has no text, or one that is refused."""
+    text = embedded(stored.record)
+    if text is None:
+        return []
+    try:
+        return [embedder.embed_text(text)]
+    except ComponentFailed as error:
+        embedder.embed_text(PROBE)  # raises when it is the model that fails, and not this text
+        said = f"{error} for the text of {stored.kind.label} {stored.record.id}"
+        if refused is None:
+            raise ComponentFailed(error.component, said.removeprefix(f"{error.component}: ")) from error
+        refused.add((stored.key, stored.seq))
+        _log.warning("%s; it is found by its words alone", said)
+        return []
+
+
+def remove_indexes(folder: Path) -> None:
+    """Removes the keyword and vector indexes in `folder`; for whoever holds the lock on it or the one above it.
+
+    Raises ConfigurationError for a folder that cannot be written.
+    """
+    keywords = folder / "keywords"
+    try:
+        remove_folders(folder)
+        if keywords.exists():
+            shutil.rmtree(keywords)
+    except OSError as error:
+        reason = f"the indexes in {folder} cannot be removed ({error.strerror}); remove them"
+        raise ConfigurationError(reason) from error
+
+
+def open_indexes(
+    folder: Path,
+    records: Records,
+    embedder: Embedder | None,
+    vectors_url: str | None,
+    vectors_deadline: float = LEAST_DEADLINE,
+) -> Indexes:
+    """Takes the lock of `folder` and opens the indexes in it, not yet started.
+
+    A Chroma server at `vectors_url` has `vectors_deadline` seconds for each answer. Raises FolderInUse,
+    ConfigurationError, ComponentFailed.
+    """
+    with ExitStack() as undo:
+        lock = FolderLock(folder)
+        undo.callback(lock.close)
+        opened: dict[str, SpaceIndex] = {}
+        for space in SEARCHED:
+            index = open_space(space, folder / space.name, records, embedder, vectors_url, vectors_deadline)
+            undo.callback(index.close, 0.0)
+            opened[space.name] = index
+        undo.pop_all()
+    return Indexes(records, embedder, opened, lock)

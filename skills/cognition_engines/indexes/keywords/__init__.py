@@ -1,0 +1,1 @@
+"""The keyword index: tantivy, and what words weigh for a reader."""

@@ -1,0 +1,380 @@
+"""Keyword search: BM25 with stemming over one text per record, in a tantivy folder.
+
+The folder is derived from the records and can be thrown away. Nothing of a text is stored in it but its terms; a hit is
+an integer key and a score. How far the index has followed the records (`seq`) is a document of the same commit as the
+changes, so the two cannot disagree, however the process ends.
+
+A score is computed from the text and from what its reader sees, with whole numbers that tantivy only adds up: nothing
+else in the index can change a digit of it (decision 0033).
+
+Everything here raises `ComponentFailed("keywords", ...)` when tantivy fails or panics.
+"""
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+import tantivy
+from numpy.typing import NDArray
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse
+from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.keywords.files import (
+    COMPONENT,
+    Files,
+    SetAside,
+    check_files,
+    is_empty,
+    is_touched,
+    move_aside,
+    read_list,
+    write_list,
+    writer_lock,
+)
+from cognition_engines.indexes.keywords.label_terms import Marks
+from cognition_engines.indexes.keywords.schema import (
+    make_analyzer,
+    make_document,
+    make_schema,
+    make_splitter,
+    read_checkpoint,
+    write_checkpoint,
+)
+from cognition_engines.indexes.keywords.term_weights import weigh
+from cognition_engines.indexes.keywords.visible_idf import Counted, WordCounts, visible_to
+from cognition_engines.models import EVERYTHING, Viewer
+from cognition_engines.store.values import Text
+
+IntArray = NDArray[np.int64]
+DoubleArray = NDArray[np.float64]
+
+_NAMED: Final = (
+    1500  # up to so many keys, a query of a term each takes less than one of a set: half at 100, as much here
+)
+_WRITER_BYTES: Final = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ViewedWords:
+    """The index as one reader sees it: only the texts that the reader may see are found, and they alone are counted."""
+
+    index: "KeywordIndex"
+    viewer: Viewer
+
+    def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[IntArray, DoubleArray]:
+        return self.index.search(query, limit, self.viewer, marks)
+
+    def search_among(self, query: str, keys: Sequence[int]) -> tuple[IntArray, DoubleArray]:
+        return self.index.search_among(query, keys, self.viewer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """What searches see: one state of the index and the counts over it."""
+
+    searcher: tantivy.Searcher
+    counts: WordCounts
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """Whose index it is: what a checkpoint must name."""
+
+    store_id: str
+    columns: str
+
+
+class KeywordIndex:
+    """One folder of terms, opened by one process.
+
+    Any number of threads may search while one applies changes; a search sees the state of one commit.
+    """
+
+    def __init__(
+        self,
+        index: tantivy.Index,
+        writer: tantivy.IndexWriter,
+        schema: tantivy.Schema,
+        identity: _Identity,
+        folder: Path,
+        files: Files,
+        set_aside: SetAside | None,
+    ) -> None:
+        """Not for callers: see `open`."""
+        self._folder = folder
+        self._files = files
+        self._doubts = self._dispelled = 0
+        self._index = index
+        self._writer: tantivy.IndexWriter | None = writer
+        self._schema = schema
+        self._identity = identity
+        self._analyzer = make_analyzer()
+        self._writing = threading.Lock()
+        searcher = index.searcher()
+        self._commit: _Commit | None = _Commit(searcher, WordCounts(searcher, schema))
+        self._seq = 0
+        self.set_aside: Final = set_aside
+
+    @classmethod
+    def open(cls, folder: Path, store_id: str, columns: str = "") -> "KeywordIndex":
+        """Open the index in `folder`, or make an empty one there with `seq` 0.
+
+        `columns` identifies what the texts are marked with (see `marks.columns_of`). A folder that is damaged, of
+        another store, other columns or another format is renamed to `<folder>.damaged-<n>` (the newest three are kept)
+        and replaced by an empty one; `set_aside` then has its new name and the reason.
+
+        Raises FolderInUse when another writer holds the folder, ConfigurationError when it cannot be written.
+        """
+        identity = _Identity(store_id, columns)
+        try:
+            return _opened(folder, identity, None)
+        except ComponentFailed as error:
+            reason = str(error)
+        # Outside the handler, whose traceback would keep the damaged index and its lock open.
+        return _opened(folder, identity, SetAside(move_aside(folder), reason))
+
+    @property
+    def is_open(self) -> bool:
+        return self._commit is not None
+
+    @property
+    def seq(self) -> int:
+        """Every change up to this number is in the index and visible to searches; 0 when new or closed."""
+        return self._seq if self.is_open else 0
+
+    @property
+    def count(self) -> int:
+        """How many texts the index holds."""
+        return int(self._state().searcher.num_docs) - 1  # the checkpoint is a document too
+
+    def apply(self, upserts: Sequence["tuple[int, str] | Text"], deletes: Sequence[int], seq: int) -> None:
+        """Replace texts by key, remove keys, commit once, and show the result to searches that start later.
+
+        A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent
+        key is no error. On failure nothing of the call is kept.
+
+        Raises ValueError when a key is given twice, or both replaced and removed.
+        """
+        texts = [Text(*upsert) for upsert in upserts]
+        keys = [text.key for text in texts]
+        keys.extend(deletes)
+        if len(set(keys)) != len(keys):
+            raise ValueError("upserts and deletes: a key is named more than once")
+        with self._writing:
+            writer = self._writer
+            if writer is None:
+                raise ComponentFailed(COMPONENT, "the index is closed")
+            if seq <= self._seq:
+                return
+            counts, gone = self._state().counts, self._counted(keys)
+            new: list[Counted] = []
+            try:
+                with ForeignCalls(COMPONENT):
+                    for key in keys:
+                        writer.delete_documents_by_term("key", key)
+                    for text in texts:
+                        words = self._analyzer.analyze(text.body)
+                        writer.add_document(make_document(text, words))
+                        new.append(Counted(tuple(set(words)), text.project, int(text.sensitivity)))
+                    write_checkpoint(writer, self._identity.store_id, self._identity.columns, seq)
+                    writer.commit()
+            except ComponentFailed as error:
+                with ForeignCalls(COMPONENT):
+                    writer.rollback()
+                if "StorageFull" in str(error.__cause__):
+                    raise ComponentFailed(COMPONENT, "the disk is full") from error
+                raise
+            with ForeignCalls(COMPONENT):
+                self._index.reload()
+                searcher = self._index.searcher()
+                self._commit = _Commit(searcher, counts.after(searcher, gone, new))
+            self._seq = seq
+            self.check()  # before anything can happen to the new files
+
+    def skip(self, seq: int) -> None:
+        """Notes that no change up to `seq` concerns a text. Nothing is written: the next start asks once more."""
+        with self._writing:
+            self._seq = max(self._seq, seq)
+
+    def search(
+        self, query: str, limit: int, viewer: Viewer = EVERYTHING, marks: Marks = ()
+    ) -> tuple[IntArray, DoubleArray]:
+        """Keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
+
+        Best first; equal scores come in any order, and of several with the last score any may be among them.
+        `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
+        any term the answer is empty. Of many terms the rarest MOST_WORDS count, and among MANY_TEXTS a term of more
+        than half of those that the viewer sees does not count beside rarer ones. `limit` is at least 1. Only texts that
+        `viewer` may see are found, and they alone are counted. With `marks`, only texts that have one of each are
+        found.
+        """
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
+        state = self._state()
+        with ForeignCalls(COMPONENT):
+            required = [self._any_of("mark", alternatives) for alternatives in marks]
+            found = self._found(state, query, viewer, required, limit)
+        self._confirm()
+        return found
+
+    def search_among(
+        self, query: str, keys: Sequence[int], viewer: Viewer = EVERYTHING
+    ) -> tuple[IntArray, DoubleArray]:
+        """As `search`, over the texts of `keys` alone: those that share a term with `query`, all of them.
+
+        The scores are those of `search`. A key that the index does not hold is no match.
+        """
+        if not len(keys):
+            return _nothing()
+        state = self._state()
+        with ForeignCalls(COMPONENT):
+            found = self._found(state, query, viewer, [self._any_of("key", keys)], len(keys))
+        self._confirm()
+        return found
+
+    def check(self) -> None:
+        """Raises ComponentFailed when a file is not as it was written. Reads only those touched since the last time.
+
+        For the thread that applies changes.
+        """
+        doubts, files = self._doubts, check_files(self._folder, self._files)
+        if files.keys() != self._files.keys():
+            self._list(files)
+        self._files = files
+        self._dispelled = doubts
+
+    def _confirm(self) -> None:
+        """What was found counts unless somebody has written into the files: they are read as they are now."""
+        if is_touched(self._folder, self._files):
+            self._doubts += 1
+        if self._doubts != self._dispelled:
+            raise ComponentFailed(COMPONENT, "damaged index: its files were changed")
+
+    def _list(self, files: Files) -> None:
+        # with an older list the next start compares fewer files
+        with suppress(OSError):
+            write_list(self._folder, files)
+
+    def close(self) -> None:
+        """Wait for merges and release the folder. Later searches and changes raise ComponentFailed."""
+        with self._writing:
+            writer, self._writer, self._commit = self._writer, None, None
+            if writer is not None:
+                with ForeignCalls(COMPONENT):
+                    writer.wait_merging_threads()
+                with suppress(ComponentFailed):  # the next start finds the damage again
+                    self._list(check_files(self._folder, self._files))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _state(self) -> _Commit:
+        state = self._commit
+        if state is None:
+            raise ComponentFailed(COMPONENT, "the index is closed")
+        return state
+
+    def _found(
+        self, state: _Commit, query: str, viewer: Viewer, required: Sequence[tantivy.Query], limit: int
+    ) -> tuple[IntArray, DoubleArray]:
+        """The best by the words of the query, of the texts that the viewer sees and that meet what is required."""
+        weights = weigh(self._schema, state.counts, viewer, self._analyzer.analyze(query))
+        if weights is None:
+            return _nothing()
+        hidden = state.counts.texts(viewer) < state.searcher.num_docs - 1
+        every = [*required, *(visible_to(self._schema, viewer) if hidden else ())]
+        musts = [(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 0.0)) for one in every]
+        keys, sums = _best(state.searcher, tantivy.Query.boolean_query([*musts, *weights.terms]), limit)
+        # Where something is required the terms only add to the sum, which is faster than to require one of them.
+        matching = int(np.count_nonzero(sums > 0))
+        return keys[:matching], sums[:matching] / weights.unit
+
+    def _counted(self, keys: Sequence[int]) -> list[Counted]:
+        """What the texts of these keys have added to the counts; nothing where nothing was counted."""
+        state = self._state()
+        if not keys or not state.counts:
+            return []
+        with ForeignCalls(COMPONENT):
+            held = tantivy.Query.const_score_query(self._any_of("key", keys), 1.0)
+            addresses = [address for _, address in state.searcher.search(held, len(keys), count=False).hits]
+            documents = [state.searcher.doc(address) for address in addresses]
+            return [
+                Counted((one.get_first("word") or "").split(), one.get_first("project"), min(one.get_all("clearance")))
+                for one in documents
+            ]
+
+    def _any_of(self, field: str, numbers: Sequence[int]) -> tantivy.Query:
+        """The texts that have one of these numbers in the field."""
+        if len(numbers) > _NAMED:
+            return tantivy.Query.term_set_query(self._schema, field, [int(number) for number in numbers])
+        terms = [tantivy.Query.term_query(self._schema, field, int(one), index_option="basic") for one in numbers]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+
+
+def _nothing() -> tuple[IntArray, DoubleArray]:
+    return np.empty(0, np.int64), np.empty(0, np.float64)
+
+
+def _best(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, DoubleArray]:
+    hits = searcher.search(query, min(limit, max(1, searcher.num_docs)), count=False).hits
+    if not hits:
+        return _nothing()
+    scores, addresses = zip(*hits, strict=True)
+    keys = np.array(searcher.fast_field_values("key", list(addresses)), np.int64)
+    return keys, np.array(scores, np.float64)
+
+
+def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None) -> KeywordIndex:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"the index folder {folder} cannot be made: {error.strerror}") from error
+    files: Files = {}
+    if not is_empty(folder):
+        with writer_lock(folder):
+            files = check_files(folder, read_list(folder))
+    schema = make_schema()
+    index = _index_in(folder, schema)
+    with ForeignCalls(COMPONENT):
+        index.config_reader("manual")
+        index.register_tokenizer("words", make_splitter())
+    writer = _writer_of(index, folder)
+    with ForeignCalls(COMPONENT):
+        if index.searcher().num_docs == 0:
+            write_checkpoint(writer, identity.store_id, identity.columns, 0)
+            writer.commit()
+            index.reload()
+        opened = KeywordIndex(index, writer, schema, identity, folder, files, set_aside)
+        opened._seq = read_checkpoint(index.searcher(), schema, identity.store_id, identity.columns)
+    opened.check()
+    return opened
+
+
+def _index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
+    try:
+        with ForeignCalls(COMPONENT):
+            return tantivy.Index(schema, path=str(folder))
+    except ComponentFailed as error:
+        if "schema does not match" in str(error.__cause__):
+            raise ComponentFailed(COMPONENT, "the index is of another version") from error
+        raise
+
+
+def _writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
+    try:
+        with ForeignCalls(COMPONENT):
+            return index.writer(_WRITER_BYTES, 1)
+    except ComponentFailed as error:
+        if "LockBusy" in str(error.__cause__):
+            raise FolderInUse(f"the index folder {folder} is held by another process") from error
+        raise

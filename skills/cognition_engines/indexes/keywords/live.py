@@ -1,0 +1,86 @@
+"""The keyword side as a query sees it: an index that follows the records, or the reason why it cannot be asked.
+
+A damaged folder is set aside and built anew beside the answers. Until it is as far as the snapshot that a query looks
+at, a query for words fails: it would find less than there is.
+"""
+
+import logging
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.keywords.files import COMPONENT
+from cognition_engines.indexes.keywords.index import KeywordIndex, ViewedWords
+from cognition_engines.models import Viewer
+from cognition_engines.store.values import Text
+
+_log = logging.getLogger(__name__)
+
+
+class WordSide:
+    """Owns the keyword index of one store. One thread applies, checks and closes; any may ask."""
+
+    def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int) -> None:
+        """Opens the index in `folder`, or begins a new one there when it is damaged or ahead of `last_seq`.
+
+        Raises FolderInUse, ConfigurationError, ComponentFailed.
+        """
+        self._folder = folder
+        self._store_id = store_id
+        self._columns = columns
+        self._index = self._open()
+        if self._index.seq > last_seq:
+            # the records were replaced by older ones
+            self._index.close()
+            shutil.rmtree(folder)
+            self._index = self._open()
+
+    @property
+    def index(self) -> KeywordIndex:
+        return self._index
+
+    @property
+    def seq(self) -> int:
+        """Every change up to here can be found."""
+        return self._index.seq
+
+    def viewed(self, viewer: Viewer, seq: int) -> ViewedWords:
+        """The words as `viewer` sees them. Raises ComponentFailed until every change up to `seq` can be found."""
+        index = self._index
+        if index.seq < seq:
+            raise ComponentFailed(COMPONENT, "the index is being built anew")
+        return ViewedWords(index, viewer)
+
+    def apply(self, upserts: Sequence[Text], deletes: Sequence[int], seq: int) -> None:
+        """See `KeywordIndex.apply`."""
+        self._index.apply(upserts, deletes, seq)
+
+    def skip(self, seq: int) -> None:
+        """See `KeywordIndex.skip`."""
+        self._index.skip(seq)
+
+    def check(self) -> None:
+        """Begins a new index when the files of this one are not as they were written.
+
+        Raises ConfigurationError, ComponentFailed or OSError when that fails; then try again.
+        """
+        try:
+            if self._index.is_open:
+                self._index.check()
+                return
+        except ComponentFailed as error:
+            _log.warning("%s; it is built anew", error)
+            with suppress(ComponentFailed):
+                self._index.close()
+        self._index = self._open()
+
+    def close(self) -> None:
+        self._index.close()
+
+    def _open(self) -> KeywordIndex:
+        index = KeywordIndex.open(self._folder, self._store_id, self._columns)
+        if index.set_aside is not None:
+            _log.warning("the keyword index was set aside at %s (%s)", index.set_aside.folder, index.set_aside.reason)
+        return index

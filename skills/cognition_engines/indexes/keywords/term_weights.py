@@ -1,0 +1,70 @@
+"""What the words of a query weigh for a reader, as terms that an index only has to add up.
+
+The weight of a word is BM25's: its rarity in the texts that the reader sees, times its factor in the text that has it.
+All weights of a query are rounded to whole numbers whose sums single precision holds exactly, so a score does not
+depend on the order in which they are added, and equal texts have equal scores.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import tantivy
+
+from cognition_engines.indexes.keywords.schema import HIGHEST_FACTOR, LEVELS
+from cognition_engines.indexes.keywords.visible_idf import WordCounts, rarity
+from cognition_engines.models import Viewer
+
+MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods that search states it
+# From so many texts on, a word that one of two has is searched for only if the query has no other: to look through the
+# texts that have it takes longer than all else, and says next to nothing of them.
+MANY_TEXTS: Final = 10_000
+COMMON: Final = 2
+_WHOLE: Final = 1 << 23  # the highest score; single precision is exact up to twice as much
+
+Clauses = Sequence[tuple[tantivy.Occur, tantivy.Query]]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A term for each word and level, with its whole number. A score is the sum over `unit`."""
+
+    terms: Clauses
+    unit: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a query, how many texts have it, and how many times the query does."""
+
+    text: str
+    containing: int
+    times: int
+
+
+def weigh(schema: tantivy.Schema, counts: WordCounts, viewer: Viewer, words: Sequence[str]) -> Weights | None:
+    """The weights of the words of a query, each as often as the query has it; None where no text has one of them."""
+    texts = counts.texts(viewer)
+    found = [
+        _Word(word, containing, times)
+        for word, times in Counter(words).items()
+        if (containing := counts.containing(viewer, word))
+    ]
+    if not found:
+        return None
+    telling = [word for word in found if texts < MANY_TEXTS or word.containing * COMMON <= texts] or found
+    rarest = sorted(telling, key=lambda word: (word.containing, word.text))[:MOST_WORDS]
+    weights = [word.times * rarity(texts, word.containing) for word in rarest]
+    unit = _WHOLE / (sum(weights) * HIGHEST_FACTOR)
+    terms = [
+        (tantivy.Occur.Should, _constant(schema, letter + word.text, max(1, round(weight * factor * unit))))
+        for word, weight in zip(rarest, weights, strict=True)
+        for letter, factor in LEVELS
+    ]
+    return Weights(terms, unit)
+
+
+def _constant(schema: tantivy.Schema, term: str, weight: int) -> tantivy.Query:
+    query = tantivy.Query.term_query(schema, "levelled", term, index_option="basic")
+    return tantivy.Query.const_score_query(query, float(weight))

@@ -1,0 +1,184 @@
+"""The index of one search space: columns, keywords and neighbours that follow the records in the background."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ComponentFailed, EngineError
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.snapshot import Snapshot
+from cognition_engines.indexes.keywords.index import KeywordIndex, ViewedWords
+from cognition_engines.indexes.keywords.label_terms import columns_of, marked
+from cognition_engines.indexes.keywords.live import WordSide
+from cognition_engines.indexes.outage import Outage
+from cognition_engines.indexes.vectors.live import VectorSide
+from cognition_engines.models import Viewer
+from cognition_engines.spaces import Space
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Page
+
+PAGE: Final = 1000
+POLL_SECONDS: Final = 0.25
+LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
+
+
+class SpaceIndex:
+    """Columns, keywords and neighbours over the records of one space, following them until closed.
+
+    Every change is in the keyword index before it is in a snapshot, so whatever a snapshot shows can be found by its
+    words. A keyword index that is built anew catches up beside the snapshots, and cannot be asked until it has.
+    """
+
+    def __init__(
+        self, space: Space, records: Records, embedder: Embedder | None, words: WordSide, vectors: VectorSide | None
+    ) -> None:
+        self.space: Final = space
+        self.vectors: Final = vectors
+        self.model: Final = embedder.model if embedder else None
+        self._records = records
+        self._columns = Columns(space, embedder.dim if embedder else 1)
+        self._words = words
+        self._failure: str | None = None  # the component that kept it from following
+        self._stop = Event()
+        self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self._columns.snapshot
+
+    @property
+    def keywords(self) -> KeywordIndex:
+        return self._words.index
+
+    @property
+    def keywords_state(self) -> str:
+        """`ready`, or `down` while the keyword index cannot follow the records or is being built anew."""
+        ended = self._thread.ident is not None and not self._thread.is_alive()
+        return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
+
+    def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewedWords:
+        """What finds words in the records of `snapshot`. Raises ComponentFailed while it would not find all."""
+        return self._words.viewed(viewer, snapshot.seq)
+
+    def start(self) -> None:
+        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot.
+
+        A keyword index that was set aside is built anew in the background.
+        """
+        damaged = self.keywords.set_aside is not None
+        if self.model is not None:
+            self._columns.reserve(self._records.windows(self.space, self.model, self._records.last_seq()))
+        while self._step(skip_words=damaged):
+            pass
+        self._publish()
+        self._thread.start()
+        if self.vectors is not None:
+            self.vectors.start()
+
+    def stop(self) -> None:
+        """Asks the threads to end, without waiting for them."""
+        self._stop.set()
+        if self.vectors is not None:
+            self.vectors.stop()
+
+    def close(self, deadline: float) -> None:
+        """Stops following. What does not end by `deadline` (monotonic) is left to the next start."""
+        self.stop()
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, deadline - monotonic()))
+        if self.vectors is not None:
+            self.vectors.close(max(0.0, deadline - monotonic()))
+        if not self._thread.is_alive():
+            self._words.close()
+
+    def _follow(self) -> None:
+        following = Outage(f"the indexes cannot follow the records ({self.space.name})")
+        rebuilding = Outage(f"the keyword index cannot be built anew ({self.space.name})")
+        pause = POLL_SECONDS
+        while not self._stop.wait(pause):
+            failure, behind = None, False
+            try:
+                self._words.check()
+                behind = self._rebuild_words()
+                rebuilding.over()
+            except (EngineError, OSError) as error:
+                rebuilding.note(error)
+                failure = "keywords"
+            try:
+                self._catch_up()
+                following.over()
+            except ComponentFailed as error:
+                following.note(error)
+                failure = error.component
+            self._failure = failure
+            if failure is not None:
+                pause = min(LONGEST_PAUSE, 2 * max(pause, POLL_SECONDS))
+            else:
+                pause = 0.0 if behind else POLL_SECONDS
+
+    def _catch_up(self) -> None:
+        # what an attempt that failed has applied is published by the next one
+        if self._records.last_seq() > self.snapshot.seq:
+            while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
+                pass
+            self._publish()
+
+    def _publish(self) -> None:
+        if self.vectors is not None:
+            self.vectors.expect(self._columns.seq)
+        self._columns.publish()
+
+    def _rebuild_words(self) -> bool:
+        """Applies one page to a keyword index that is behind the columns; whether it still is."""
+        if self._words.seq >= self._columns.seq:
+            return False
+        self._apply_words(self._records.page(self.space, self._words.seq, PAGE, None))
+        return self._words.seq < self._columns.seq
+
+    def _step(self, *, skip_words: bool) -> bool:
+        """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""
+        page = self._records.page(self.space, self._columns.seq, PAGE, self.model)
+        if not skip_words:
+            self._apply_words(page)
+        self._columns.apply(page)
+        return len(page) == PAGE
+
+    def _apply_words(self, page: Page) -> None:
+        """Gives the page's texts to the keyword index, or newer ones, unless it has them: then none is even read."""
+        if page.seq <= self._words.seq:
+            return
+        newer: list[int] = page.keys[page.seqs > self._words.seq].tolist()
+        if not newer and not len(page.removed):
+            self._words.skip(page.seq)
+            return
+        texts = self._records.texts(newer)
+        # a record may have lost its text
+        gone = set(newer) - {text.key for text in texts}
+        self._words.apply(marked(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
+
+
+def open_space(
+    space: Space,
+    folder: Path,
+    records: Records,
+    embedder: Embedder | None,
+    vectors_url: str | None,
+    vectors_deadline: float,
+) -> SpaceIndex:
+    """Opens the index of `space` in `folder`, whose lock is held, not yet started.
+
+    Raises FolderInUse, ConfigurationError, ComponentFailed.
+    """
+    side = None
+    if embedder is not None:
+        side = VectorSide(records, space, embedder.model, embedder.dim, folder, vectors_url, vectors_deadline)
+    words = WordSide(folder / "keywords", records.store_id, columns_of(space), records.last_seq())
+    return SpaceIndex(space, records, embedder, words, side)
+
+
+def worst(states: Sequence[str]) -> str:
+    """The state of several parts as one: `down` before `rebuilding` before `ready`."""
+    return next((state for state in ("down", "rebuilding") if state in states), "ready")

@@ -1,0 +1,1 @@
+"""The nearest-neighbour index, and what writes it."""

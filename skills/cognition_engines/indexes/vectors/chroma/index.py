@@ -1,0 +1,189 @@
+"""Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
+
+The collection is derived from the records and can be thrown away. Its folder: see chroma_folders.py. Collections on a
+server: see chroma_server.py. What imports this imports Chroma, a fifth of all that a start imports: neighbours.py does
+so with the first vector.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, cast
+from uuid import UUID
+
+import chromadb
+import numpy as np
+from chromadb.api.client import Client
+from chromadb.api.collection_configuration import CreateCollectionConfiguration
+from chromadb.api.models.Collection import Collection
+from chromadb.config import Settings
+from chromadb.errors import ChromaError, InternalError, InvalidArgumentError, NotFoundError
+from chromadb.types import Where
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.columns.snapshot import Floats, Ints
+from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, Taken, leave_mark, take_folder
+from cognition_engines.store.values import Page
+
+_GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
+COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
+_ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
+_ADDED_HERE: Final = 50  # vectors a call to a folder: embedded Chroma lets no thread run meanwhile
+_REMOVED: Final = 100  # ids a call: likewise; it fails with many thousands
+_LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two versions: likewise
+
+
+class ChromaIndex:
+    """One open collection. `seq`: every change up to it is in. One thread applies; any may ask.
+
+    Each version of a record has ids of its own, and adding one removes only older ones. So whatever a writer adds or
+    removes too late, it never replaces newer by older: at worst windows of an older version stay beside the others.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        seq: int,
+        close: Callable[[], object] = int,
+        taken: Taken | None = None,
+    ) -> None:
+        self.taken: Final = taken
+        self.folder: Final = None if taken is None else taken.folder  # None on a server
+        self.close: Final = close
+        self._collection = collection
+        self._seq = self._noted = seq
+
+    @property
+    def seq(self) -> int:
+        return self._seq
+
+    @property
+    def noted(self) -> int:
+        """What the collection's metadata tell of `seq`: less where later changes were none of it."""
+        return self._noted
+
+    @property
+    def identity(self) -> UUID:
+        """Another one for every collection that was ever made, whatever its name."""
+        return self._collection.id
+
+    def windows(self) -> int:
+        """How many there are. Not for a folder in a server: Chroma counts for seconds and lets no thread run."""
+        with ForeignCalls(COMPONENT):
+            return int(self._collection.count())
+
+    def apply(self, page: Page, before_each: Callable[[], object] = int) -> None:
+        """Adds the changes after `seq`, with `before_each` ahead of every request that changes the collection.
+
+        A page without changes asks Chroma nothing.
+
+        Raises ComponentFailed, and whatever `before_each` does; then what was added is unknown, and apply again.
+        """
+        if not page:
+            self._seq = page.seq
+            return
+        ids: list[str] = []
+        owners: list[int] = []
+        # seq by key, of what may have older versions: a record's key is its first seq
+        changed = dict.fromkeys(page.removed.tolist(), page.seq)
+        for key, seq, count in zip(page.keys.tolist(), page.seqs.tolist(), page.counts.tolist(), strict=True):
+            if seq != key:
+                changed[key] = seq
+            ids += [f"{key}:{seq}:{window}" for window in range(count)]
+            owners += [key] * count
+        with ForeignCalls(COMPONENT):
+            for part in _slices(len(ids), _ADDED if self.folder is None else _ADDED_HERE):
+                before_each()
+                self._collection.upsert(
+                    ids=ids[part],
+                    embeddings=page.vectors[part],
+                    metadatas=[{"key": key} for key in owners[part]],
+                )
+            for part in _slices(len(changed), _LOOKED_UP):
+                self._remove_older(dict(list(changed.items())[part]), before_each)
+        self._seq = page.seq
+
+    def _remove_older(self, changed: Mapping[int, int], before_each: Callable[[], object]) -> None:
+        among = cast(Where, {"key": {"$in": [*changed]}})
+        older = []
+        for id in self._collection.get(where=among, include=[])["ids"]:
+            key, seq, _ = map(int, id.split(":"))
+            if seq < changed[key]:
+                older.append(id)
+        for part in _slices(len(older), _REMOVED):
+            before_each()
+            self._collection.delete(ids=older[part])
+
+    def nearest(self, vector: Floats, limit: int) -> Ints | None:
+        """The keys of the records that own the `limit` nearest windows, nearest first.
+
+        None when the collection is gone, or is none for such vectors. Raises ComponentFailed.
+        """
+        with ForeignCalls(COMPONENT):
+            try:
+                answer = self._collection.query(query_embeddings=vector, n_results=limit, include=[])
+            except _GONE:
+                return None
+            return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
+
+    def load(self) -> None:
+        """Searches once, for which Chroma reads its files. Raises ComponentFailed."""
+        with ForeignCalls(COMPONENT):
+            known = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
+            if known is not None and len(known):
+                self._collection.query(query_embeddings=np.asarray(known[0], np.float32), n_results=1, include=[])
+
+    def fails(self) -> bool:
+        """Whether Chroma fails to search it, by one search; not when it is gone. Raises ComponentFailed."""
+        try:
+            self.load()
+        except ComponentFailed as error:
+            if not refused(error):
+                raise
+            return not isinstance(error.__cause__, _GONE)
+        return False
+
+    def note(self) -> None:
+        """Writes `seq` into the collection's metadata, for whoever reads it or opens it next."""
+        with ForeignCalls(COMPONENT):
+            self._collection.modify(metadata={"seq": self._seq})
+        self._noted = self._seq
+
+    def skip(self, seq: int) -> None:
+        """No change up to `seq` is one of this collection."""
+        self._seq = max(self._seq, seq)
+
+
+def refused(error: ComponentFailed) -> bool:
+    """Whether Chroma answered that it has no such collection, or fails with it: which may be broken by itself.
+
+    Not when it does not answer, or says that the caller may not ask, or not so often.
+    """
+    return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
+
+
+def _slices(count: int, size: int) -> Iterator[slice]:
+    for start in range(0, count, size):
+        yield slice(start, start + size)
+
+
+def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
+    """The collection in the folder that `take_folder` gives. Raises what that raises."""
+    taken = take_folder(parent, name, store_id, last_seq)
+    with ForeignCalls(COMPONENT):
+        settings = Settings(anonymized_telemetry=False)
+        client = cast(Client, chromadb.PersistentClient(path=str(taken.folder), settings=settings))
+        collection = client.get_or_create_collection(name, embedding_function=None, configuration=COSINE)
+
+    def close() -> None:
+        with ForeignCalls(COMPONENT):
+            client.close()
+
+    return ChromaIndex(collection, taken.seq, close, taken)
+
+
+def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
+    """Closes the collection and leaves the mark of a clean shutdown. Raises ComponentFailed or OSError."""
+    assert index.taken is not None
+    index.close()
+    leave_mark(index.taken, name, store_id, index.seq)

@@ -1,0 +1,185 @@
+"""The nearest-neighbour side as a query sees it: an index that follows the records in its own thread, or the reason
+why there is none.
+
+Embedded Chroma that is new, behind or damaged is no failure: what it does not cover is ranked exactly while it is
+brought up to date or rebuilt. So it is with a collection that cannot be searched on a Chroma server, and while a server
+does not answer.
+"""
+
+import logging
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.columns.snapshot import Floats, Ints
+from cognition_engines.indexes.vectors.chroma.address import server_address
+from cognition_engines.indexes.vectors.chroma.folders import COMPONENT
+from cognition_engines.indexes.vectors.collection import Kept, Need
+from cognition_engines.spaces import Space
+from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.records import Records
+
+if TYPE_CHECKING:
+    from cognition_engines.indexes.vectors.backend import Keeper
+
+POLL_SECONDS: Final = 0.25
+LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
+MOST_DOUBLINGS: Final = 10  # of that pause
+HOPELESS: Final = 4  # failures in a row after which nobody should wait for the index
+_KEEPERS: Final = "cognition_engines.indexes.vectors.backend"  # loads Chroma
+_log = logging.getLogger(__name__)
+
+
+class VectorSide:
+    """Owns the Chroma index of one space of a store and one model. Chroma is loaded when there is a vector for it."""
+
+    def __init__(
+        self,
+        records: Records,
+        space: Space,
+        model: str,
+        dim: int,
+        folder: Path,
+        url: str | None,
+        deadline_seconds: float,
+    ) -> None:
+        """`url` None is a folder of our own under `folder`. Raises ConfigurationError for one that is no address."""
+        address = None if url is None else server_address(url)
+        self._records = records
+        self._kept = Kept(records, space, model, dim, folder, address, deadline_seconds)
+        self._lock: SharedLock | None = None if url is None else records.shared_lock(self._kept.name)
+        self._need = Need(self._kept)
+        self._keeper: Keeper | None = None
+        self._failure: str | None = None
+        self._failures = 0  # in a row
+        self._expected = 0  # the last change that searches show
+        self._stop = Event()
+        self._thread = Thread(target=self._follow, name=f"{space.name}-vectors", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def expect(self, seq: int) -> None:
+        """Searches show every change up to `seq` from now on."""
+        self._expected = seq
+
+    def stop(self) -> None:
+        """Asks the thread to end, without waiting for it."""
+        self._stop.set()
+
+    def close(self, wait_seconds: float) -> None:
+        """Stops following and lets go: of a folder with the mark of a clean shutdown, if that succeeds in time."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(wait_seconds)
+        if self._thread.is_alive():
+            return
+        try:
+            if self._keeper is not None:
+                self._keeper.close()
+            elif self._lock is not None:
+                self._lock.close()
+        except (ComponentFailed, OSError) as error:
+            _log.warning("the vector index did not close cleanly (%s)", error)
+
+    @property
+    def role(self) -> str:
+        """`writer`, or `reader` while another process writes what several share."""
+        if self._keeper is None:
+            return "writer" if self._lock is None else "reader"
+        return self._keeper.role
+
+    @property
+    def state(self) -> str:
+        """`ready`, `rebuilding` (answers are exact meanwhile) or `down`; asks no store."""
+        if self._failure is not None:
+            return "down"
+        return "ready" if self.seq >= self._expected else "rebuilding"
+
+    def wait_until_ready(self) -> bool:
+        """Blocks until every record is covered and can be asked for; False when the index fails instead.
+
+        Raises ComponentFailed.
+        """
+        while self._failure is None and not (self.seq >= self._records.last_seq() and self._can_be_asked()):
+            unloadable = self._keeper is not None and self._keeper.unloadable
+            hopeless = self._failures >= HOPELESS or unloadable
+            if hopeless or self._stop.wait(POLL_SECONDS):
+                return False
+        return self._failure is None
+
+    def _can_be_asked(self) -> bool:
+        keeper = self._keeper
+        return keeper is None or (index := keeper.index) is None or keeper.loaded(index)
+
+    @property
+    def seq(self) -> int:
+        """Every change up to here is covered."""
+        return self._need.seq if self._keeper is None else self._keeper.seq
+
+    def nearest(self, vector: Floats, limit: int) -> Ints | None:
+        """See `ChromaIndex.nearest`.
+
+        None also when an embedded index is yet to be loaded, when a collection fails, which is then rebuilt, and while
+        its server does not answer.
+        """
+        keeper = self._keeper
+        if self._failure is not None or keeper is None:
+            return None
+        if (index := keeper.index) is None or not keeper.loaded(index):
+            return None
+        try:
+            return index.nearest(vector, limit)
+        except ComponentFailed as error:
+            keeper.doubt(index)
+            if not keeper.exact_after(error):
+                self._failure = _reason(error)
+            return None
+
+    def _follow(self) -> None:
+        while not self._stop.is_set():
+            try:
+                behind, pause = self._turn(), POLL_SECONDS
+            except (ComponentFailed, OSError) as error:
+                self._note_failure(error)
+                longest = LONGEST_PAUSES["folder" if self._kept.address is None else "server"]
+                behind, pause = False, min(longest, POLL_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS))
+            else:
+                if self._failures:
+                    _log.warning("the vector index follows again")
+                self._failure, self._failures = None, 0
+            if not behind:
+                self._stop.wait(pause)
+
+    def _turn(self) -> bool:
+        """Goes one page further; whether there may be more."""
+        if self._keeper is None:
+            if not self._need.look():
+                return self._need.seq < self._records.last_seq()
+            with ForeignCalls(COMPONENT):
+                make: Callable[[Kept, SharedLock | None, int], Keeper] = import_module(_KEEPERS).make_keeper
+                self._keeper = make(self._kept, self._lock, self._need.seq)
+        return self._keeper.turn()
+
+    def _note_failure(self, error: ComponentFailed | OSError) -> None:
+        self._failures += 1
+        if isinstance(error, ComponentFailed) and error.component != COMPONENT:
+            if self._failures == 1:
+                _log.warning("the vector index cannot follow: %s", error)
+            return
+        if self._keeper is not None:
+            self._keeper.failed()
+        if self._kept.address is None if self._keeper is None else self._keeper.exact_after(error):
+            _log.warning("the vector index fails (%s); answers are exact meanwhile", error)
+            return
+        if self._failure is None:
+            _log.warning("the vector index does not answer: %s", error)
+        self._failure = _reason(error)
+
+
+def _reason(error: ComponentFailed | OSError) -> str:
+    return str(error).removeprefix(f"{COMPONENT}: ")

@@ -1,0 +1,1 @@
+"""Architecture decision records in Markdown."""

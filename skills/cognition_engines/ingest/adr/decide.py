@@ -1,0 +1,174 @@
+"""From what a record states to its one status and its one date."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from cognition_engines.ingest.adr.header import Stated
+from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
+from cognition_engines.ingest.markdown.inline import one_line, without_links, without_marks
+from cognition_engines.ingest.statuses import chosen, normalise_status
+
+STATUS_LENGTH: Final = 200
+_EXCERPT: Final = 80
+_EDGES: Final = str.maketrans(dict.fromkeys("*_`{}[]()\"'", " "))
+_RELATIONS: Final = (
+    "supersedes",
+    "supercedes",
+    "replaces",
+    "amends",
+    "amended by",
+    "relates to",
+    "related to",
+    "refines",
+    "refined by",
+    "completes",
+    "extends",
+    "clarifies",
+    "clarified by",
+    "requires",
+)
+_TICKED: Final = ("[x] ", "[X] ")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A status as stated, in one line of at most 200 characters, what it means, and the date stated with it."""
+
+    text: str
+    status: str
+    date: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something to warn of: a 1-based line and the words."""
+
+    line: int
+    reason: str
+
+
+def excerpt(text: str) -> str:
+    """At most 80 characters of a line, to be shown in a warning."""
+    line = one_line(text)
+    return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
+
+
+def bare(text: str) -> str:
+    """The text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
+    return text.translate(_EDGES).strip()
+
+
+def status_of(text: str) -> Status:
+    """A status from one line."""
+    words = one_line(without_links(without_marks(text)))[:STATUS_LENGTH].strip()
+    hit = first_date(bare(text))
+    return Status(words, normalise_status(chosen(text) or text), hit.date if hit is not None else None)
+
+
+def _is_superseding(text: str) -> bool:
+    start = bare(without_links(text)).lstrip("⌛️❌⚠ ").lower()
+    return start.startswith(("super", "replaced by")) and normalise_status(text) == "superseded"
+
+
+def _history(lines: Sequence[Stated]) -> Stated | None:
+    """The last of several dated lines that each name a status."""
+    dated: list[tuple[datetime, Stated]] = []
+    for line in lines:
+        hit = first_date(bare(line.text))
+        if hit is not None and hit.date is not None and normalise_status(line.text) != "other":
+            dated.append((hit.date, line))
+    if len(dated) < 2:
+        return None
+    latest = max(date for date, _ in dated)
+    return [line for date, line in dated if date == latest][-1]
+
+
+def _ticked(lines: Sequence[Stated]) -> list[Stated] | None:
+    """The ticked lines of a task list; None when there is no task list."""
+    boxes = [line for line in lines if line.text.startswith(("[ ] ", *_TICKED))]
+    if not boxes:
+        return None
+    return [Stated(line.text[4:], line.line) for line in boxes if line.text.startswith(_TICKED)]
+
+
+def decide_status(lines: Sequence[Stated]) -> Status | Notice | None:
+    """The status that these lines state; a notice when they are a list of choices with none chosen."""
+    ticked = _ticked(lines)
+    if ticked is not None:
+        if len(ticked) != 1:
+            return Notice(lines[0].line, "no status: none, or more than one, of the choices is ticked")
+        return status_of(ticked[0].text)
+    deciding = _history(lines)
+    if deciding is None:
+        deciding = next((line for line in lines[1:] if _is_superseding(line.text)), None)
+    if deciding is None:
+        own = [line for line in lines if not bare(line.text).lower().startswith(_RELATIONS)]
+        deciding = own[0] if own else None
+    if deciding is None or not any(character.isalnum() or ord(character) > 127 for character in deciding.text):
+        return None
+    if chosen(deciding.text) is None:
+        return Notice(deciding.line, f"no status: a list of choices with none chosen: {excerpt(deciding.text)}")
+    return status_of(deciding.text)
+
+
+@dataclass(frozen=True, slots=True)
+class DateFound:
+    """A record's date, where it was read (None for a file name), and what to warn of."""
+
+    date: datetime | None
+    source: Stated | None
+    notices: tuple[Notice, ...]
+
+
+def _stated_date(stated: Stated) -> tuple[datetime | None, Notice | None]:
+    hit = first_date(bare(stated.text))
+    if hit is None or hit.date is None:
+        return None, Notice(stated.line, f"not a full date, so none is recorded from it: {excerpt(stated.text)}")
+    if hit.short_year:
+        return hit.date, Notice(stated.line, f"a two-digit year, read as {hit.date:%Y-%m-%d}: {excerpt(stated.text)}")
+    return hit.date, None
+
+
+def _first_change(changes: Sequence[Stated]) -> tuple[datetime | None, Notice | None]:
+    """The earliest entry's date; none when an entry begins with a date that cannot be one."""
+    leading: list[datetime] = []
+    inside: list[datetime] = []
+    for entry in changes:
+        text = bare(entry.text)
+        for hit in find_dates(text):
+            if hit.date is not None and not hit.short_year:
+                (leading if hit.start == 0 else inside).append(hit.date)
+            elif hit.start == 0:
+                return None, Notice(entry.line, f"the changes hold a date that cannot be one: {excerpt(entry.text)}")
+            break
+    found = leading or inside
+    return (min(found) if found else None), None
+
+
+def _candidates(
+    stated: Iterable[Stated], status: Status | None, changes: Sequence[Stated]
+) -> Iterator[tuple[datetime | None, Notice | None, Stated | None]]:
+    for each in stated:
+        yield (*_stated_date(each), each)
+    if status is not None:
+        yield status.date, None, None
+    yield (*_first_change(changes), None)
+
+
+def decide_date(stated: Iterable[Stated], status: Status | None, changes: Sequence[Stated], stem: str) -> DateFound:
+    """The most trusted date: stated, then beside the status, then the earliest change, then in the file name.
+
+    One that cannot be a date is passed over with a notice.
+    """
+    notices: list[Notice] = []
+    for date, notice, source in _candidates(stated, status, changes):
+        if notice is not None:
+            notices.append(notice)
+        if date is not None:
+            return DateFound(date, source, tuple(notices))
+    named = date_in_name(stem)
+    if named is not None and named.date is None:
+        notices.append(Notice(1, f"the file name begins with a date that cannot be one: {excerpt(stem)}"))
+    return DateFound(named.date if named is not None else None, None, tuple(notices))

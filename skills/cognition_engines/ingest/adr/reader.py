@@ -1,0 +1,330 @@
+"""An architecture decision record in Markdown, as the world writes them, to one draft."""
+
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from cognition_engines.ingest.adr.decide import (
+    STATUS_LENGTH,
+    Notice,
+    Status,
+    bare,
+    decide_date,
+    decide_status,
+    excerpt,
+    status_of,
+)
+from cognition_engines.ingest.adr.header import Header, Stated, read_header
+from cognition_engines.ingest.adr.references import listed_references, references_in
+from cognition_engines.ingest.adr.titles import (
+    DECISION_HEADINGS,
+    FileName,
+    clean_title,
+    file_name,
+    is_minutes,
+    is_placeholder,
+    title_heading,
+    typical_name,
+)
+from cognition_engines.ingest.dates import find_dates
+from cognition_engines.ingest.markdown.document import Document, Heading
+from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
+from cognition_engines.ingest.markdown.inline import LONGEST_LINE
+from cognition_engines.ingest.parse.plain_values import Refused, Value, listed
+from cognition_engines.ingest.statuses import chosen, normalise_status
+from cognition_engines.ingest.storable import joined
+from cognition_engines.ingest.structured.decision_rules import TEXT_LENGTH, TITLE_LENGTH, sound
+from cognition_engines.ingest.structured.decisions import Fields, Unacceptable, read_fields
+from cognition_engines.ingest.structured.sections import HEADINGS
+from cognition_engines.models import Draft, Problem, Reading
+
+_CHECKED: Final = (
+    "id", "category", "confidence", "stakes", "outcome", "tags", "project", "sensitivity", "reasons", "metadata",
+)  # fmt: skip
+_DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
+_BY_MEMBERS: Final = ("supersededby", "replacedby")
+_OVER_MEMBERS: Final = ("supersedes", "replaces")
+_NYGARD: Final = frozenset({"context", "consequences"})
+# Front matter such as `type: adr` says what a file is; names without case, blanks, `-` and `_`.
+_KIND_MEMBERS: Final = ("kind", "type", "doctype", "documenttype", "layout", "template")
+_DECISION_NAMES: Final = frozenset(
+    {"adr", "madr", "decision", "decisionrecord", "architecturedecision", "architecturaldecision"}
+    | {"architecturedecisionrecord", "architecturaldecisionrecord"}
+)
+_STATUS_MEMBERS: Final = ("status", "stage", "state")
+# What fields and sections of the text are made of; MADR's own members and the file's kind are kept without a warning.
+_READ: Final = frozenset({"title", *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS})
+_OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
+_QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", *_KIND_MEMBERS})
+_UNTITLED_FORMS: Final = ("title of the decision record", "decision record title")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A Markdown file split up: what it states and what its name says."""
+
+    path: str
+    document: Document
+    front: FrontMatter
+    heading: Heading | None
+    header: Header
+    name: FileName
+
+
+@dataclass(frozen=True, slots=True)
+class _Title:
+    text: str
+    line: int
+    heading: Heading | None  # the one that is left out of the text
+    from_member: bool
+    from_name: bool = False
+    from_form: bool = False  # the file's own title is one that was never filled in
+
+
+def _title(file: _File) -> _Title | None:
+    """The title, from front matter, else a heading, else the words of the file name; None when there is none at all."""
+    member = file.front.text("title")
+    heading = file.heading
+    form = heading if heading is not None and _is_unfilled(file.front, heading) else None
+    if member:
+        title = clean_title(member)
+        same = heading if heading is not None and clean_title(heading.text) == title else None
+        return _Title(title, file.front.line("title"), same, from_member=True)
+    if heading is not None and form is None and clean_title(heading.text):
+        return _Title(clean_title(heading.text), heading.start + 1, heading, from_member=False)
+    words = file.name.words()
+    if not words:
+        return None
+    return _Title(words, 1, form, from_member=False, from_name=True, from_form=form is not None)
+
+
+def _states_date(file: _File) -> bool:
+    texts = [file.front.text(name) for name in _DATE_MEMBERS] + [each.text for each in file.header.dates]
+    return any(hit.date is not None for text in texts for hit in find_dates(bare(text)))
+
+
+def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
+    """The status, the front matter member it came from, and what to warn of."""
+    notices: list[Notice] = []
+    stated = file.front.text("status")
+    if stated:
+        decided = decide_status([Stated(stated, file.front.line("status"))])
+        if isinstance(decided, Status):
+            return decided, "status", notices
+        notices += [decided] if decided is not None else []
+    for lines in [*file.header.statuses, *_known(file.header.late_statuses)]:
+        decided = decide_status(lines)
+        if isinstance(decided, Status):
+            return decided, None, notices
+        notices += [decided] if decided is not None else []
+    for name in ("stage", "state"):
+        text = file.front.text(name)
+        if text and chosen(text) is not None:
+            return status_of(text), name, notices
+    tags = [tag for tag in file.front.tags() if normalise_status(tag) != "other" and len(tag.split()) <= 2]
+    return (status_of(tags[0]) if len(tags) == 1 else None), None, notices
+
+
+def _known(sections: Sequence[tuple[Stated, ...]]) -> Iterator[tuple[Stated, ...]]:
+    """A status section below the body is about the record only when it begins with words that mean a status."""
+    for lines in sections:
+        first = lines[0].text
+        if len(first) <= STATUS_LENGTH and (chosen(first) is None or normalise_status(first) != "other"):
+            yield lines
+
+
+def _references(file: _File) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    over: list[str] = []
+    by: list[str] = []
+    for names, found in ((_OVER_MEMBERS, over), (_BY_MEMBERS, by)):
+        for name in names:
+            for text in file.front.texts(name):
+                found += listed_references(text)
+    for stated, found in ((file.header.supersedes, over), (file.header.superseded_by, by)):
+        for each in stated:
+            found += listed_references(each.text)
+    status = file.front.text("status")
+    lines = [each.text for group in [*file.header.statuses, *file.header.late_statuses] for each in group]
+    for text in [status, *lines, *(each.text for each in file.header.relations)]:
+        made = chosen(text) if len(text) <= LONGEST_LINE else None
+        references = references_in(text if made == text else made or "")
+        over += references.supersedes
+        by += references.superseded_by
+    return tuple(dict.fromkeys(over)), tuple(dict.fromkeys(by))
+
+
+def _stated_statuses(file: _File) -> list[str]:
+    front = file.front.text("status")
+    groups = [*file.header.statuses, *_known(file.header.late_statuses)]
+    return ([front] if front else []) + [group[0].text for group in groups]
+
+
+def _is_empty_form(file: _File, title: _Title | None) -> bool:
+    """Whether nobody filled the file in: by its name, or by its title where it states no status and date either."""
+    known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
+    return file.name.template or (title is not None and title.from_form and not (known and _states_date(file)))
+
+
+def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
+    """Whether the front matter says so, or the place and name of the file, or a status and a heading together."""
+    if any(plain_name(file.front.text(name)) in _DECISION_NAMES for name in _KIND_MEMBERS):
+        return True
+    names = {name for name in map(typical_name, file.document.headings) if name is not None}
+    if not file.name.listing and file.name.numbered and file.name.lies_in(folders):
+        return not title.from_name or bool(names)
+    statuses = _stated_statuses(file)
+    if file.name.listing:
+        statuses = [text for text in statuses if normalise_status(text) != "other"]
+    formed = not names.isdisjoint(DECISION_HEADINGS) or names >= _NYGARD
+    return formed and bool(statuses) and not is_minutes(file.document)
+
+
+def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
+    """The Markdown below the title, then the front matter that no field holds."""
+    skipped = range(title.heading.start, title.heading.end) if title.heading is not None else range(0)
+    lines = file.document.lines
+    kept = [lines[index] for index in range(file.document.body, len(lines)) if index not in skipped]
+    body = "\n".join(kept).strip("\n").rstrip()
+    rest = "\n".join(file.front.lines_beside(consumed))
+    return f"{body}\n\n{rest}" if body and rest else body or rest
+
+
+def _checked(front: FrontMatter) -> Fields:
+    """The fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
+    given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
+    if front.tags_in_line():
+        given["tags"] = list(front.tags())
+    metadata = given.get("metadata", {})
+    if isinstance(metadata, dict):
+        given["metadata"] = {**_others(front, _READ | _OF_TEXT), **metadata}
+    return read_fields(given)
+
+
+def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
+    """The members with a value that are not among some, as they are written where they are no plain value."""
+    found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
+    return {
+        front.members[name].name: front.text(name) if isinstance(value, Refused) else value
+        for name, value in found.items()
+    }
+
+
+def _noticed_members(front: FrontMatter) -> Iterator[Notice]:
+    if names := _others(front, _READ | _OF_TEXT | _QUIET):
+        yield Notice(1, f"members kept in the metadata of decisions: {listed(names)}")
+
+
+def _problem(file: _File, notice: Notice) -> Problem:
+    return Problem(file.path, notice.line, notice.reason)
+
+
+def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]]:
+    """The record, or all that is wrong with it; and what to warn of."""
+    status, status_member, notices = _status(file)
+    members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
+    stated = [Stated(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
+    date = decide_date(stated, status, file.header.changes, file.name.stem)
+    supersedes, superseded_by = _references(file)
+    consumed = {name for name in _CHECKED if file.front.has(name)}
+    consumed |= {"title"} if title.from_member else set()
+    consumed |= {status_member} if status is not None and status_member else set()
+    consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
+    text = _body(file, title, frozenset(consumed))
+    notices += [*_noticed_title(title), *file.front.notices, *date.notices, *_noticed_members(file.front)]
+    warnings = tuple(_problem(file, notice) for notice in notices)
+    try:
+        fields = _fields(file.front, title.text, text)
+    except Unacceptable as error:
+        return str(error), warnings
+    draft = Draft(
+        title=title.text,
+        text=text,
+        ordinal=0,
+        line=title.line,
+        id=fields.id,
+        category=fields.category,
+        confidence=fields.confidence,
+        stakes=fields.stakes,
+        status_text=status.text if status is not None else None,
+        status=status.status if status is not None else None,
+        outcome=fields.outcome,
+        date=date.date,
+        reasons=fields.reasons,
+        tags=fields.tags,
+        supersedes=supersedes,
+        superseded_by=superseded_by,
+        project=fields.project,
+        sensitivity=fields.sensitivity,
+        metadata=fields.metadata,
+    )
+    return draft, warnings
+
+
+def _fields(front: FrontMatter, title: str, text: str) -> Fields:
+    """Raises `Unacceptable` with all that is wrong."""
+    wrong = []
+    if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
+        wrong.append(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")
+    if len(text) > TEXT_LENGTH or not sound(text):
+        wrong.append("text must be of at most 1,000,000 characters, without NUL")
+    try:
+        fields = _checked(front)
+    except Unacceptable as error:
+        raise Unacceptable(joined([str(error), *wrong])) from None
+    if wrong:
+        raise Unacceptable(joined(wrong))
+    return fields
+
+
+def _noticed_title(title: _Title) -> Iterator[Notice]:
+    if title.from_name:
+        yield Notice(title.line, "no title in the file: the words of its name are taken")
+    elif title.text.lower().startswith(_UNTITLED_FORMS):
+        yield Notice(title.line, f"the title is that of an empty form: {excerpt(title.text)}")
+
+
+def _file(path: str, document: Document) -> _File:
+    heading = title_heading(document)
+    front = read_front_matter(document.front, document.flaw)
+    return _File(path, document, front, heading, read_header(document, heading), file_name(path))
+
+
+def is_form(path: str, document: Document) -> bool:
+    """Whether a Markdown file is an empty form for decision records."""
+    front = read_front_matter(document.front, document.flaw)
+    heading = title_heading(document)
+    return file_name(path).template or (heading is not None and _is_unfilled(front, heading))
+
+
+def _is_unfilled(front: FrontMatter, heading: Heading) -> bool:
+    return not front.text("title") and is_placeholder(clean_title(heading.text))
+
+
+def read_adr(path: str, document: Document, folders: Collection[str], *, is_decision: bool = False) -> Reading:
+    """The record in a Markdown file; `recognised=False` for an empty form, and where it has not the marks of a record.
+
+    `folders` are those whose numbered files are records, named as by `bare_name`. With `is_decision` the file
+    needs no marks.
+    """
+    file = _file(path, document)
+    title = _title(file)
+    if _is_empty_form(file, title) or not (document.text.strip() and (is_decision or title is not None)):
+        return Reading(recognised=False)
+    if title is None:
+        reason = "a decision must have a title: a heading, `title` in front matter, or words in the name of the file"
+        return Reading(rejected=(Problem(path, 1, reason),))
+    if not is_decision and not _is_decision(file, title, folders):
+        return Reading(recognised=False)
+    if (flaw := file.front.flaw) is not None:
+        return Reading(rejected=(Problem(path, flaw.line, flaw.reason),))
+    draft, warnings = _draft(file, title)
+    if isinstance(draft, str):
+        return Reading(rejected=(Problem(path, _line_of(file, draft) or title.line, draft),), warnings=warnings)
+    return Reading((draft,), warnings=warnings)
+
+
+def _line_of(file: _File, reason: str) -> int | None:
+    """The line of the front matter member that a refusal begins by naming."""
+    name = reason.partition(" ")[0].rstrip(":")
+    return file.front.line(name) if name in _CHECKED and file.front.has(name) else None

@@ -1,0 +1,170 @@
+"""The title of a Markdown record, and what its file name says."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from cognition_engines.ingest.adr.header import heading_kind, name_of
+from cognition_engines.ingest.dates import date_in_name
+from cognition_engines.ingest.markdown.document import Document, Heading
+from cognition_engines.ingest.markdown.inline import plain_text
+
+# Headings of the forms for decision records; with a status they say that a file is one.
+DECISION_HEADINGS: Final = frozenset(
+    {"decision", "the decision", "our decision", "decision outcome", "decision drivers", "decision drivers / forces"}
+    | {"decision made", "decision taken", "architecture decision", "architectural decision", "chosen option"}
+)
+_MINUTES_HEADINGS: Final = frozenset({"attendees", "participants", "agenda", "minutes", "action items", "apologies"})
+# The folders whose numbered files are decision records.
+DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")
+TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
+    {
+        "context",
+        "context and problem statement",
+        "problem statement",
+        "problem",
+        "background",
+        "motivation",
+        "proposal",
+        "solution",
+        "approach",
+        "options",
+        "considered options",
+        "options considered",
+        "considered alternatives",
+        "alternatives considered",
+        "alternatives",
+        "rationale",
+        "consequences",
+        "positive consequences",
+        "negative consequences",
+        "implications",
+        "impact",
+        "outcome",
+        "drawbacks",
+        "pros and cons of the options",
+        "pros and cons of the alternatives",
+    }
+)
+_RECORD: Final = r"(?:M?ADR|architect(?:ure|ural)\s+decision(?:\s+record)?|decision\s+record)"
+_PREFIXES: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\[?{_RECORD}[\s_#-]{{0,3}}\d{{1,6}}\]?(?:\s{{0,3}}[:.)–—-]\s+|:|\s+)(?=\S)",
+        r"\[?(?:[A-Z]?DR|ADD?|decision)[\s_#-]?\d{1,6}\]?\s{0,3}[:.)–—-]\s+(?=\S)",
+        rf"(?:{_RECORD}|decision)\s{{0,3}}(?::|\s[–—-])\s+(?=\S)",
+        r"\[\d{3,6}\]\s+(?=\S)",
+        r"#?\d{1,6}\s{0,3}[.):–—-]\s+(?=\S)",
+    )
+)
+_RECORD_NAME: Final = r"(?:m?adr|[a-z]?dr|decision)"
+_NUMBERED: Final = re.compile(
+    rf"(?:{_RECORD_NAME}[-_. ]?|(?:[a-z]{{1,8}}[-_. ]){{0,2}})\d{{1,6}}(?=[-_. ]|$)", re.IGNORECASE
+)
+_NAME_PREFIX: Final = re.compile(
+    rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{8}})[-_. ]|{_RECORD_NAME}?[-_. ]?\d{{1,6}}[-_. ]", re.IGNORECASE
+)
+_TEMPLATE_WORDS: Final = frozenset(
+    {"template", "adr", "madr", "nygard", "decision", "record", "architecture", "short", "long", "full", "bare"}
+    | {"minimal", "basic", "default", "example"}
+)
+_PLACEHOLDER: Final = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]]*\s[^\[\]]*\]|<[^<>]*>)[.\s]*|(?:NUMBER\.\s*)?TITLE")
+_FOLDER_FILES: Final = frozenset({"readme", "index", "adr", "decision"})
+LISTING_FILES: Final = frozenset(
+    {"readme", "index", "contributing", "changelog", "summary", "license", "notice", "security"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileName:
+    """What a path says: the stem that names the record, a folder's for its README, and whether it names a listing.
+
+    `above` are the names of the two folders around it.
+    """
+
+    stem: str
+    listing: bool
+    above: tuple[str, ...] = ()
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the name begins with a record number or a date."""
+        return _NUMBERED.match(self.stem) is not None or date_in_name(self.stem) is not None
+
+    def lies_in(self, folders: Collection[str]) -> bool:
+        """Whether the file is in one of these folders, named as by `bare_name`, or in a folder of it."""
+        return any(bare_name(folder) in folders for folder in self.above)
+
+    @property
+    def template(self) -> bool:
+        """Whether the name is that of an empty form."""
+        words = [word for word in re.split(r"[-_. \d]+", self.stem.lower()[:200]) if word]
+        return "template" in words and _TEMPLATE_WORDS.issuperset(words)
+
+    def words(self) -> str:
+        """The words of the name after its date and number; empty when there are none."""
+        rest = "" if self.stem.lower() in _FOLDER_FILES else self.stem
+        for _ in range(2):
+            match = _NAME_PREFIX.match(rest)
+            rest = rest[match.end() :] if match is not None else rest
+        return " ".join(re.split(r"[-_\s]+", rest)).strip()
+
+
+def bare_name(folder: str) -> str:
+    """The letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
+    return "".join(character for character in folder.lower() if character.isalnum())
+
+
+def file_name(path: str) -> FileName:
+    """What the last parts of a path, with / or \\ between them, say about the record in the file."""
+    parts = [part for part in re.split(r"[/\\]", path) if part]
+    stem = parts[-1].rpartition(".")[0] or parts[-1] if parts else ""
+    listing = stem.lower() in LISTING_FILES
+    if stem.lower() in _FOLDER_FILES and len(parts) > 1:
+        folder = FileName(parts[-2], listing=False, above=tuple(parts[-4:-2]))
+        return folder if folder.numbered else FileName(parts[-2], listing, tuple(parts[-3:-1]))
+    return FileName(stem, listing, tuple(parts[-3:-1]))
+
+
+def typical_name(heading: Heading) -> str | None:
+    """The heading's name when it is one that decision records use."""
+    name = name_of(heading.text).replace("&", "and")
+    return name if name in TYPICAL_HEADINGS else None
+
+
+def is_minutes(document: Document) -> bool:
+    """Whether the headings are those of the minutes of a meeting."""
+    return any(name_of(heading.text) in _MINUTES_HEADINGS for heading in document.headings)
+
+
+def _is_section(heading: Heading) -> bool:
+    return typical_name(heading) is not None or heading_kind(heading)[0] is not None or not heading.text
+
+
+def title_heading(document: Document) -> Heading | None:
+    """The heading that is the title: the file's first, or its first of level 1 below lesser ones; never a section's."""
+    if not document.headings:
+        return None
+    if not _is_section(document.headings[0]):
+        return document.headings[0]
+    top = next((heading for heading in document.headings if heading.level == 1), None)
+    return top if top is not None and top is not document.headings[0] and not _is_section(top) else None
+
+
+def clean_title(text: str) -> str:
+    """The words of a title without Markdown marks and without a leading number or record prefix.
+
+    `ADR 12: Use UDP` and `12. Use UDP` become `Use UDP`; a number that belongs to the words is kept.
+    """
+    title = plain_text(" ".join(text.split()))
+    for pattern in _PREFIXES:
+        match = pattern.match(title)
+        if match is not None:
+            return title[match.end() :]
+    return title
+
+
+def is_placeholder(title: str) -> bool:
+    """Whether a title is that of an empty form, such as `{short title}` or `[short title of solved problem]`."""
+    return len(title) <= 1000 and _PLACEHOLDER.fullmatch(title) is not None

@@ -1,0 +1,1 @@
+"""Existing Chroma collections as records."""

@@ -1,0 +1,253 @@
+"""An existing Chroma collection as records: each item is what its metadata say, else a chunk.
+
+How one is named: see chroma_names.py. What imports this imports Chroma.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+import chromadb
+import numpy as np
+from chromadb.api.client import Client
+from chromadb.api.models.Collection import Collection
+from chromadb.api.types import Include
+from chromadb.config import Settings
+from chromadb.errors import NotFoundError
+
+from cognition_engines.embedding.base import Embedder, FloatArray
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer
+from cognition_engines.ingest.chroma.names import PREFIX, server_of
+from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.parse.plain_values import Value, named
+from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, kind_of_members
+from cognition_engines.ingest.structured.objects import Candidate, ObjectReader, drafted
+from cognition_engines.ingest.structured.records import Read, check_rights, read_other
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.models import Problem
+
+COMPONENT: Final = "collection"
+_PAGE: Final = 500  # items a request
+_SAMPLES: Final = 16
+_SAME: Final = 0.99  # cosine of two vectors of one text by one model
+_ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])
+_PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # what an item that names no kind is read as a chunk for
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """What the collection holds under one id. `vector` None where it cannot be one of ours."""
+
+    id: str
+    document: str | None
+    metadata: Mapping[str, Value]
+    vector: FloatArray | None
+
+
+class ChromaSource:
+    """One open collection. With an embedder, its vectors are reused where they are those of the embedder's model."""
+
+    def __init__(self, address: str, collection: Collection, embedder: Embedder | None) -> None:
+        self._address = address
+        self._collection = collection
+        self._embedder = embedder
+        self._reusing: bool | None = None  # None as long as there was no text to tell by
+
+    @property
+    def address(self) -> str:
+        return self._address
+
+    def items(self) -> Iterator[Item]:
+        """The items in the order of the collection, then what was noticed. Raises `ComponentFailed`."""
+        kept: dict[str, None] = {}
+        ordinal = 0
+        for page in self._pages():
+            if self._reusing is None and (reusing := self._same_model(page)) is not None:
+                self._reusing = reusing
+                yield self._told(reusing)
+            for item in page:
+                yield from self._read(item, ordinal, kept)
+                ordinal += 1
+        if kept:
+            names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
+            yield Noticed(Problem(self._address, None, f"members kept in the metadata: {names}"))
+
+    def _told(self, reusing: bool) -> Noticed:
+        whose = f"those of {self._embedder.model}" if reusing and self._embedder else "not those of the model in use"
+        done = "they are reused" if reusing else "they are computed anew"
+        return Noticed(Problem(self._address, None, f"the vectors are {whose}: {done}"))
+
+    def _pages(self) -> Iterator[list[_Item]]:
+        offset = 0
+        while True:
+            with _calls(self._address):
+                got = self._collection.get(limit=_PAGE, offset=offset, include=_ALL)
+                page = [
+                    _Item(id, document, cast("Mapping[str, Value]", metadata or {}), _unit(vector))
+                    for id, document, metadata, vector in zip(
+                        got["ids"],
+                        got["documents"] or (),
+                        got["metadatas"] or (),
+                        _rows(got["embeddings"]),
+                        strict=True,
+                    )
+                ]
+            if not page:
+                return
+            yield page
+            offset += len(page)
+
+    def _same_model(self, page: Sequence[_Item]) -> bool | None:
+        """Whether the vectors of the page are those that the embedder gives; None when no text of it tells."""
+        embedder = self._embedder
+        if embedder is None:
+            return None
+        telling = [item for item in page if item.document and embedder.windows(item.document) == 1]
+        for item in telling[:: max(1, len(telling) // _SAMPLES)][:_SAMPLES]:
+            ours = embedder.embed_text(item.document or "")[0]
+            if item.vector is None or item.vector.shape != ours.shape or float(item.vector @ ours) < _SAME:
+                return False
+        return bool(telling) or None
+
+    def _read(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
+        name = item.metadata.get(KIND)
+        if isinstance(name, str) and KIND_NAMES.get(name) is Kind.DECISION:
+            members: dict[str, Value] = {**item.metadata, "id": item.id, "text": item.document}
+            yield from ObjectReader(self._address).read([Candidate(members, ordinal + 1)])
+            return
+        try:
+            read = _checked(item)
+            draft = drafted(read, ordinal, ordinal + 1)
+        except Unacceptable as error:
+            yield Rejected(Problem(self._address, ordinal + 1, f"{named(item.id, 'an item')}: {error}"))
+            return
+        kept |= dict.fromkeys(read.kept)
+        if isinstance(draft, RecordDraft) and self._reuses(item, read):
+            draft = replace(draft, vectors=cast("FloatArray", item.vector)[None])
+        yield draft
+
+    def _reuses(self, item: _Item, read: Read) -> bool:
+        """Whether the vector is what the embedder would give for the document, but for a title above it."""
+        if not self._reusing or item.vector is None or not isinstance(read.record, Chunk | ArtifactChunk | Artifact):
+            return False
+        return self._embedder is not None and self._embedder.windows(item.document or "") == 1
+
+
+def _checked(item: _Item) -> Read:
+    """The record that an item is. Raises `Unacceptable`."""
+    check_rights(item.metadata)  # before any refusal leaves a member to the metadata
+    members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
+    beside = {name: value for name, value in item.metadata.items() if name not in members}
+    members |= {"id": item.id, "content": item.document}
+    name = members.get(KIND)
+    if isinstance(name, str) and name in KIND_NAMES:
+        del members[KIND]
+        return read_other(KIND_NAMES[name], members | _under(beside), named_kind=False)
+    kind = kind_of_members(members)
+    if kind is not None and kind not in _PLAIN_KINDS:
+        with suppress(Unacceptable):
+            return read_other(kind, members | _under(beside), named_kind=False)
+    with suppress(Unacceptable):
+        return read_other(Kind.CHUNK, members | _under(beside), named_kind=False)
+    unfit = {name: value for name, value in members.items() if name in item.metadata and not _fits(name, value)}
+    fitting = {name: value for name, value in members.items() if name not in unfit}
+    if "chunk_index" in fitting and not _fits_together(fitting):
+        unfit |= {name: fitting.pop(name) for name in ("chunk_index", "total_chunks") if name in fitting}
+    read = read_other(Kind.CHUNK, fitting | _under(beside | unfit), named_kind=False)
+    return replace(read, kept=(*read.kept, *unfit))
+
+
+def _under(metadata: Mapping[str, Value]) -> dict[str, Value]:
+    return {"metadata": dict(metadata)} if metadata else {}
+
+
+def _fits(name: str, value: Value) -> bool:
+    """Whether a chunk may have this member; who may see it is never left to the metadata."""
+    if name in ("project", "sensitivity"):
+        return True
+    try:
+        read_other(Kind.CHUNK, {"content": "x", "total_chunks": 2**31 - 1, name: value}, named_kind=False)
+    except Unacceptable:
+        return False
+    return True
+
+
+def _fits_together(members: Mapping[str, Value]) -> bool:
+    positions = {name: members[name] for name in ("chunk_index", "total_chunks") if name in members}
+    try:
+        read_other(Kind.CHUNK, {"content": "x", **positions}, named_kind=False)
+    except Unacceptable:
+        return False
+    return True
+
+
+def _rows(embeddings: object) -> Sequence[object]:
+    return () if embeddings is None else cast("Sequence[object]", embeddings)
+
+
+def _unit(vector: object) -> FloatArray | None:
+    row = np.asarray(vector, np.float64)
+    length = float(np.linalg.norm(row)) if row.ndim == 1 else 0.0
+    if not np.isfinite(length) or length == 0:
+        return None
+    unit: FloatArray = (row / length).astype(np.float32)
+    return unit
+
+
+@contextmanager
+def _calls(address: str) -> Iterator[None]:
+    """Calls of Chroma, whose failures name the address."""
+    try:
+        with ForeignCalls(COMPONENT):
+            yield
+    except ComponentFailed as error:
+        detail = str(error).partition(": ")[2]
+        raise ComponentFailed(COMPONENT, f"{address} cannot be read ({detail}); check that it is up") from error
+
+
+@contextmanager
+def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
+    """The collection at an address that `checked_address` gave.
+
+    Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
+    does not answer, or not within `deadline_seconds`.
+    """
+    place, _, name = address.removeprefix(PREFIX).rpartition("/")
+    if place.startswith(("http://", "https://")):
+        server = ChromaServer(server_of(address, place), deadline_seconds)
+        try:
+            with _calls(address):
+                collection, names = server.existing(name), server.names()
+            yield ChromaSource(address, _present(address, collection, names), embedder)
+        finally:
+            server.close()
+        return
+    with _calls(address):
+        settings = Settings(anonymized_telemetry=False)
+        client = cast("Client", chromadb.PersistentClient(path=place, settings=settings))
+    try:
+        with _calls(address):
+            found, names = _existing(client, name), [one.name for one in client.list_collections()]
+        yield ChromaSource(address, _present(address, found, names), embedder)
+    finally:
+        client.close()
+
+
+def _existing(client: Client, name: str) -> Collection | None:
+    try:
+        return client.get_collection(name, embedding_function=None)
+    except NotFoundError:
+        return None
+
+
+def _present(address: str, collection: Collection | None, names: Sequence[str]) -> Collection:
+    if collection is None:
+        there = f"there are {', '.join(sorted(names))}" if names else "there are none"
+        raise ConfigurationError(f"{address}: no collection of this name; {there}")
+    return collection

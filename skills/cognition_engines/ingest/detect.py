@@ -1,0 +1,136 @@
+"""One file to what it holds, item by item."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from io import BytesIO
+from itertools import chain
+from typing import BinaryIO, Final
+
+from cognition_engines.ingest import documents, transcripts
+from cognition_engines.ingest.adr.reader import read_adr
+from cognition_engines.ingest.adr.titles import DECISION_FOLDERS, bare_name
+from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
+from cognition_engines.ingest.open_file import LARGEST_WHOLE
+from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
+from cognition_engines.models import Problem
+
+MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
+YAML: Final = frozenset({".yaml", ".yml"})
+JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
+STRUCTURED: Final = YAML | JSON_LINES | {".json"}
+PLAIN: Final = frozenset({".txt", ".text"})
+SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN
+
+
+class TextKind(StrEnum):
+    """What a text can be."""
+
+    DECISION = "decision"
+    DOCUMENT = "document"
+    TRANSCRIPT = "transcript"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What texts are: all of one `kind`, or each by its marks.
+
+    Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
+    JSON or YAML, are read alike whatever stands here.
+    """
+
+    kind: TextKind | None = None
+    decision_folders: frozenset[str] = frozenset(map(bare_name, DECISION_FOLDERS))
+
+
+BY_MARKS: Final = Texts()
+
+
+def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MARKS) -> Iterator[Item] | None:
+    """Read one file, recognised by its content unless `texts` gives a kind; None when it is of no form that is known.
+
+    `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
+    this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
+    all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. Raises OSError where it does.
+    """
+    suffix = _suffix(path)
+    if suffix not in MARKDOWN and (texts.kind is None or suffix in STRUCTURED) and starts_lines(file):
+        return read_lines(path, file, explicit)
+    content = file.read(LARGEST_WHOLE + 1)
+    if len(content) > LARGEST_WHOLE:
+        file.seek(0)
+        return read_lines(path, file, explicit) if suffix in JSON_LINES else _too_large(path, explicit)
+    try:
+        return _read_text(path, content.decode("utf-8-sig"), explicit, texts)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        if suffix in JSON_LINES and not wide:
+            return read_lines(path, BytesIO(content), explicit)
+        stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
+        if explicit or _read_text(path, stand_in, explicit=False, texts=texts) is not None:
+            found = "UTF-16" if wide else "another encoding, such as Latin-1"
+            reason = f"the encoding must be UTF-8; this line is in {found}"
+            return iter([Rejected(Problem(path, line, reason))])
+        return None
+
+
+def _too_large(path: str, explicit: bool) -> Iterator[Item]:
+    most = f"has more than {LARGEST_WHOLE // 2**20} MiB, which only JSONL may: it is read line by line"
+    problem = Problem(path, None, most)
+    return iter([Rejected(problem) if explicit else Noticed(problem)])
+
+
+def _suffix(path: str) -> str:
+    name = path.replace("\\", "/").rpartition("/")[2]
+    stem, dot, end = name.rpartition(".")
+    return (dot + end).lower() if stem else ""
+
+
+def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[Item] | None:
+    suffix = _suffix(path)
+    if suffix in JSON_LINES:
+        return read_json_lines(path, text, explicit)
+    if suffix == ".json":
+        return read_json(path, text, explicit)
+    if suffix in YAML:
+        return read_yaml(path, text, explicit)
+    if text.count("\n") >= MOST_LINES:
+        return iter([Rejected(Problem(path, None, f"a text must have at most {MOST_LINES:,} lines"))])
+    if texts.kind is not None:
+        return _read_as(texts.kind, path, text, explicit)
+    if suffix in MARKDOWN:
+        document = read_markdown(text)
+        return _read_adr(path, document, texts) or documents.read(path, document, explicit)
+    items = read_json(path, text, explicit=False) if text.lstrip()[:1] in {"{", "["} else None
+    if suffix not in PLAIN:
+        items = items or _read_adr(path, read_markdown(text), texts) or read_yaml(path, text, explicit=False)
+    return items or transcripts.read(path, text) or _read_plain(path, text, explicit)
+
+
+def _read_plain(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+    return documents.read(path, read_markdown(text, indented_code=False), explicit, markdown=False)
+
+
+def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+    """A text of which somebody said the kind."""
+    match kind:
+        case TextKind.DECISION:
+            document = read_markdown(text)
+            if not explicit and _suffix(path) in MARKDOWN and documents.is_index(document):
+                return None
+            return _read_adr(path, document, Texts(kind))
+        case TextKind.DOCUMENT if _suffix(path) in MARKDOWN:
+            return documents.read(path, read_markdown(text), explicit)
+        case TextKind.DOCUMENT:
+            return _read_plain(path, text, explicit)
+        case TextKind.TRANSCRIPT:
+            return transcripts.read(path, text, is_transcript=True)
+
+
+def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | None:
+    reading = read_adr(path, document, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)
+    if not reading.recognised:
+        return None
+    return chain(map(Rejected, reading.rejected), map(Noticed, reading.warnings), reading.drafts)

@@ -1,0 +1,373 @@
+"""Ids, projects, sensitivities and digests: from what was read to what is stored.
+
+An id that is given is kept; else it is made of what makes the record distinct, so that reading again finds it again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final, TypeAlias, TypeVar
+
+from cognition_engines.ingest.candidates import Candidate, Identity, Unit, part_id
+from cognition_engines.ingest.ids import (
+    artifact_chunk_id,
+    content_identity,
+    conversation_id,
+    decision_digest,
+    digest,
+    episode_identity,
+    episode_number,
+    episode_text,
+    given_identity,
+    hashed,
+    made_id,
+    path_identity,
+    turn_identity,
+    with_place,
+)
+from cognition_engines.ingest.items import DocumentDraft, OtherRecord, RecordDraft
+from cognition_engines.ingest.repository import FilePlace
+from cognition_engines.ingest.rights import Asked, Rights, rights_of
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.graph import Edge, Event
+from cognition_engines.kinds.knowledge import Chunk, Place, Source
+from cognition_engines.kinds.registry import Kind, kind_of, prefixed
+from cognition_engines.models import Decision, Draft, Sensitivity
+from cognition_engines.store.links import PARENTS
+from cognition_engines.store.origins import full_id
+from cognition_engines.store.values import PART, Known, Origin
+
+AnyDraft: TypeAlias = Draft | RecordDraft | DocumentDraft
+# What the store has under identities, by identity.
+LookUp: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[Known]]]
+R = TypeVar("R", bound=OtherRecord)
+_TITLE: Final = 500  # characters
+_AUTHOR: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What was read, with its identity."""
+
+    draft: AnyDraft
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An option of an earlier run that still holds: its name, its value, and the scope that it was given for."""
+
+    option: str
+    value: str
+    scope: str | None
+
+
+class Settling:
+    """Settles the records of one file or collection, in order.
+
+    `asked` are the options of the run, which hold for records that give no rights of their own. With `local`, ids that
+    the file gives are names within its repository, so that records have them in full: see `origins.full_id`. `kept`
+    counts the records for which an earlier run's options hold. `guard` is what such options give to new records.
+    """
+
+    def __init__(
+        self,
+        place: FilePlace,
+        asked: Asked,
+        look_up: LookUp,
+        guard: tuple[Sensitivity, str] | None = None,
+        *,
+        local: bool,
+    ) -> None:
+        self._place = place
+        self._repository = place.repository
+        self._asked = asked
+        self._look_up = look_up
+        self._guard = guard
+        self._local = local
+        self.kept: Counter[Kept] = Counter()
+        self._before: Mapping[str, Sequence[Known]] = {}
+        self._turns: Counter[str] = Counter()  # by conversation
+        self._turn_ids: dict[str, bool] = {}  # identities made, and whether of an index that the turn states
+        self._episodes: Counter[str] = Counter()  # equal ones
+        self._file_sources: set[str | None] = set()  # by project, those that were made
+        # the projects of the artifacts and turns of the file, where options give projects
+        self._projects: dict[str, str | None] = {}
+        self._waiting: dict[str, list[Identified]] = {}  # children whose artifact may still come, by its id
+
+    def identified(self, drafts: Sequence[AnyDraft]) -> list[Identified]:
+        """The next records of the file, in order, and what the store has of them."""
+        found = [Identified(draft, self._identity(draft)) for draft in drafts]
+        waiting = {one.identity: self._before[one.identity] for each in self._waiting.values() for one in each}
+        self._before = {**waiting, **self._look_up([one.identity for one in found])}
+        return found
+
+    def units(self, item: Identified) -> Iterator[Unit]:
+        """The record; before it the source that stands for the file, for the first extraction that names none.
+
+        A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raises
+        `rights.Ambiguous` where its project is not known.
+        """
+        draft, rights = item.draft, rights_of(self._asked, self._before[item.identity], self._guard)
+        if isinstance(draft, RecordDraft) and (artifact := _deciding(draft.record, rights)) is not None:
+            if artifact in self._projects:
+                yield from self._made(item, rights, inherits=self._projects[artifact] != rights.project)
+            else:
+                self._waiting.setdefault(artifact, []).append(item)
+            return
+        for unit in self._made(item, rights, inherits=False):
+            yield unit
+            kind, id = unit.head.name
+            if rights.project is not None and kind in PARENTS:
+                self._projects[id] = unit.head.record.project
+                for child in self._waiting.pop(id, ()):
+                    yield from self.units(child)
+
+    def rest(self) -> Iterator[Unit]:
+        """At the end of the file: the children whose artifact is elsewhere."""
+        for item in chain.from_iterable(self._waiting.values()):
+            yield from self._made(
+                item, rights_of(self._asked, self._before[item.identity], self._guard), inherits=False
+            )
+        self._waiting.clear()
+
+    def _made(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:
+        """`inherits` says that the record has its artifact's project and is given none of its own."""
+        draft = item.draft
+        if isinstance(draft, Draft):
+            self._note(rights, draft.project, draft.sensitivity)
+            yield Unit(self._decision(draft, item.identity, rights))
+        elif isinstance(draft, DocumentDraft):
+            self._note(rights, draft.head.project, draft.head.sensitivity)
+            yield self._document(draft, item.identity, rights)
+        else:
+            self._note(rights, draft.record.project, draft.record.sensitivity)
+            record = _with_rights(draft.record, rights, inherits=inherits)
+            if isinstance(record, Extraction) and record.source_id is None:
+                yield from self._file_source(record.project, rights, draft.line)
+                record = replace(record, source_id=self._file_id(record.project))
+            elif isinstance(record, Turn) and draft.of_file:
+                record = replace(record, conversation_id=self._conversation(record, record.project))
+            made = self._candidate(record, item.identity, rights, draft.ordinal, draft.line, draft.record.id)
+            yield Unit(replace(made, vectors=draft.vectors))
+
+    def _identity(self, draft: AnyDraft) -> str:
+        """Of what is read, in whatever project; equal turns and episodes are counted."""
+        if isinstance(draft, Draft):
+            if draft.id is not None:
+                return given_identity(Kind.DECISION, self._repository, draft.id)
+            return path_identity(Kind.DECISION, self._repository, self._place.path, draft.ordinal)
+        record: OtherRecord = draft.head if isinstance(draft, DocumentDraft) else draft.record
+        kind = kind_of(record)
+        if isinstance(record, Turn):
+            return self._turn_identity(record, of_file=isinstance(draft, RecordDraft) and draft.of_file)
+        if record.id is not None:
+            return given_identity(kind, self._repository, prefixed(kind, str(record.id)))
+        if isinstance(draft, DocumentDraft) and draft.is_file:
+            return self._file_identity()
+        if isinstance(record, Episode):
+            text = episode_text(record)
+            self._episodes[text] += 1
+            return episode_identity(self._repository, text, self._episodes[text] - 1)
+        if isinstance(record, ArtifactChunk):
+            return given_identity(kind, self._repository, artifact_chunk_id(record))
+        if isinstance(record, Extraction) and record.source_id is None:
+            record = replace(record, source_id=self._file_id(None))
+        return content_identity(replace(record, project=None), self._repository)
+
+    def _turn_identity(self, turn: Turn, *, of_file: bool) -> str:
+        """Equal turns without an index are distinguished by their place among those of their conversation in the file.
+
+        One in the place that an equal one states as its index is another turn: the second of them has another identity.
+        """
+        if of_file:
+            turn = replace(turn, conversation_id=self._conversation(turn, None))
+        place = self._turns[turn.conversation_id]
+        self._turns[turn.conversation_id] += 1
+        if turn.id is not None:
+            return given_identity(Kind.TURN, self._repository, prefixed(Kind.TURN, turn.id))
+        stated = turn.turn_index is not None
+        index = turn.turn_index if stated else place
+        identity = turn_identity(turn, self._repository, index)
+        if self._turn_ids.setdefault(identity, stated) is stated:
+            return identity
+        return turn_identity(turn, self._repository, index, beside=True)
+
+    def _conversation(self, turn: Turn, project: str | None) -> str:
+        return conversation_id(self._repository, project, self._place.path, turn.conversation_id)
+
+    def _file_identity(self) -> str:
+        return path_identity(Kind.SOURCE, self._repository, self._place.path, 0)
+
+    def _file_id(self, project: str | None) -> str:
+        return made_id(Kind.SOURCE, self._file_identity(), project)
+
+    def _note(self, rights: Rights, project: str | None, sensitivity: Sensitivity | None) -> None:
+        """Counts a record that states no such rights itself, and has them of an earlier run."""
+        if project is None and rights.project is not None and rights.project != self._asked.project:
+            self.kept[Kept("project", rights.project, rights.project_scope)] += 1
+        level = rights.sensitivity
+        if sensitivity is None and level is not None and level > (self._asked.sensitivity or Sensitivity.NORMAL):
+            self.kept[Kept("sensitivity", level.name.lower(), rights.guard_scope)] += 1
+
+    def _decision(self, draft: Draft, identity: str, rights: Rights) -> Candidate:
+        project = draft.project if draft.project is not None else rights.project
+        full = None if draft.id is None else full_id(draft.id, self._repository, project)
+        wanted = made_id(Kind.DECISION, identity, project) if draft.id is None else draft.id
+        decision = Decision(
+            id=full if full is not None and self._local else wanted,
+            title=draft.title,
+            text=draft.text,
+            category=draft.category,
+            confidence=draft.confidence,
+            stakes=draft.stakes,
+            status=draft.status,
+            status_text=draft.status_text,
+            outcome=draft.outcome,
+            date=draft.date,
+            reasons=draft.reasons,
+            tags=draft.tags,
+            supersedes=draft.supersedes,
+            superseded_by=draft.superseded_by,
+            project=project,
+            sensitivity=_level(draft.sensitivity, rights),
+            metadata=draft.metadata,
+        )
+        origin = self._origin(draft.ordinal, decision_digest(decision), identity, rights, draft.id)
+        known = Identity.PATH if draft.id is None else Identity.GIVEN
+        return Candidate(decision, origin, draft.line, known, full=full)
+
+    def _document(self, draft: DocumentDraft, identity: str, rights: Rights) -> Unit:
+        head = _with_rights(draft.head, rights)
+        if draft.is_file and isinstance(head, Source) and head.path is None:
+            head = replace(head, path=self._place.path)
+        candidate = self._candidate(head, identity, rights, draft.ordinal, draft.line, draft.head.id)
+        head = replace(head, id=candidate.name[1])
+        # with the text, which a source does not hold: another text under its id is another document
+        of_all = hashed("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
+        origin = self._origin(draft.ordinal, of_all, identity, rights, candidate.origin.given)
+        made = Identity.PATH if draft.is_file else Identity.TITLE
+        candidate = replace(candidate, origin=origin, identity=made if draft.head.id is None else Identity.GIVEN)
+        parts = (self._part(head, draft, place, rights) for place in range(len(draft.pieces)))
+        return Unit(candidate, tuple(parts))
+
+    def _part(self, head: Source | Artifact, draft: DocumentDraft, place: int, rights: Rights) -> Candidate:
+        piece, total = draft.pieces[place], len(draft.pieces)
+        part: Chunk | ArtifactChunk
+        if isinstance(head, Artifact):
+            part = ArtifactChunk(
+                artifact_id=str(head.id),
+                content=piece.text,
+                title=head.title,
+                chunk_index=place,
+                total_chunks=total,
+                start_char=piece.start,
+                end_char=piece.end,
+                project=head.project,
+                sensitivity=head.sensitivity,
+            )
+        else:
+            part = Chunk(
+                content=piece.text,
+                source_id=head.id,
+                title=head.title,
+                author=_author(head),
+                category=head.category,
+                tags=head.tags,
+                chunk_index=place,
+                total_chunks=total,
+                start_char=piece.start,
+                end_char=piece.end,
+                place=None if piece.section is None else Place(section=piece.section),
+                source_url=head.url,
+                created_at=head.created_at,
+                project=head.project,
+                sensitivity=head.sensitivity,
+            )
+        part = replace(part, id=part_id(part, self._repository))
+        # as if the id were given: a record that states it is this one
+        identity = given_identity(kind_of(part), self._repository, str(part.id))
+        return Candidate(part, self._origin(PART, digest(part), identity, rights, None), draft.line, Identity.CONTENT)
+
+    def _file_source(self, project: str | None, rights: Rights, line: int) -> Iterator[Unit]:
+        """The source that stands for the file itself, once."""
+        if project in self._file_sources:
+            return
+        self._file_sources.add(project)
+        identity = self._file_identity()
+        guarded = rights_of(self._asked, self._look_up([identity])[identity])
+        rights = replace(guarded, project=rights.project, project_scope=rights.project_scope)
+        title = self._place.path.rpartition("/")[2][:_TITLE]
+        source = Source(title=title, path=self._place.path, project=project, sensitivity=_level(None, rights))
+        yield Unit(replace(self._candidate(source, identity, rights, 0, line), identity=Identity.PATH))
+
+    def _candidate(
+        self,
+        record: OtherRecord,
+        identity: str,
+        rights: Rights,
+        ordinal: int,
+        line: int,
+        given: str | int | None = None,
+    ) -> Candidate:
+        kind, short = kind_of(record), _short(record, given)
+        full = None if short is None else full_id(short, self._repository, record.project)
+        settled: OtherRecord
+        if isinstance(record, Episode):
+            full = None if full is None else str(episode_number(full))
+            made = episode_number(f"{identity} {record.project}")
+            settled = replace(record, id=made if given is None else int(given))
+        elif short is None:
+            settled = replace(record, id=made_id(kind, identity, record.project))
+        else:
+            settled = replace(record, id=full if self._local else short)
+        origin = self._origin(ordinal, digest(settled, ordinal), identity, rights, short)
+        return Candidate(settled, origin, line, Identity.CONTENT if given is None else Identity.GIVEN, full=full)
+
+    def _origin(self, ordinal: int, digest: str, identity: str, rights: Rights, given: str | None) -> Origin:
+        origin = Origin(
+            source=self._place.source,
+            ordinal=ordinal,
+            ingested_as=rights.project,
+            digest=digest,
+            repository=self._repository,
+            path=self._place.path,
+            given=given,
+            identity=identity,
+            project_scope=rights.project_scope,
+            guarded_as=rights.sensitivity,
+            guard_scope=rights.guard_scope,
+        )
+        return with_place(origin)
+
+
+def _deciding(record: OtherRecord, rights: Rights) -> str | None:
+    """The id of the artifact that decides whether the option gives a record its project."""
+    if rights.project is None or not isinstance(record, ArtifactChunk | Event | Edge) or record.project is not None:
+        return None
+    return None if record.artifact_id is None else prefixed(Kind.ARTIFACT, record.artifact_id)
+
+
+def _with_rights(record: R, rights: Rights, *, inherits: bool = False) -> R:
+    project = rights.project if record.project is None and not inherits else record.project
+    return replace(record, project=project, sensitivity=_level(record.sensitivity, rights))
+
+
+def _level(stated: Sensitivity | None, rights: Rights) -> Sensitivity:
+    return next((level for level in (stated, rights.sensitivity) if level is not None), Sensitivity.NORMAL)
+
+
+def _short(record: OtherRecord, given: str | int | None) -> str | None:
+    """The id that a record has in its file; that of an artifact chunk comes from its artifact's."""
+    if given is not None:
+        return prefixed(kind_of(record), str(given))
+    return artifact_chunk_id(record) if isinstance(record, ArtifactChunk) else None
+
+
+def _author(source: Source) -> str | None:
+    """The authors of a source as its chunks have them; None where they are too long, and answers take the source's."""
+    authors = ", ".join(source.authors)
+    return authors if 0 < len(authors) <= _AUTHOR else None

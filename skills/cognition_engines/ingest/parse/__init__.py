@@ -1,0 +1,1 @@
+"""YAML and JSON text to plain values with their lines."""

@@ -1,0 +1,187 @@
+"""What has to be written of what was read: compared with what the store holds, where each record gets its id."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
+from cognition_engines.ingest.refusal_messages import a
+from cognition_engines.ingest.report import Tally, content_of, is_gone, only_by_place, taken
+from cognition_engines.ingest.repository import UNNAMED
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.origins import namesakes
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import PART, Known, Origin, Outcome, Replaces
+
+COLLECTION: Final = "chroma:"  # how the address of a collection begins
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A record that has to be written, and the place of the one that it replaces."""
+
+    candidate: Candidate
+    outcome: Outcome
+    over: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What comes of some units: what has to be written and what goes with it, what need not be, what must not.
+
+    `pending` are the units that something is written of; `alike` has records that say the same as another file's.
+    """
+
+    fresh: Sequence[Fresh] = ()
+    replaces: Sequence[Replaces] = ()
+    pending: Sequence[Unit] = ()
+    unchanged: Sequence[Candidate] = ()
+    alike: Sequence[tuple[Candidate, str]] = ()
+    refused: Sequence[tuple[Candidate, str]] = ()
+
+
+class _Conflict(Exception):
+    """A record must not be written; the text is the reason."""
+
+
+class _Store:
+    """What the store holds under the ids and identities of some units."""
+
+    def __init__(self, units: Sequence[Unit], records: Records) -> None:
+        candidates = [candidate for unit in units for candidate in (unit.head, *unit.parts)]
+        names = [candidate.name for candidate in candidates]
+        names += [(candidate.name[0], candidate.full) for candidate in candidates if candidate.full is not None]
+        found = records.known(names, [candidate.origin.identity for candidate in candidates])
+        self._by_id = {(namesakes(one.kind)[0], one.id): one for one in found}
+        self._by_identity: dict[str, list[Known]] = {}
+        for one in found:
+            self._by_identity.setdefault(one.origin.identity, []).append(one)
+
+    def under(self, kind: Kind, id: str) -> Known | None:
+        return self._by_id.get((namesakes(kind)[0], id))
+
+    def same(self, candidate: Candidate, tally: Tally) -> Known | None:
+        """The record as it is stored: in its project, or in another one if its file has moved it since."""
+        rows = self._by_identity.get(candidate.origin.identity, ())
+        moved = [
+            row
+            for row in rows
+            if row.origin.place == candidate.origin.place
+            and row.origin.ingested_as == candidate.origin.ingested_as
+            and tally.may_take(candidate, row.kind, row.id)
+        ]
+        return next((row for row in rows if row.project == candidate.record.project), moved[0] if moved else None)
+
+
+def compare(units: Sequence[Unit], tally: Tally, records: Records) -> Batch:
+    """Which records need writing; what must not be written is that whose id another file has."""
+    store = _Store(units, records)
+    batch = _Parts([], [], [], [], [], [])
+    for unit in units:
+        try:
+            named = _all_named(unit, store, tally)
+        except _Conflict as conflict:
+            batch.refused.append((unit.head, str(conflict)))
+            continue
+        before = len(batch.fresh)
+        for candidate, stored in named:
+            batch.add(candidate, stored)
+        head, stored = named[0]
+        kind, id = head.name
+        if len(batch.fresh) == before:
+            continue
+        batch.pending.append(unit)
+        if kind in (Kind.SOURCE, Kind.ARTIFACT) and stored is not None:
+            kept = frozenset(part.name for part, _ in named[1:])
+            batch.replaces.append(Replaces(kind, id, kept))
+    return Batch(batch.fresh, batch.replaces, batch.pending, batch.unchanged, batch.alike, batch.refused)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A batch that is being made."""
+
+    fresh: list[Fresh]
+    replaces: list[Replaces]
+    pending: list[Unit]
+    unchanged: list[Candidate]
+    alike: list[tuple[Candidate, str]]
+    refused: list[tuple[Candidate, str]]
+
+    def add(self, candidate: Candidate, stored: Known | None) -> None:
+        if stored is None:
+            self.fresh.append(Fresh(candidate, Outcome.NEW))
+        elif stored.origin.digest == candidate.origin.digest or (
+            _same_elsewhere(candidate, stored) and not only_by_place(candidate)
+        ):
+            self.unchanged.append(candidate)
+        elif _elsewhere(candidate, stored):
+            self.alike.append((candidate, stored.origin.source))
+        else:
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED, stored.origin.place))
+
+
+def settled(batch: Batch, tally: Tally) -> None:
+    """Counts what of a batch was not written."""
+    for candidate in batch.unchanged:
+        tally.count(candidate, Outcome.UNCHANGED)
+    for candidate, source in batch.alike:
+        tally.keep_other(candidate, source)
+    for candidate, reason in batch.refused:
+        tally.refuse(candidate, reason)
+
+
+def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, Known | None]]:
+    """As `_named`, of the head and the parts, which are made of its id."""
+    head = _named(unit.head, store, tally)
+    id = head[0].name[1]
+    moved = id != unit.head.name[1]
+    parts = [with_head(part, id) for part in unit.parts] if moved else unit.parts
+    return [head, *(_named(part, store, tally) for part in parts)]
+
+
+def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, Known | None]:
+    """The candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
+    kind = candidate.name[0]
+    stored = store.same(candidate, tally)
+    if stored is not None:
+        named = with_id(candidate, stored.id)
+        tally.take(named)
+        if stored.kind is not kind:
+            said = f"id {stored.id} is that of {a(stored.kind)} already, from {stored.origin.source}"
+            raise _Conflict(f"{said}; give one of them another id")
+        if (
+            _elsewhere(candidate, stored)
+            and candidate.identity is not Identity.CONTENT
+            and not _same_elsewhere(candidate, stored)
+        ):
+            raise _Conflict(taken(candidate, stored.origin.source))
+        return named, stored
+    for id in dict.fromkeys((candidate.name[1], candidate.full)):
+        if id is not None and store.under(kind, id) is None and tally.take(named := with_id(candidate, id)):
+            return named, None
+    holder = store.under(kind, candidate.name[1])
+    place = candidate.name[1] if holder is None else holder.origin.source
+    raise _Conflict(taken(candidate, place))
+
+
+def _same_elsewhere(candidate: Candidate, stored: Known) -> bool:
+    """The same content in a second file: the first one keeps the record."""
+    return content_of(stored.origin) == content_of(candidate.origin) and _elsewhere(candidate, stored)
+
+
+def _elsewhere(candidate: Candidate, stored: Known) -> bool:
+    """Whether the record is that of another file, which is still there, or of another stream without a name.
+
+    Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.
+    """
+    if stored.origin.place == candidate.origin.place:
+        return False
+    if stored.origin.source.startswith(UNNAMED):
+        return candidate.identity is not Identity.GIVEN and candidate.origin.ordinal != PART
+    return _there(stored.origin)
+
+
+def _there(origin: Origin) -> bool:
+    return origin.source.startswith(COLLECTION) or not is_gone(Path(origin.source))

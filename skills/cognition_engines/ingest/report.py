@@ -1,0 +1,209 @@
+"""What a run has seen so far."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shlex import quote
+
+from cognition_engines.ingest.candidates import Candidate, Identity, Unit
+from cognition_engines.ingest.identify import Kept
+from cognition_engines.ingest.refusal_messages import kinds
+from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
+from cognition_engines.kinds.artifacts import Turn
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.models import Problem
+from cognition_engines.store.origins import namesakes
+from cognition_engines.store.values import Origin, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Where a record was first seen in this run, its id, and the digest of what it says."""
+
+    source: str
+    line: int
+    content: bytes
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has happened so far."""
+
+    counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
+    kinds: Counter[Kind] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)  # files of folders that hold no records, by extension
+    unlisted: bool = False  # whether a folder could not be read
+    read: int = 0
+    rejected: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    files: dict[str, bool] = field(default_factory=dict)  # source -> whether anything in it was refused
+    places: dict[tuple[str, str], FilePlace] = field(default_factory=dict)  # those that were read
+    sources: set[tuple[str, str]] = field(default_factory=set)  # places of the records that the store has now
+    grown: set[tuple[str, str]] = field(default_factory=set)  # places with records that the store did not have
+    projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> as which it was read
+    kept: Counter[tuple[str, Kept]] = field(default_factory=Counter)  # by the path of the scope
+    _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
+    _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
+    # kept for each record, so in few bytes
+    _seen: dict[bytes, _Seen] = field(default_factory=dict)
+    _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
+
+    def open(self, place: FilePlace) -> None:
+        """A file or collection that is read now."""
+        self.files[place.source] = False
+        self.places[place.repository, place.path] = place
+
+    def count(self, candidate: Candidate, outcome: Outcome) -> None:
+        """A record that the store has now."""
+        self.counts[outcome] += 1
+        self.kinds[candidate.name[0]] += 1
+        self.sources.add(candidate.origin.place)
+        if outcome is Outcome.NEW:
+            self.grown.add(candidate.origin.place)
+
+    def reject(self, source: str, problem: Problem) -> None:
+        self.rejected.append(problem)
+        self.files[source] = True
+
+    def unrecognised(self, source: str, problem: Problem, *, explicit: bool) -> None:
+        """A file of no known form: that one was named makes it a refusal."""
+        (self.rejected if explicit else self.warnings).append(problem)
+        self.files[source] = explicit
+
+    def keep(self, place: FilePlace, kept: Counter[Kept]) -> None:
+        """Options of earlier runs that hold for records of a file."""
+        for each, count in kept.items():
+            root = place.root
+            scope = "" if each.scope is None or each.scope == EVERYTHING else each.scope
+            self.kept[str(root / scope) if root is not None else place.source, each] += count
+
+    def take(self, candidate: Candidate) -> bool:
+        """Gives the record its id, unless this run gave it to another one; whether it did."""
+        key = _key(candidate)
+        return self._ids.setdefault(_name(*candidate.name), key) == key
+
+    def may_take(self, candidate: Candidate, kind: Kind, id: str) -> bool:
+        """Whether no other record has the id in this run."""
+        key = _key(candidate)
+        return self._ids.get(_name(kind, id), key) == key
+
+    def give_back(self, candidates: Iterable[Candidate]) -> None:
+        """Lets records have other ids, because another run has taken theirs."""
+        for candidate in candidates:
+            for id in (candidate.name[1], candidate.full):
+                name = _name(candidate.name[0], id or "")
+                if self._ids.get(name) == _key(candidate):
+                    del self._ids[name]
+
+    def has(self, kind: Kind, id: str) -> bool:
+        """Whether this run met the record."""
+        return _name(kind, id) in self._ids
+
+    def first(self, unit: Unit) -> Unit | None:
+        """The unit, if this run meets its head for the first time; a second one is refused, a copy counted.
+
+        Parts that a record of their own was met for are left out.
+        """
+        head = unit.head
+        self.projects.setdefault(head.origin.place, set()).add(head.origin.ingested_as)
+        first = self._first(head)
+        if first is None:
+            return replace(unit, parts=tuple(part for part in unit.parts if self._first(part) is None))
+        elsewhere = first.source != head.origin.source
+        copied = elsewhere or head.identity is not Identity.GIVEN
+        if copied and first.content == _content(head) and not (elsewhere and only_by_place(head)):
+            for candidate in (head, *unit.parts):
+                self.count(candidate, Outcome.UNCHANGED)
+                self._copies[candidate.name[0]] += 1
+        elif head.identity is Identity.CONTENT:
+            self.keep_other(head, first.source)
+            self._copies[head.name[0]] += 1
+        else:
+            self.refuse(head, taken(head, f"{first.source}:{first.line}"))
+        return None
+
+    def keep_other(self, candidate: Candidate, source: str) -> None:
+        """A record that says the same as one of another place, which stays as it is."""
+        self.count(candidate, Outcome.UNCHANGED)
+        self._alike[candidate.origin.source, source, candidate.name[0]] += 1
+
+    def forget_copies(self) -> None:
+        """Takes back the count of copies, of which nothing was stored."""
+        self.counts[Outcome.UNCHANGED] -= self._copies.total()
+        self.kinds -= self._copies
+        self._copies.clear()
+
+    def notices(self) -> Iterator[Problem]:
+        """What is known only in the end."""
+        for (source, other, kind), count in self._alike.items():
+            said = f"{count} {kinds(kind, count)} {'say' if count > 1 else 'says'} the same as those of {other}"
+            yield Problem(source, None, f"{said}, which are kept as they are there")
+        for (path, kept), count in sorted(self.kept.items(), key=lambda each: (each[0][0], each[0][1].option)):
+            many = f"{count} {'records keep' if count > 1 else 'record keeps'} the {kept.option} {kept.value}"
+            reason = f"{many} of an earlier run; cstp ingest {_argument(path)} --{kept.option} NAME changes it"
+            yield Problem(path, None, reason if kept.option == "project" else reason.replace("NAME", "LEVEL"))
+
+    def refuse(self, candidate: Candidate, reason: str) -> None:
+        self.reject(candidate.origin.source, Problem(candidate.origin.source, candidate.line, reason))
+
+    def _first(self, candidate: Candidate) -> _Seen | None:
+        """Where the record was met before; None when this is the first time."""
+        seen = _Seen(candidate.origin.source, candidate.line, _content(candidate))
+        first = self._seen.setdefault(_key(candidate), seen)
+        return None if first is seen else first
+
+
+def _key(candidate: Candidate) -> bytes:
+    """What makes it this record: its identity and its project."""
+    return bytes.fromhex(candidate.origin.identity) + (candidate.record.project or "").encode()
+
+
+def _name(kind: Kind, id: str) -> str:
+    """An id among those of the kinds that share theirs."""
+    return f"{namesakes(kind)[0]:d} {id}"
+
+
+def _content(candidate: Candidate) -> bytes:
+    return bytes.fromhex(content_of(candidate.origin))
+
+
+def _argument(path: str) -> str:
+    """What names a path or address on the command line."""
+    if not path.startswith(STREAM):
+        return path
+    return "-" if path.startswith(UNNAMED) else f"- --name {quote(path.removeprefix(STREAM))}"
+
+
+def only_by_place(candidate: Candidate) -> bool:
+    """Whether only its place in its file distinguishes a record, so that one of another file may be another."""
+    record = candidate.record
+    unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
+    return unplaced and candidate.identity is Identity.CONTENT
+
+
+def taken(candidate: Candidate, place: str) -> str:
+    """Why a record is refused whose id another one has."""
+    given = candidate.origin.given or candidate.record.id
+    remedy = (
+        "read one of the two folders with --repository NAME"
+        if candidate.identity is Identity.PATH
+        else "give one of them another id"
+    )
+    return f"id {given} is already taken by {place}; {remedy}"
+
+
+def content_of(origin: Origin) -> str:
+    """The part of the digest that does not depend on the file."""
+    return origin.digest.partition(".")[0]
+
+
+def is_gone(path: Path) -> bool:
+    """Whether a file is not there; one that cannot be looked for may be."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False

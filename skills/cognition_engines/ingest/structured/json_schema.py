@@ -1,0 +1,104 @@
+"""JSON Schemas (2020-12) of records in files, from the definitions that validate them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from cognition_engines.ingest.structured.aliases import content_lists
+from cognition_engines.ingest.structured.decision_rules import decision_schema
+from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES
+from cognition_engines.ingest.structured.records import AS_TEXT
+from cognition_engines.kinds.extractions import LONG
+from cognition_engines.kinds.registry import Kind, adapter
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONG}
+_QUOTE: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
+# a text for a list: an item for each line
+_LINES: Final = {"type": "string", "pattern": r"\S"}
+_TEXT_OF_A_SOURCE: Final = {
+    "type": "string",
+    "description": "The whole text; it is cut into chunks and not kept beside them.",
+}
+
+
+def record_schema(kind: Kind) -> dict[str, Any]:
+    """The JSON Schema of one record of a kind: each member in snake_case or camelCase, null for one that is absent."""
+    if kind is Kind.DECISION:
+        decision: dict[str, Any] = decision_schema()
+        return decision | {"properties": {KIND: {"const": kind.label}, **decision["properties"]}}
+    schema: dict[str, Any] = adapter(kind).json_schema(by_alias=False)
+    given = schema.pop("$defs", {})
+    _tolerate(kind, schema, given)
+    definitions = {name: _object(inner) for name, inner in given.items()}
+    named = {"enum": [name for name, of in KIND_NAMES.items() if of is kind]}
+    if kind is Kind.EXTRACTION:
+        for inner in definitions.values():
+            if "metadata" in inner["properties"]:
+                inner["properties"][KIND] = named
+        schema = {"type": "object", "required": [KIND, "type"], **schema}
+    else:
+        if kind is Kind.SOURCE:
+            schema["properties"]["content"] = _TEXT_OF_A_SOURCE
+        schema["properties"][KIND] = named
+        schema["required"] = [KIND, *schema.get("required", [])]
+        schema = _object(schema)
+    whole = {"$schema": _DIALECT, "title": kind.name.replace("_", " ").capitalize(), **schema}
+    return whole | {"$defs": definitions} if definitions else whole
+
+
+def _tolerate(kind: Kind, schema: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> None:
+    """Let the schema take what is read leniently; see `ingest.others`."""
+    if kind is Kind.EVENT:
+        of = schema["properties"]
+        of["actors"] = _or(of["actors"], of["actors"]["items"])
+        quoted = _or(of["evidence"]["items"], _QUOTE)
+        of["evidence"] = _or({**of["evidence"], "items": quoted}, *quoted["anyOf"])
+    if kind is not Kind.EXTRACTION:
+        return
+    for of in [inner["properties"] for inner in definitions.values() if "metadata" in inner["properties"]]:
+        content, type = of["content"], of["type"]["const"]
+        lists = definitions[content["$ref"].rpartition("/")[2]]["properties"]
+        for name in content_lists(type):
+            lists[name] = _or(lists[name], _LINES)
+        if type in AS_TEXT:
+            of["content"] = _or(content, _TEXT)
+
+
+def _or(member: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    stated = {key: value for key, value in member.items() if key not in ("default", "title")}
+    options = stated["anyOf"] if stated.keys() == {"anyOf"} else [stated]
+    default = {"default": member["default"]} if "default" in member else {}
+    return {"anyOf": [*options, *others], **default}
+
+
+def _object(schema: dict[str, Any]) -> dict[str, Any]:
+    """An object whose members may have either spelling, but not both."""
+    if "properties" not in schema:
+        return schema
+    required, properties, rules = set(schema.pop("required", [])), {}, []
+    for name, member in schema["properties"].items():
+        # nothing else is read in another spelling, and a constant is what tells types apart
+        member = {key: value for key, value in member.items() if key != "title"}
+        given = member if name in required or "const" in member else _or_null(member)
+        camel = to_camel(name)
+        properties[name] = given
+        if camel != name:
+            properties[camel] = given
+            either = [{"required": [name]}, {"required": [camel]}]
+            rules.append({"oneOf": either} if name in required else {"not": {"required": [name, camel]}})
+    schema = schema | {
+        "properties": properties,
+        "required": sorted(name for name in required if to_camel(name) == name),
+    }
+    return schema | {"allOf": rules} if rules else schema
+
+
+def _or_null(member: dict[str, Any]) -> dict[str, Any]:
+    """An optional member: null counts as absent, whatever its default."""
+    null = {"type": "null"}
+    stated = {key: value for key, value in member.items() if key != "default"}
+    options = stated["anyOf"] if null in stated.get("anyOf", []) else [stated, null]
+    default = member.get("default")
+    return {"anyOf": options} if default is None else {"anyOf": options, "default": default}

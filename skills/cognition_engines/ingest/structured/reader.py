@@ -1,0 +1,185 @@
+"""Records in YAML, JSON and JSONL: documents to objects. What an object is, `objects` says."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import chain, islice
+from typing import BinaryIO, Final
+
+from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.open_file import LONGEST_LINE, lines_of
+from cognition_engines.ingest.parse.json_values import parse_json
+from cognition_engines.ingest.parse.plain_values import LISTS, Parsed, Refused, Unreadable, Value, listed
+from cognition_engines.ingest.parse.yaml_values import parse_yaml
+from cognition_engines.ingest.storable import RIGHTS
+from cognition_engines.ingest.structured.detect_kind import KIND_NAMES, is_record
+from cognition_engines.ingest.structured.objects import Candidate, ObjectReader
+from cognition_engines.models import Problem
+
+LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised
+# A line that gives a member called title, or a kind, in either notation: what makes a broken file worth a refusal.
+_TITLE: Final = re.compile(r"""^[ \t{\[,-]{0,80}["']?title["']?[ \t]{0,8}:""", re.MULTILINE)
+_JSON_TITLE: Final = re.compile(r'"title"\s{0,8}:')
+_KIND: Final = re.compile(rf"""\bkind["']?\s{{0,8}}:\s{{0,8}}["']?(?:{"|".join(KIND_NAMES)})\b""")
+
+
+def starts_lines(file: BinaryIO) -> bool:
+    """Whether the first line that is not blank is a whole JSON object and more follow; ends where it began."""
+    start = file.tell()
+    try:
+        filled = (line for _, line in lines_of(file) if line is None or line.strip())
+        first = (next(filled, b"") or b"").removeprefix(b"\xef\xbb\xbf").strip()
+        if not first.startswith(b"{") or next(filled, b"") == b"":
+            return False
+        parse_json(first.decode("utf-8", errors="replace"))  # a line in another encoding is refused alone
+    except Unreadable:
+        return False
+    else:
+        return True
+    finally:
+        file.seek(start)
+
+
+def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
+    """One record a line, read as they are asked for; a line that is not well-formed is refused alone."""
+    start = file.tell()
+    lines = _lines(file)
+    head = list(islice(lines, LOOKED_AT))
+    if any(is_record(candidate.value) for candidate in head):
+        return ObjectReader(path).read(chain(head, lines))
+    if any(candidate.broken for candidate in head) and any(is_record(candidate.value) for candidate in lines):
+        file.seek(start)
+        return ObjectReader(path).read(_lines(file))
+    first = next((candidate for candidate in head if candidate.broken), None)
+    if first is None or not isinstance(first.value, Refused):
+        return None
+    return _broken(path, first.text, Unreadable(first.line, first.value.reason), explicit)
+
+
+def _lines(file: BinaryIO) -> Iterator[Candidate]:
+    for number, line in lines_of(file):
+        if line is None:
+            most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
+            yield Candidate(Refused(most), number, broken=True)
+            continue
+        content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if not content.strip():
+            continue
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            refused = Refused("the encoding must be UTF-8; this line is in another one, such as Latin-1")
+            yield Candidate(refused, number, broken=True, text=content.decode("latin-1"))
+            continue
+        try:
+            yield Candidate(parse_json(text).value, number)
+        except Unreadable as error:
+            yield Candidate(Refused(error.reason), number, broken=True, text=text)
+
+
+def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+    """One record a line, of which the first is no object; or one JSON document."""
+    try:
+        return _read_documents(path, [parse_json(text)], explicit)
+    except Unreadable:
+        return read_lines(path, BytesIO(text.encode()), explicit)
+
+
+def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+    """One JSON document."""
+    try:
+        return _read_whole(path, text, [parse_json(text)], explicit)
+    except Unreadable as error:
+        return _broken(path, text, error, explicit)
+
+
+def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
+    """YAML of one or several documents, or JSON."""
+    if text.lstrip()[:1] in {"{", "["}:
+        try:
+            return _read_whole(path, text, [parse_json(text)], explicit)
+        except Unreadable:
+            pass  # YAML may begin so as well
+    try:
+        documents = parse_yaml(text)
+    except Unreadable as error:
+        # the documents before the one that is broken are whole
+        items = _read_documents(path, error.before, explicit)
+        if items is None:
+            return _broken(path, text, error, explicit)
+        return chain(items, [Rejected(Problem(path, error.line, error.reason))])
+    return _read_whole(path, text, documents, explicit)
+
+
+def _read_whole(path: str, text: str, documents: Sequence[Parsed], explicit: bool) -> Iterator[Item] | None:
+    """The records of a whole file; the refusal of one that cannot be told to hold any, as for a member given twice."""
+    items = _read_documents(path, documents, explicit)
+    if items is not None:
+        return items
+    for candidate in (candidate for parsed in documents for candidate in _candidates(parsed)):
+        if isinstance(candidate.value, Refused):
+            return _broken(path, text, Unreadable(candidate.line, candidate.value.reason), explicit)
+    return None
+
+
+def _read_documents(path: str, documents: Sequence[Parsed], explicit: bool) -> Iterator[Item] | None:
+    candidates = [candidate for parsed in documents for candidate in _candidates(parsed)]
+    if any(is_record(candidate.value) for candidate in candidates):
+        refused = [found for parsed in documents if (found := _rights_beside(path, parsed)) is not None]
+        if refused:
+            return iter(refused)
+        return chain(_left_out(path, documents), ObjectReader(path).read(candidates))
+    if explicit and not candidates and any(_is_empty_list(parsed.value) for parsed in documents):
+        return iter(())
+    return None
+
+
+def _candidates(parsed: Parsed) -> Iterable[Candidate]:
+    value = parsed.value
+    if isinstance(value, list):
+        return map(Candidate, value, parsed.items)
+    name = _container(parsed)
+    inner = value.get(name) if isinstance(value, dict) and name is not None else None
+    if name is not None and isinstance(inner, list):
+        return map(Candidate, inner, parsed.listed[name])
+    return () if value is None else [Candidate(value, parsed.line)]
+
+
+def _container(parsed: Parsed) -> str | None:
+    """The member that holds the records of a document which is not one itself."""
+    value = parsed.value
+    if not isinstance(value, dict) or "title" in value or "kind" in value:
+        return None
+    return next((name for name in LISTS if name in parsed.listed), None)
+
+
+def _rights_beside(path: str, parsed: Parsed) -> Item | None:
+    """The refusal of a file whose records are given rights together, and not each its own."""
+    value, name = parsed.value, _container(parsed)
+    if not isinstance(value, dict):
+        return None
+    given = [member for member, of in value.items() if member.casefold() in RIGHTS and of is not None]
+    if not given or (name is None and len(given) < len(value)):
+        return None
+    reason = f"{given[0]} is not read beside {name or 'records'}: give it in each record, or as an option"
+    return Rejected(Problem(path, parsed.line, reason))
+
+
+def _left_out(path: str, documents: Sequence[Parsed]) -> Iterator[Item]:
+    for parsed in documents:
+        name = _container(parsed)
+        if name is not None and isinstance(parsed.value, dict) and len(parsed.value) > 1:
+            others = listed(member for member in parsed.value if member != name)
+            reason = f"only {name} is read here; the members beside it are left out: {others}"
+            yield Noticed(Problem(path, parsed.line, reason))
+
+
+def _is_empty_list(value: Value) -> bool:
+    """Whether a document says that there are no records."""
+    return value == [] or (isinstance(value, dict) and any(value == {name: []} for name in LISTS))
+
+
+def _broken(path: str, text: str, error: Unreadable, explicit: bool) -> Iterator[Item] | None:
+    if explicit or any(mark.search(text) for mark in (_TITLE, _JSON_TITLE, _KIND)):
+        return iter([Rejected(Problem(path, error.line, error.reason))])
+    return None

@@ -1,0 +1,94 @@
+"""Lists of episodes and extractions, and what is cited of a source. Plain functions over listings and records."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cognition_engines.filters import Conditions, HasAll, HasAny, between_dates, one_of
+from cognition_engines.indexes.columns.listing import Listing
+from cognition_engines.kinds.extractions import Extraction, ExtractionType
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.models import Viewer
+from cognition_engines.store.reads.knowledge import SourceName
+from cognition_engines.store.records import Records
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFilters:
+    """Conditions on episodes, all of which must hold; an absent one, or no tags, is no condition.
+
+    Bounds are inclusive and leave out episodes without a time. An episode has all of `tags`; tags and `category` match
+    whole and exactly.
+    """
+
+    date_from: datetime | None = None
+    date_to: datetime | None = None
+    tags: tuple[str, ...] = ()
+    category: str | None = None
+
+    def conditions(self) -> Conditions:
+        tagged = (HasAll("tags", self.tags),) if self.tags else ()
+        return (*between_dates("at", self.date_from, self.date_to), *tagged, *one_of("category", self.category))
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The source that a record names, None where it names none; what is not known of it is told by its id."""
+
+    source_id: str | None
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An extraction and where it was drawn from."""
+
+    extraction: Extraction
+    citation: Citation
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionPage:
+    """One page of a list of extractions, and how many the whole list has."""
+
+    total: int
+    drawn: Sequence[Drawn]
+
+
+def extraction_page(
+    listing: Listing,
+    records: Records,
+    type: ExtractionType,
+    topic: str | None,
+    viewer: Viewer,
+    offset: int,
+    limit: int,
+) -> ExtractionPage:
+    """The extractions of a type that the viewer sees, newest first, of a topic (in any case) or of all.
+
+    Three store calls, two for an empty page. Raises ComponentFailed when the records do not answer.
+    """
+    page = listing.page((*one_of("type", type), *about(topic)), viewer, offset, limit)
+    found = [each.record for each in page.stored if isinstance(each.record, Extraction)]
+    named = [each.source_id for each in found if each.source_id is not None]
+    sources = records.sources(named, viewer) if named else {}
+    return ExtractionPage(page.total, [Drawn(each, citation(each, sources)) for each in found])
+
+
+def about(topic: str | None) -> Conditions:
+    """The condition that a record is about a topic; none for None and for an empty one."""
+    return (HasAny("topics", (topic,)),) if topic else ()
+
+
+def citation(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> Citation:
+    """The title of the source if it is known, else the one that the record gives, else the source's id."""
+    known = None if record.source_id is None else sources.get(record.source_id)
+    if known is not None:
+        return Citation(record.source_id, known.title)
+    given = record.source_title if isinstance(record, Extraction) else None
+    return Citation(record.source_id, record.source_id if given is None else given)
+
+
+def titles(citations: Iterable[Citation]) -> list[str]:
+    """The titles that are cited, each once, sorted."""
+    return sorted({each.title for each in citations if each.title is not None})

@@ -1,0 +1,181 @@
+"""From the results to whom and what they name, and on to other records that name the same or what an edge leads to."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+import numpy as np
+
+from cognition_engines.filters import Conditions, OneOf
+from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.fields import normal
+from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.registry import Kind, Record
+from cognition_engines.models import Decision, Viewer
+from cognition_engines.queries.recall.results import Mentioned, Reason
+from cognition_engines.queries.recall.selectors import is_kind
+from cognition_engines.store.reads.graph import Around, Named
+from cognition_engines.store.values import Role, Stored
+
+SEEDS: Final = 5  # results whose events are looked at
+MOST_REFS: Final = 64  # names to start from
+MOST_ENTITIES: Final = 50
+
+_NAMING: Final = (Kind.ARTIFACT, Kind.TURN)  # besides events
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Someone or something in the graph, by all its names; `name` is its entity's, None where it has none."""
+
+    name: str | None
+    names: frozenset[str]
+    reason: Reason
+
+
+def refs_of(record: Record) -> dict[str, str]:
+    """Whom and what a record names: as names are compared, each with its spelling there."""
+    return {normal(ref): ref for _, ref in _refs(record)}
+
+
+def _refs(record: Record) -> list[tuple[Role, str]]:
+    match record:
+        case Event():
+            subject = [] if record.subject is None else [(Role.SUBJECT, record.subject.ref)]
+            return [(Role.ACTOR, actor.ref) for actor in record.actors] + subject
+        case Artifact():
+            named = [(Role.ACTOR, ref) for ref in record.participants]
+            return named + [(Role.SUBJECT, ref) for ref in record.mentions]
+        case Turn():
+            spoken = [] if record.speaker is None else [(Role.ACTOR, record.speaker)]
+            return spoken + [(Role.SUBJECT, ref) for ref in record.mentions]
+        case (
+            Decision() | Source() | Chunk() | Cluster() | Extraction() | Episode() | ArtifactChunk() | Entity() | Edge()
+        ):
+            return []
+        case _:
+            assert_never(record)
+
+
+def seeds(results: Iterable[Stored], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:
+    """The names to start from: those in the results and those that `named` counts, actors before subjects.
+
+    At most MOST_REFS, the most frequent, ties by name; in that order.
+    """
+    counts: Counter[str] = Counter()
+    actors: set[str] = set()
+    for (ref, role), count in named.items():
+        counts[ref] += count
+        actors.update([ref] if role is Role.ACTOR else [])
+    for stored in results:
+        for role, ref in dict.fromkeys((role, normal(ref)) for role, ref in _refs(stored.record)):
+            counts[ref] += 1
+            actors.update([ref] if role is Role.ACTOR else [])
+    kept = sorted(counts, key=lambda ref: (-counts[ref], ref))[:MOST_REFS]
+    return {ref: Reason.SAME_ACTOR for ref in kept if ref in actors} | {
+        ref: Reason.SAME_SUBJECT for ref in kept if ref not in actors
+    }
+
+
+def nodes_of(refs: Mapping[str, Reason], around: Around) -> list[Node]:
+    """The nodes that names stand for, in their order, then those one edge away."""
+    entities: dict[str, list[Named]] = {}
+    for entity in around.here:
+        for name in entity.names:
+            entities.setdefault(name, []).append(entity)
+    found: dict[int | str, Node] = {}
+    for ref, reason in refs.items():
+        if ref not in entities:
+            found[ref] = Node(None, frozenset((ref,)), reason)
+        for entity in entities.get(ref, []):
+            found.setdefault(entity.stored.key, Node(entity.name, entity.names, reason))
+    for entity in around.beyond:
+        found.setdefault(entity.stored.key, Node(entity.name, entity.names, Reason.EDGE))
+    return list(found.values())
+
+
+def candidates(
+    snapshot: Snapshot,
+    conditions: Conditions,
+    viewer: Viewer,
+    categories: Sequence[str] | None,
+    nodes: Sequence[Node],
+    without: Iterable[int],
+) -> tuple[Ints, Ints]:
+    """The rows that name a node, ascending, and the first node that each names, by its place in `nodes`.
+
+    Events of the categories, artifacts and turns, and the artifacts of such events. Only what the viewer sees and the
+    conditions accept, without the keys `without`.
+    """
+    wanted = () if categories is None else (OneOf(("category",), tuple(categories)),)
+    events = snapshot.mask((*conditions, _of_kinds(Kind.EVENT), *wanted), viewer)
+    others = snapshot.mask((*conditions, _of_kinds(*_NAMING)), viewer)
+    naming = [np.empty(0, np.int64)]
+    for node in nodes:
+        rows = _spelling(snapshot, node.names)
+        told = snapshot.numbers["parent"][rows[events[rows]]]
+        owners = snapshot.rows_of(np.unique(told[told >= 0]))
+        naming.append(np.concatenate((rows[events[rows] | others[rows]], owners[others[owners]])))
+    rows, first = np.unique(np.concatenate(naming), return_index=True)
+    node_of = np.repeat(np.arange(-1, len(nodes)), [len(each) for each in naming])[first]
+    kept = ~np.isin(rows, snapshot.rows_of(np.array(sorted(without), np.int64)))
+    return rows[kept], node_of[kept]
+
+
+def still_reached(record: Record, node: Node, categories: Sequence[str] | None) -> bool:
+    """Whether a record that changed since it was reached still names the node, in an event of the categories.
+
+    An artifact may be reached by what its events name, which is not looked at again.
+    """
+    if isinstance(record, Artifact):
+        return True
+    wanted = None if categories is None else {category.casefold() for category in categories}
+    if isinstance(record, Event) and wanted is not None and record.category.casefold() not in wanted:
+        return False
+    return not node.names.isdisjoint(refs_of(record))
+
+
+def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
+    """What a node is called: as its entity, else as the record spells it, else as others do."""
+    if node.name is not None:
+        return node.name
+    (name,) = node.names
+    return refs_of(record).get(name) or spelled.get(name, name)
+
+
+def mentions(snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entities: Sequence[Named]) -> list[Mentioned]:
+    """How many events, artifacts and turns name each entity; without those that none names.
+
+    The most named first, ties by name and id; at most MOST_ENTITIES.
+    """
+    mask = snapshot.mask((*conditions, _of_kinds(Kind.EVENT, *_NAMING)), viewer)
+    counted = [(entity, len(_naming(snapshot, mask, entity.names))) for entity in entities]
+    ordered = sorted(counted, key=lambda pair: (-pair[1], pair[0].name, str(pair[0].stored.record.id)))
+    return [Mentioned(entity.stored, count) for entity, count in ordered if count][:MOST_ENTITIES]
+
+
+def _of_kinds(*kinds: Kind) -> OneOf:
+    return OneOf(("kind",), tuple(kind.label for kind in kinds))
+
+
+def _naming(snapshot: Snapshot, mask: Bools, names: Iterable[str]) -> Ints:
+    """The rows under the mask that have one of the names as an actor or subject, ascending."""
+    rows = _spelling(snapshot, names)
+    return rows[mask[rows]]
+
+
+def _spelling(snapshot: Snapshot, names: Iterable[str]) -> Ints:
+    """The rows that have one of the names as an actor or subject, ascending."""
+    told = list(names)
+    return np.union1d(snapshot.rows_with("actors", told), snapshot.rows_with("subjects", told))
+
+
+def passages(snapshot: Snapshot, mask: Bools, rows: Ints) -> Ints:
+    """The rows of the chunks under the mask of the artifacts at `rows`."""
+    children = snapshot.children(snapshot.keys[rows].tolist())
+    return children[mask[children] & is_kind(snapshot, children, Kind.ARTIFACT_CHUNK)]

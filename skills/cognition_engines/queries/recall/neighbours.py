@@ -1,0 +1,114 @@
+"""Passages put together with those before and after them, without repeating what overlaps."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias, assert_never
+
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.models import Decision
+from cognition_engines.store.reads.conversations import Place
+from cognition_engines.store.values import Stored
+
+LEAST_OVERLAP: Final = 20  # characters; fewer may be alike by chance, unless they are whole words
+LEAST_WORDS: Final = 2
+MOST_OVERLAP: Final = 10_000
+
+Passage: TypeAlias = Chunk | ArtifactChunk
+
+
+def places_beside(results: Sequence[Stored]) -> list[Place]:
+    """Where the neighbours of the passages among the results are."""
+    found: list[Place] = []
+    for stored in results:
+        place = _place(stored)
+        if place is not None:
+            kind, owner, index = place
+            found += [(kind, owner, beside) for beside in (index - 1, index + 1) if beside >= 0]
+    return list(dict.fromkeys(found))
+
+
+def with_neighbours(stored: Stored, found: Mapping[Place, Stored]) -> str:
+    """The content of a passage with those before and after it, as far as they were found."""
+    place, passage = _place(stored), stored.record
+    assert isinstance(passage, Chunk | ArtifactChunk)
+    if place is None:
+        return passage.content
+    kind, owner, index = place
+    before, after = (_passage(found.get((kind, owner, beside))) for beside in (index - 1, index + 1))
+    joined = passage.content if before is None else _joined(before, passage, before.content)
+    return joined if after is None else _joined(passage, after, joined)
+
+
+def _place(stored: Stored) -> Place | None:
+    match stored.record:
+        case Chunk(source_id=str(source)) as chunk:
+            return Kind.CHUNK, source, chunk.chunk_index
+        case ArtifactChunk() as chunk:
+            return Kind.ARTIFACT_CHUNK, prefixed(Kind.ARTIFACT, chunk.artifact_id), chunk.chunk_index
+        case Chunk():
+            return None
+        case (
+            Decision()
+            | Source()
+            | Cluster()
+            | Extraction()
+            | Episode()
+            | Artifact()
+            | Turn()
+            | Event()
+            | Entity()
+            | Edge()
+        ):
+            return None
+        case _:
+            assert_never(stored.record)
+
+
+def _passage(stored: Stored | None) -> Passage | None:
+    record = None if stored is None else stored.record
+    return record if isinstance(record, Chunk | ArtifactChunk) else None
+
+
+def _joined(first: Passage, second: Passage, text: str) -> str:
+    """`text`, which ends with the first passage, and what the second one adds to it."""
+    overlap = _stated_overlap(first, second)
+    if overlap is None:
+        overlap = _seen_overlap(first.content, second.content)
+        if overlap == 0:
+            return f"{text}\n{second.content}"
+    return text + second.content[overlap:]
+
+
+def _stated_overlap(first: Passage, second: Passage) -> int | None:
+    """How many characters both have by their positions; None where these do not say or are not true."""
+    if first.end_char is None or second.start_char is None or second.end_char is None:
+        return None
+    overlap = first.end_char - second.start_char
+    if overlap < 0 or overlap > len(second.content):
+        return None
+    return overlap if first.content.endswith(second.content[:overlap]) else None
+
+
+def _seen_overlap(first: str, second: str) -> int:
+    """The longest end of the first text that begins the second; 0 below LEAST_OVERLAP, and below LEAST_WORDS."""
+    end = first[-MOST_OVERLAP:]
+    head = second[:LEAST_OVERLAP]
+    place = end.find(head) if len(head) == LEAST_OVERLAP else -1
+    while place >= 0:
+        if second.startswith(end[place:]):
+            return len(end) - place
+        place = end.find(head, place + 1)
+    sizes = range(min(LEAST_OVERLAP - 1, len(first), len(second)), 0, -1)
+    return next((size for size in sizes if first.endswith(second[:size]) and _whole_words(first, second, size)), 0)
+
+
+def _whole_words(first: str, second: str, size: int) -> bool:
+    """Whether what begins the second text, and ends the first, is several words that are whole in both."""
+    before, after = first[: len(first) - size][-1:], second[size:][:1]
+    begins = not (before.isalnum() and second[0].isalnum())
+    ends = not (second[size - 1].isalnum() and after.isalnum())
+    return begins and ends and len(second[:size].split()) >= LEAST_WORDS

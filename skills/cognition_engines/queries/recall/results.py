@@ -1,0 +1,79 @@
+"""What recall is asked for and what it gives: frozen values, free of any wire format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cognition_engines.filters import MemoryFilters
+from cognition_engines.models import Viewer
+from cognition_engines.retrieval.snippets import Window
+from cognition_engines.store.values import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a caller wants of whatever is recalled.
+
+    `limit` (1 to 50) bounds results and attached events together, `budget` (0 to 50) related items. `categories` are
+    those of related events; None is every one.
+    """
+
+    viewer: Viewer
+    filters: MemoryFilters
+    limit: int
+    expand: bool
+    include_events: bool
+    include_entities: bool
+    expand_neighbors: bool
+    budget: int
+    categories: tuple[str, ...] | None
+
+
+class Reason(StrEnum):
+    """How a related item came to be one: what it names is an actor of a seed, a subject of one, or an edge away."""
+
+    SAME_ACTOR = "same_actor"
+    SAME_SUBJECT = "same_subject"
+    EDGE = "edge"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A record that was found. `content` is its own, or with its neighbours; `score` None where nothing is ranked.
+
+    `window` is the one of its text that is nearest to the query; None where there is none, or where words alone decide.
+    """
+
+    stored: Stored
+    content: str
+    score: float | None
+    events: Sequence[Stored] = ()
+    window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """An event, artifact or turn that shares the node `via` with the results; `score` is 0.0 to 1.0."""
+
+    stored: Stored
+    score: float | None
+    reason: Reason
+    via: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """An entity, and how many records name it."""
+
+    stored: Stored
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer: results in order, what is related to them, who is named in all of it, and how many records match."""
+
+    results: Sequence[Result]
+    related: Sequence[Related]
+    entities: Sequence[Mentioned]
+    total: int

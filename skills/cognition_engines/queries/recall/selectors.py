@@ -1,0 +1,112 @@
+"""What each selector of recall looks at: which kinds an id may be of, which records a query may find."""
+
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.filters import Conditions, MemoryFilters, OneOf
+from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.registry import PREFIXES, Kind
+from cognition_engines.models import Decision
+from cognition_engines.retrieval.fusion import Part
+from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
+from cognition_engines.store.values import Stored
+
+_PLAIN: Final = (Kind.DECISION, Kind.CHUNK, Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.ARTIFACT, Kind.TURN)
+_SAID: Final = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN)
+
+
+def named_by(id: str) -> list[tuple[Kind, str]]:
+    """The records that an id may name, the likeliest first: those whose prefix it has, then by kind."""
+    first = [kind for kind, prefix in PREFIXES.items() if id.startswith(prefix)]
+    return [(kind, id) for kind in dict.fromkeys([*first, *_PLAIN])]
+
+
+def sought_by_query(filters: MemoryFilters, include_events: bool) -> list[tuple[Space, Conditions]]:
+    """The spaces that a query searches, and what their records must meet."""
+    conditions = filters.conditions()
+    kinds = () if include_events else (OneOf(("kind",), tuple(kind.label for kind in _SAID)),)
+    return [
+        (MEMORY, (*conditions, *kinds)),
+        (DECISIONS, conditions),
+        (KNOWLEDGE, (*conditions, OneOf(("type",), (Kind.CHUNK.label,)))),
+    ]
+
+
+def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
+    """How many records under the mask have a vector, an artifact and its chunks being one.
+
+    A chunked artifact without chunks has nothing to be found by.
+    """
+    return _matching(snapshot, mask & (snapshot.counts > 0))
+
+
+def other_matches(part: Part) -> int:
+    """How many records the keyword leg found beside those, for want of a vector."""
+    snapshot, rows = part.snapshot, part.keyword.rows
+    found = 0
+    for key in np.unique(groups(snapshot, rows[snapshot.counts[rows] == 0])).tolist():
+        chunks = snapshot.children((key,))
+        chunks = chunks[is_kind(snapshot, chunks, Kind.ARTIFACT_CHUNK)]
+        same = np.concatenate((snapshot.rows_of(np.array([key], np.int64)), chunks))
+        found += not (part.mask[same] & (snapshot.counts[same] > 0)).any()
+    return found
+
+
+def worded_matches(part: Part) -> int:
+    """How many records the keyword leg holds, an artifact and its chunks being one."""
+    found = np.zeros(len(part.mask), np.bool_)
+    found[part.keyword.rows] = True
+    return _matching(part.snapshot, found)
+
+
+def _matching(snapshot: Snapshot, chosen: Bools) -> int:
+    parents = snapshot.numbers["parent"]
+    rows = np.flatnonzero(chosen & (parents >= 0))
+    rows = rows[is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK)]
+    owned = np.zeros(
+        int(parents.max(initial=-1)) + 1, np.bool_
+    )  # by key: to sort the owners would take ten times as long
+    owned[parents[rows]] = True
+    owners = np.flatnonzero(owned)
+    # chunks count as their artifact, which may be among the chosen itself
+    counted = int(np.count_nonzero(chosen[snapshot.rows_of(owners)]))
+    return int(np.count_nonzero(chosen)) - len(rows) + len(owners) - counted
+
+
+def groups(snapshot: Snapshot, rows: Ints) -> Ints:
+    """The key of each row's artifact if it is a chunk of one, else its own."""
+    parents = snapshot.numbers["parent"][rows]
+    return np.where(is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK) & (parents >= 0), parents, snapshot.keys[rows])
+
+
+def is_kind(snapshot: Snapshot, rows: Ints, kind: Kind) -> Bools:
+    """Which of the rows are of a kind."""
+    code = snapshot.codes["kind"].get(kind.label)
+    if code is None:
+        return np.zeros(len(rows), np.bool_)
+    same: Bools = snapshot.labels["kind"][rows] == code
+    return same
+
+
+def content_of(stored: Stored) -> str:
+    """The text of a record as recall shows it."""
+    match stored.record:
+        case Artifact() | ArtifactChunk() | Turn() | Chunk() as said:
+            return said.content
+        case Event() as event:
+            return event.narrative
+        case Decision() as decision:
+            return f"{decision.title}\n\n{decision.text}" if decision.text else decision.title
+        case other:
+            raise ValueError(f"{type(other).__name__}: recall shows no such record")
+
+
+def owner_of(stored: Stored) -> int | None:
+    """The key of what events are attached to: a turn, an artifact, or that of a chunk."""
+    if stored.kind in (Kind.ARTIFACT, Kind.TURN):
+        return stored.key
+    return stored.facets.parent if stored.kind is Kind.ARTIFACT_CHUNK else None

@@ -1,0 +1,239 @@
+"""One order out of two legs, over one space or several.
+
+Hybrid: the union of the best CANDIDATES of each leg, both scores scaled min-max over the union and added half and half
+(a convex sum; reciprocal rank loses to it on decisions). Scores of several spaces are scaled together, as they stand:
+cosines are of one model, BM25 is one formula with each space's own rarity. Every order breaks ties by id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.models import Viewer
+from cognition_engines.retrieval.legs import (
+    EMPTY,
+    Doubles,
+    Ranked,
+    Words,
+    cosines,
+    distances,
+    keyword_leg,
+    semantic_leg,
+)
+
+CANDIDATES: Final = 100  # of each leg
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One space in a search: the rows that may be found, and what each leg found among them.
+
+    `words` is None where no words are searched; then `keyword` is empty. `viewer` is who searches. `worded` are
+    the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it.
+    """
+
+    viewer: Viewer
+    snapshot: Snapshot
+    mask: Bools
+    words: Words | None
+    semantic: Ranked
+    keyword: Ranked
+    worded: Ranked = EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None where there is none."""
+
+    part: int
+    row: int
+    score: float
+    distance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Union:
+    """Rows of all parts, one after the other; cosines are NaN where there is none."""
+
+    parts: Ints
+    rows: Ints
+    cosines: Doubles
+    bm25: Doubles
+
+
+def fuse(parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
+    """Half cosine, half BM25 over the union of all legs; the score that a row lacks is computed for it.
+
+    A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
+    Where no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
+    With `groups`, an artifact and its chunks are one hit, the best of them; where that leaves fewer than `limit`, the
+    legs are asked for more.
+    """
+    hits = fused([with_bm25(part, query) for part in parts], vector, limit, groups)
+    while groups and len(hits) < limit:
+        wider = [more_words(more_meaning(part, wide(part), vector), wide(part), query) for part in parts]
+        if not grown(parts, wider):
+            break
+        parts = wider
+        hits = fused([with_bm25(part, query) for part in parts], vector, limit, groups)
+    return hits
+
+
+def with_bm25(part: Part, query: str) -> Part:
+    """The part with the BM25 of the rows that the semantic leg alone found: the one step here that asks for words."""
+    lacking = np.setdiff1d(part.semantic.rows, part.keyword.rows)
+    # where the leg found nothing, nothing has a word of the query
+    if part.words is None or not len(part.keyword.rows) or not len(lacking):
+        return part
+    keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
+    return replace(part, worded=Ranked(part.snapshot.row_of[keys].astype(np.int64), scores))
+
+
+def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
+    """As `fuse`, of parts that have been through `with_bm25`, and without asking the legs for more."""
+    if any(len(part.keyword.rows) for part in parts):
+        union = _union(parts, vector)
+        scores = _scaled(union.bm25)
+        if vector is not None:
+            scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
+        return _ordered(parts, union, np.round(scores, 9), limit, groups)
+    union = _union(parts, vector)
+    return _ordered(parts, union, union.cosines, limit, groups)
+
+
+def wide(part: Part) -> int:
+    """How many rows to ask the legs of a part for that are to find more: twice as many."""
+    return 2 * max(len(part.semantic.rows), len(part.keyword.rows), 1)
+
+
+def more_meaning(part: Part, limit: int, vector: Floats | None) -> Part:
+    """The part with a semantic leg of `limit` rows, as far as there are any."""
+    leg = EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None, part.viewer)
+    return replace(part, semantic=leg)
+
+
+def more_words(part: Part, limit: int, query: str) -> Part:
+    """The part with a keyword leg of `limit` rows, as far as there are any; its `worded` has yet to be asked for."""
+    leg = EMPTY if part.words is None else keyword_leg(part.snapshot, part.mask, query, limit, part.words, part.viewer)
+    return replace(part, keyword=leg, worded=EMPTY)
+
+
+def grown(before: Sequence[Part], after: Sequence[Part]) -> bool:
+    """Whether a leg has found more."""
+    return any(_size(new) != _size(old) for old, new in zip(before, after, strict=True))
+
+
+def best_of(parts: Sequence[Part], legs: Sequence[Ranked], vector: Floats | None, limit: int) -> list[Hit]:
+    """One leg of each part as one order, by its own scores."""
+    union = _Union(
+        _numbered([len(leg.rows) for leg in legs]),
+        np.concatenate([leg.rows for leg in legs]),
+        _cosines_of(parts, [leg.rows for leg in legs], vector),
+        np.empty(0),
+    )
+    return _ordered(parts, union, np.concatenate([leg.scores for leg in legs]), limit, groups=False)
+
+
+def _union(parts: Sequence[Part], vector: Floats | None) -> _Union:
+    rows = [np.union1d(part.semantic.rows, part.keyword.rows) for part in parts]
+    return _Union(
+        _numbered(list(map(len, rows))),
+        np.concatenate(rows),
+        np.concatenate([_meaning(part, of, vector) for part, of in zip(parts, rows, strict=True)]),
+        np.concatenate([_bm25(part, of) for part, of in zip(parts, rows, strict=True)]),
+    )
+
+
+def _numbered(sizes: Sequence[int]) -> Ints:
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _cosines_of(parts: Sequence[Part], rows: Sequence[Ints], vector: Floats | None) -> Doubles:
+    if vector is None:
+        return np.full(sum(map(len, rows)), np.nan)
+    return np.concatenate([cosines(part.snapshot, of, vector) for part, of in zip(parts, rows, strict=True)])
+
+
+def _meaning(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
+    """The cosine of each row, ascending; the leg has told most of them."""
+    found = np.full(len(rows), np.nan)
+    if vector is not None:
+        known = np.searchsorted(rows, part.semantic.rows)
+        found[known] = part.semantic.scores
+        lacking = np.delete(np.arange(len(rows)), known)
+        found[lacking] = cosines(part.snapshot, rows[lacking], vector)
+    return found
+
+
+def _bm25(part: Part, rows: Ints) -> Doubles:
+    """The score of each row, ascending; 0 for one that has none of the query's words."""
+    found = np.zeros(len(rows))
+    for leg in (part.keyword, part.worded):
+        found[np.searchsorted(rows, leg.rows)] = leg.scores
+    return found
+
+
+def _filled(meaning: Doubles) -> Doubles:
+    """The lowest cosine where there is none; 0 where nothing has one."""
+    if np.isnan(meaning).all():
+        return np.zeros_like(meaning)
+    return np.where(np.isnan(meaning), np.nanmin(meaning), meaning)
+
+
+def _scaled(scores: Doubles) -> Doubles:
+    """Min-max to 0..1; where all are equal, 1."""
+    low, high = scores.min(), scores.max()
+    return np.ones_like(scores) if high == low else (scores - low) / (high - low)
+
+
+def _ordered(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, groups: bool) -> list[Hit]:
+    """The `limit` best by score, ties by id."""
+    part_of, row_of, values = union.parts.tolist(), union.rows.tolist(), scores.tolist()
+    group_of = _groups(parts, union) if groups else list(range(len(values)))
+    most = limit
+    while True:
+        places = _highest(scores, most).tolist()
+        order = sorted(places, key=lambda place: (-values[place], parts[part_of[place]].snapshot.ids[row_of[place]]))
+        first = _firsts(order, group_of)[:limit]
+        if len(first) == limit or len(places) == len(values):
+            break
+        most *= 4  # several of the best are chunks of one artifact
+    away = distances(union.cosines[first])
+    return [
+        Hit(part_of[place], row_of[place], values[place], distance) for place, distance in zip(first, away, strict=True)
+    ]
+
+
+def _highest(scores: Doubles, count: int) -> Ints:
+    """The places of the `count` highest, with all that equal the last of them."""
+    if len(scores) <= count:
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(scores, len(scores) - count)[len(scores) - count])
+
+
+def _groups(parts: Sequence[Part], union: _Union) -> list[int]:
+    """The key of each row's artifact if it is a chunk of one, else its own."""
+    found: list[int] = []
+    for number, part in enumerate(parts):
+        rows = union.rows[union.parts == number]
+        keys, parents = part.snapshot.keys[rows], part.snapshot.numbers["parent"][rows]
+        chunk = part.snapshot.codes["kind"].get(Kind.ARTIFACT_CHUNK.label)
+        folded = (parents >= 0) & (part.snapshot.labels["kind"][rows] == chunk) if chunk is not None else False
+        found += np.where(folded, parents, keys).tolist()
+    return found
+
+
+def _firsts(order: Sequence[int], groups: Sequence[int]) -> list[int]:
+    """The first of each group."""
+    first: dict[int, int] = {}
+    for place in order:
+        first.setdefault(groups[place], place)
+    return list(first.values())
+
+
+def _size(part: Part) -> int:
+    return len(part.semantic.rows) + len(part.keyword.rows)

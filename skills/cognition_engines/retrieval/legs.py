@@ -1,0 +1,299 @@
+"""The legs of a search: what ranks best under a mask, by meaning and by words. Plain functions over a snapshot.
+
+Semantic: cosine of a record's best window to the query. Keyword: BM25. Every order breaks ties by id. How both become
+one order: see fusion.py.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cognition_engines.filters import Conditions
+from cognition_engines.indexes.columns import sketches
+from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot, window_indices
+from cognition_engines.indexes.keywords.label_terms import Marks, marks_for
+from cognition_engines.models import Viewer
+
+FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
+LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/columns/sketches.py
+CANDIDATES_EACH: Final = 10
+TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
+DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
+BLOCK: Final = 2048  # vectors gathered at a time
+
+# Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
+GATHERED_VECTOR: Final = 0.14
+STREAMED_VECTOR: Final = 0.045
+NEIGHBOUR_CALL: Final = 1000.0
+NEIGHBOUR: Final = 4.5
+# Of what sketches cost: the neighbour index finds far fewer of the true nearest, so it must save the rest.
+CLEARLY: Final = 0.2
+LEAST_NEIGHBOURS: Final = 300  # asked for ten among 200,000 it finds 0.88 of the true ten, asked for so many 0.94
+NAMING: Final = 2300  # to name rows to the keyword index costs as much as so many hits,
+NAMING_EACH: Final = 2.7  # and so many more for each row
+# To be held to a label costs up to so many hits for each row that has it; taken as less than it is, for a filter may be
+# opposed to the query, and then most hits fall away.
+LABELLED_EACH: Final = 0.01
+SPARE: Final = 1.25  # hits beyond what the share of matching rows lets expect
+BOLDEST: Final = 8  # the number of hits asked for grows at most so many times
+
+Doubles = NDArray[np.float64]
+
+
+class Neighbours(Protocol):
+    """An approximate nearest-neighbour index over windows that covers every change up to `seq`."""
+
+    @property
+    def seq(self) -> int: ...
+
+    def nearest(self, vector: Floats, limit: int) -> Ints | None:
+        """The keys of the records that own the nearest windows, repeated as they come; None when the index is lost."""
+
+
+class Words(Protocol):
+    """A keyword index: keys and BM25 scores, best first."""
+
+    def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[Ints, Doubles]: ...
+
+    def search_among(self, query: str, keys: Sequence[int]) -> tuple[Ints, Doubles]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Rows best first, each with its score: a cosine, a BM25 score or a fused one."""
+
+    rows: Ints
+    scores: Doubles
+
+
+EMPTY: Final = Ranked(np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Floats:
+    """Each row's best window against `vector`, in single precision; every row must have a window."""
+    counts = snapshot.counts[rows]
+    total = int(counts.sum())
+    single = total == len(rows)
+    if total * GATHERED_VECTOR < len(snapshot.vectors) * STREAMED_VECTOR:
+        windows = snapshot.starts[rows] if single else window_indices(snapshot.starts[rows], counts)
+        gathered = gathered_products(snapshot.vectors, windows, vector)
+        return gathered if single else np.maximum.reduceat(gathered, np.cumsum(counts) - counts)
+    # vecdot and not a matrix product: as fast on one core, and it leaves the others to other calls
+    similarities: Floats = np.vecdot(snapshot.vectors, vector)
+    places = snapshot.starts[rows]
+    if not single:
+        owned = snapshot.counts > 0
+        similarities = np.maximum.reduceat(similarities, snapshot.starts[owned])
+        places = (np.cumsum(owned) - 1)[rows]
+    return similarities[places]
+
+
+def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
+    """`vectors[places] @ vector`, block by block: a copy of all of them would not fit the processor's cache."""
+    products = np.empty(len(places), np.float32)
+    block = np.empty((min(BLOCK, len(places)), vectors.shape[1]), np.float32)
+    for start in range(0, len(places), BLOCK):
+        part = places[start : start + BLOCK]
+        gathered = np.take(vectors, part, axis=0, out=block[: len(part)], mode="clip")
+        np.vecdot(gathered, vector, out=products[start : start + BLOCK])
+    return products
+
+
+def cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Doubles:
+    """Each row's best window against `vector`, in double precision and alike for alike vectors; NaN without one."""
+    result = np.full(len(rows), np.nan)
+    counts = snapshot.counts[rows]
+    owned = counts > 0
+    if not owned.any():
+        return result
+    some = rows[owned]
+    windows = snapshot.vectors[window_indices(snapshot.starts[some], counts[owned])].astype(np.float64)
+    # a row-wise sum, unlike a matrix product, does not depend on where in the array a row stands
+    similarities = (windows * vector.astype(np.float64)).sum(axis=1)
+    first = np.cumsum(counts[owned]) - counts[owned]
+    result[owned] = np.round(np.maximum.reduceat(similarities, first), DECIMALS)
+    return result
+
+
+def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked:
+    """The `limit` best by score, ties by id."""
+    if len(rows) > limit:
+        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        near = scores >= threshold
+        rows, scores = rows[near], scores[near]
+    order = ranked(scores, lambda place: snapshot.ids[rows[place]])[:limit]
+    return Ranked(rows[order], scores[order])
+
+
+def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
+    """The places by score, the highest first, ties by `id_of` the place."""
+    order = np.argsort(-scores)
+    falling = scores[order]
+    if (falling[1:] == falling[:-1]).any():
+        values = scores.tolist()
+        return np.array(sorted(range(len(values)), key=lambda place: (-values[place], id_of(place))), np.int64)
+    return order
+
+
+def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> Ranked:
+    rows = rows[snapshot.counts[rows] > 0]
+    if len(rows) > limit:
+        coarse = _coarse_cosines(snapshot, rows, vector)
+        threshold = np.partition(coarse, len(coarse) - limit)[len(coarse) - limit]
+        rows = rows[coarse >= threshold - TIE]
+    if not len(rows):
+        return EMPTY
+    return _best(snapshot, rows, cosines(snapshot, rows, vector), limit)
+
+
+def semantic_leg(
+    snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None, viewer: Viewer
+) -> Ranked:
+    """The `limit` rows under the mask whose best window is nearest, with their cosines.
+
+    Whichever costs least by the constants above: exact ranking where few rows match; the neighbour index where most
+    do (a filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows that
+    the neighbour index has not seen yet are always ranked exactly.
+
+    What `viewer` may not see changes nothing: it has no part in the costs, and as the neighbour index is approximate
+    over all rows, only a viewer that sees all of them is answered by it.
+    """
+    accepted = snapshot.windows_of(mask)
+    exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit, viewer)
+    budget = min(exact, sketched * CLEARLY)
+    matching = int(np.count_nonzero(mask))
+    seen = snapshot.count((), viewer)
+    most = 2 * matching >= seen or not snapshot.sketches
+    if neighbours is not None and matching > limit and most and seen == snapshot.alive_count:
+        found = _approximate(snapshot, mask, matching, vector, limit, neighbours, budget)
+        if found is not None:
+            return found
+    if sketched < exact:
+        alike = _alike(snapshot, accepted, vector, _candidates(limit))
+        # a few long records may own all the windows that were chosen
+        if len(alike) >= limit:
+            return _best_cosines(snapshot, alike, vector, limit)
+    return _best_cosines(snapshot, np.flatnonzero(mask), vector, limit)
+
+
+def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int, viewer: Viewer) -> Ranked:
+    """As `semantic_leg`, among the given rows, ascending: without a mask where it is cheaper to rank them exactly."""
+    exact, sketched = _costs(snapshot, int(snapshot.counts[rows].sum()), limit, viewer)
+    if exact <= sketched:
+        return _best_cosines(snapshot, rows, vector, limit)
+    mask = np.zeros(len(snapshot.keys), np.bool_)
+    mask[rows] = True
+    return semantic_leg(snapshot, mask, vector, limit, None, viewer)
+
+
+def _costs(snapshot: Snapshot, matching: int, limit: int, viewer: Viewer) -> tuple[float, float]:
+    """Microseconds to rank `matching` windows exactly, and by sketches, as if the viewer's windows were all there are.
+
+    The same where there are no sketches.
+    """
+    windows = snapshot.window_count(viewer)
+    exact = min(matching * GATHERED_VECTOR, windows * STREAMED_VECTOR)
+    if not snapshot.sketches:
+        return exact, exact / CLEARLY
+    count = _candidates(limit)
+    return exact, sketches.cost(windows, matching, count) + count * GATHERED_VECTOR
+
+
+def _candidates(limit: int) -> int:
+    return max(LEAST_CANDIDATES, CANDIDATES_EACH * limit)
+
+
+def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
+    """The rows that own the `count` windows, among the accepted ones, whose signs differ least from the query's."""
+    nearest = sketches.alike(snapshot.sketches, vector, accepted, count)
+    owners = snapshot.owners[nearest]  # in order, as all windows of a row stand together
+    return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
+
+
+def _approximate(
+    snapshot: Snapshot, mask: Bools, matching: int, vector: Floats, limit: int, neighbours: Neighbours, budget: float
+) -> Ranked | None:
+    """Over-fetches by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
+    fresh = snapshot.newer_than(neighbours.seq)
+    budget -= int(snapshot.counts[fresh].sum()) * GATHERED_VECTOR
+    per_record = len(snapshot.vectors) / max(1, len(snapshot.keys))
+    wanted = max(LEAST_NEIGHBOURS, int(limit / (matching / max(1, len(snapshot.keys))) * 1.5 * per_record) + 1)
+    while wanted <= len(snapshot.vectors) and NEIGHBOUR_CALL + wanted * NEIGHBOUR < budget:
+        keys = neighbours.nearest(vector, wanted)
+        if keys is None:
+            return None
+        candidates = np.unique(np.concatenate((snapshot.rows_of(keys), fresh)))
+        candidates = candidates[mask[candidates]]
+        if len(candidates) >= limit:
+            return _best_cosines(snapshot, candidates, vector, limit)
+        if not len(candidates):
+            return None
+        budget -= NEIGHBOUR_CALL + wanted * NEIGHBOUR
+        wanted = max(2 * wanted, int(wanted * limit / len(candidates) * 1.5))
+    return None
+
+
+def keyword_leg(
+    snapshot: Snapshot,
+    mask: Bools,
+    query: str,
+    limit: int,
+    words: Words,
+    viewer: Viewer,
+    labelled: Conditions = (),
+) -> Ranked:
+    """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query.
+
+    `words` finds what `viewer` sees. `labelled` are conditions on labels and sets that every row under the mask meets.
+    The keyword index is held to the one that the fewest rows meet, where that costs less than the hits that would fall
+    away, and where too many did.
+    """
+    matching = int(np.count_nonzero(mask))
+    if not matching:
+        return EMPTY
+    seen = snapshot.count((), viewer)
+    meeting = [snapshot.count((each,), viewer) for each in labelled]
+    among = min(meeting, default=0)
+    narrowest = labelled[meeting.index(among)] if labelled else None
+    marks: Marks = ()
+    wanted = _wanted(limit, matching, seen)
+    held = narrowest is not None and among * LABELLED_EACH <= wanted
+    if narrowest is not None and held:
+        marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, matching, among)
+    while matching > FEW_ROWS and wanted <= NAMING + NAMING_EACH * matching:
+        keys, scores = words.search(query, wanted, marks=marks)
+        found = _ranked_hits(snapshot, mask, (keys, scores), limit)
+        exhausted = len(keys) < wanted
+        # the last hit must score below the last one taken, or an equal one with a smaller id may still be missing
+        if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
+            return found
+        if narrowest is not None and not held:
+            held, marks, wanted = True, marks_for(narrowest, snapshot.read), _wanted(limit, matching, among)
+        else:
+            wanted *= min(BOLDEST, max(2, limit * 3 // (2 * max(1, len(found.rows)))))
+    return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[mask].tolist()), limit)
+
+
+def _wanted(limit: int, matching: int, among: int) -> int:
+    """How many hits of `among` rows let expect `limit` of those that match."""
+    return int(limit * among / matching * SPARE) + 1
+
+
+def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], limit: int) -> Ranked:
+    keys, scores = hits
+    within = (keys >= 0) & (keys < len(snapshot.row_of))
+    rows = snapshot.row_of[keys[within]]
+    scores = scores[within]
+    kept = rows >= 0
+    kept[kept] = mask[rows[kept]]
+    return _best(snapshot, rows[kept].astype(np.int64), scores[kept], limit)
+
+
+def distances(meaning: Doubles) -> list[float | None]:
+    """Cosines as cosine distances, 0 to 2; None where there is none."""
+    found: list[float] = np.round(1.0 - meaning, DECIMALS).tolist()
+    return [None if isnan(distance) else min(2.0, max(0.0, distance)) for distance in found]

@@ -1,0 +1,96 @@
+"""What is searched or listed together, and the columns that each of it has.
+
+Kinds of one space share columns, a keyword index and a collection of vectors; a listing has columns alone.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.kinds.registry import Kind
+
+NO_NUMBER: Final = np.iinfo(np.int64).min  # in a column of whole numbers, where a record has none
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A column of texts. With `fold` they are compared whatever their case, else as they are."""
+
+    name: str
+    fold: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A column of numbers: int64 with NO_NUMBER where there is none if `whole`, else float64 with NaN."""
+
+    name: str
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Kinds that are searched or listed together.
+
+    `labels`, `numbers` and `sets` are what its pages have: the common columns first, then its own. A set holds for each
+    record any number of texts. `texts` tells whether words and vectors are searched, or only lists are made.
+    """
+
+    name: str
+    kinds: tuple[Kind, ...]
+    labels: tuple[Label, ...]
+    numbers: tuple[Number, ...]
+    sets: tuple[Label, ...]
+    texts: bool
+
+
+_LABELS: Final = (Label("kind", fold=False), Label("project", fold=False), Label("context"), Label("system"))
+_NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
+
+DECISIONS: Final = Space(
+    "decisions",
+    (Kind.DECISION,),
+    (*_LABELS, Label("category"), Label("stakes"), Label("status"), Label("status_text")),
+    (*_NUMBERS, Number("confidence")),
+    (),
+    texts=True,
+)
+# `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags
+KNOWLEDGE: Final = Space(
+    "knowledge",
+    (Kind.CHUNK, Kind.EXTRACTION),
+    (*_LABELS, Label("type", fold=False), Label("source_id", fold=False)),
+    _NUMBERS,
+    (Label("topics"),),
+    texts=True,
+)
+# `actors` and `subjects` are normal references, see kinds.fields.normal
+MEMORY: Final = Space(
+    "memory",
+    (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT),
+    (*_LABELS, Label("category")),
+    _NUMBERS,
+    (Label("actors", fold=False), Label("subjects", fold=False)),
+    texts=True,
+)
+EPISODES: Final = Space(
+    "episodes",
+    (Kind.EPISODE,),
+    (*_LABELS, Label("category", fold=False)),
+    _NUMBERS,
+    (Label("tags", fold=False),),
+    texts=False,
+)
+EXTRACTIONS: Final = Space(
+    "extractions",
+    (Kind.EXTRACTION,),
+    (*_LABELS, Label("type", fold=False)),
+    _NUMBERS,
+    (Label("topics"),),
+    texts=False,
+)
+TIMELINE: Final = Space("timeline", (Kind.ARTIFACT, Kind.TURN, Kind.DECISION), _LABELS, _NUMBERS, (), texts=False)
+
+SEARCHED: Final = (DECISIONS, KNOWLEDGE, MEMORY)
+LISTED: Final = (EPISODES, EXTRACTIONS, TIMELINE)

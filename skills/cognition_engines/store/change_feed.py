@@ -1,0 +1,224 @@
+"""Following the store: what changed after a given `seq`, in the order in which it was committed."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from heapq import merge
+from operator import attrgetter, itemgetter
+from typing import Any, Final
+
+import numpy as np
+import orjson
+import sqlalchemy as sa
+
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.spaces import NO_NUMBER, Space
+from cognition_engines.store.database import Store
+from cognition_engines.store.rows import SELECT_STORED, Row, matrix, stored
+from cognition_engines.store.schema import TABLES, counter, links, records, tombstones, vectors
+from cognition_engines.store.transactions import scanning
+from cognition_engines.store.values import Change, FloatArray, IntArray, Page, Removal, Role, Upsert
+
+# a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
+_NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
+_FIXED: Final = ("seq", "key", "id", "sensitivity")
+_SPINE: Final = ("project", "context", "system", "at", "importance", "parent")
+# The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
+_NAMED: Final[Mapping[tuple[str, Kind], str]] = {("topics", Kind.CHUNK): "tags"}
+_CONSTANT: Final[Mapping[tuple[str, Kind], str]] = {("type", Kind.CHUNK): "chunk"}
+# Those that are made of links.
+_LINKED: Final[Mapping[str, Role]] = {"actors": Role.ACTOR, "subjects": Role.SUBJECT}
+
+
+def changes(store: Store, after: int, limit: int, model: str | None) -> list[Change]:
+    """The next changes after `after`; see `Records.changes`."""
+    every = tuple(Kind)
+    with scanning(store) as connection:
+        last = _end(connection, every, after, limit)
+        gone = _removed(connection, every, after, last, limit)
+        within = records.c.seq > after, records.c.seq <= last
+        found = [
+            stored(kind, row)
+            for kind in every
+            for row in connection.execute(SELECT_STORED[kind].where(records.c.kind == int(kind), *within))
+        ]
+        found.sort(key=attrgetter("seq"))
+        counts, windows = _windows(connection, every, [one.seq for one in found], after, last, model)
+    upserts = [
+        Upsert(one.seq, one, windows[end - count : end] if count else None)
+        for one, count, end in zip(found, counts.tolist(), np.cumsum(counts).tolist(), strict=True)
+    ]
+    removals = [Removal(seq, key, Kind(kind), id) for seq, key, kind, id in gone]
+    return list(merge(upserts, removals, key=attrgetter("seq")))
+
+
+def page(store: Store, space: Space, after: int, limit: int, model: str | None) -> Page:
+    """The next changes of a space after `after`, as columns; see `Records.page`."""
+    with scanning(store) as connection:
+        gone, rows, last = _next(connection, space, after, limit)
+        width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
+        counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
+        sets = _sets(connection, space, columns, after, last)
+    seqs, keys, ids, sensitivity, *rest = columns
+    labels, numbers = rest[: len(space.labels)], rest[len(space.labels) :]
+    return Page(
+        after,
+        last,
+        removed=np.array([key for _, key, _, _ in gone], np.int64),
+        keys=np.array(keys, np.int64),
+        seqs=np.array(seqs, np.int64),
+        ids=ids,
+        sensitivity=np.array(sensitivity, np.int8),
+        labels={label.name: texts for label, texts in zip(space.labels, labels, strict=True)},
+        numbers={
+            number.name: np.array(values, np.int64)
+            if number.whole
+            else np.array(values, np.float64)  # None becomes NaN
+            for number, values in zip(space.numbers, numbers, strict=False)
+        },
+        sets=sets,
+        counts=counts,
+        vectors=windows,
+    )
+
+
+def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
+    """The next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
+    if len(space.kinds) > 1:
+        last = _end(connection, space.kinds, after, limit)
+        if last == after:
+            return [], [], last
+        rows = [row for kind in space.kinds for row in _rows(connection, space, kind, after, last, limit)]
+        rows.sort(key=itemgetter(0))
+        return _removed(connection, space.kinds, after, last, limit), rows, last
+    last = _newest(connection, after, limit)
+    if last == after:
+        return [], [], last
+    rows = list(_rows(connection, space, space.kinds[0], after, last, limit))
+    gone = _removed(connection, space.kinds, after, last, limit)
+    if len(gone) + len(rows) < limit:
+        return gone, rows, last
+    if len(gone) + len(rows) == limit:
+        return gone, rows, max(found[-1][0] for found in (gone, rows) if found)
+    last = sorted([row[0] for row in (*gone, *rows)])[limit - 1]
+    return [row for row in gone if row[0] <= last], [row for row in rows if row[0] <= last], last
+
+
+def _newest(connection: sa.Connection, after: int, limit: int) -> int:
+    """The last `seq` of the store."""
+    if limit < 1:
+        raise ValueError("limit: must be at least 1")
+    newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+    return max(after, newest)
+
+
+def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: int) -> int:
+    """The `seq` of the last of the next `limit` changes of these kinds; the store's last when there are fewer."""
+    newest = _newest(connection, after, limit)
+    if newest == after:
+        return after
+    found: list[int] = []
+    for table in (records, tombstones):
+        for kind in kinds:  # one by one: each reads no more than it needs from the index on (kind, seq)
+            statement = sa.select(table.c.seq).where(table.c.kind == int(kind), table.c.seq > after)
+            found += connection.execute(statement.order_by(table.c.seq).limit(limit)).scalars()
+    return newest if len(found) < limit else sorted(found)[limit - 1]
+
+
+def _removed(connection: sa.Connection, kinds: Sequence[Kind], after: int, last: int, limit: int) -> Sequence[Row]:
+    columns = (tombstones.c[name] for name in ("seq", "key", "kind", "id"))
+    chosen = _of(tombstones, kinds), tombstones.c.seq > after, tombstones.c.seq <= last
+    return connection.execute(sa.select(*columns).where(*chosen).order_by(tombstones.c.seq).limit(limit)).all()
+
+
+def _of(table: sa.Table, kinds: Sequence[Kind]) -> sa.ColumnElement[bool]:
+    if len(kinds) == 1:
+        return table.c.kind == int(kinds[0])
+    return (table.c.kind + 0).in_(kinds)  # not by the index on kind: the order is that of `seq`
+
+
+def _rows(connection: sa.Connection, space: Space, kind: Kind, after: int, last: int, limit: int) -> Sequence[Row]:
+    bounds = {"kind": int(kind), "after": after, "last": last, "most": limit}
+    return connection.execute(_select(space, kind), bounds).all()
+
+
+@cache
+def _select(space: Space, kind: Kind) -> sa.Select[Any]:
+    """The fixed columns, labels, numbers and sets of a space, of one kind; null where it has none."""
+    named = [
+        *(label.name for label in space.labels),
+        *(number.name for number in space.numbers),
+        *(label.name for label in space.sets),
+    ]
+    columns = [_column(name, kind) for name in named]
+    whole = {number.name for number in space.numbers if number.whole}
+    own = any(isinstance(column, sa.Column) and column.table is not records for column in columns)
+    source = records.join(TABLES[kind]) if own else records
+    chosen = [
+        sa.func.coalesce(column, _NO_NUMBER) if name in whole else column
+        for name, column in zip(named, columns, strict=True)
+    ]
+    statement = sa.select(*(records.c[name] for name in _FIXED), *chosen).select_from(source)
+    seq = records.c.seq
+    within = records.c.kind == sa.bindparam("kind"), seq > sa.bindparam("after"), seq <= sa.bindparam("last")
+    return statement.where(*within).order_by(seq).limit(sa.bindparam("most"))
+
+
+def _column(name: str, kind: Kind) -> sa.ColumnElement[Any]:
+    if name in _SPINE:
+        return records.c[name]
+    constant = kind.label if name == "kind" else _CONSTANT.get((name, kind))
+    if constant is not None:
+        return sa.literal_column(f"'{constant}'")
+    table = TABLES[kind]
+    own = _NAMED.get((name, kind), name)
+    return sa.null() if name in _LINKED or own not in table.c else table.c[own]
+
+
+def _sets(
+    connection: sa.Connection, space: Space, columns: Sequence[Sequence[Any]], after: int, last: int
+) -> dict[str, Sequence[Sequence[str]]]:
+    """The sets of a space, by name: for each row the texts of a JSON column, or those of its links."""
+    seqs, first = columns[0], len(_FIXED) + len(space.labels) + len(space.numbers)
+    linked = _targets(connection, space, after, last) if seqs else {}
+    found: dict[str, Sequence[Sequence[str]]] = {}
+    for place, label in enumerate(space.sets, first):
+        if label.name in _LINKED:
+            role = int(_LINKED[label.name])
+            found[label.name] = [linked.get((seq, role), ()) for seq in seqs]
+        else:
+            found[label.name] = [() if cell is None or cell == "[]" else orjson.loads(cell) for cell in columns[place]]
+    return found
+
+
+def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> Mapping[tuple[int, int], Sequence[str]]:
+    """What the records of a space refer to, by `seq` and role, in the roles that its sets are made of."""
+    roles = [int(_LINKED[label.name]) for label in space.sets if label.name in _LINKED]
+    found: dict[tuple[int, int], list[str]] = defaultdict(list)
+    if roles:
+        statement = (
+            sa.select(records.c.seq, links.c.role, links.c.target)
+            .join_from(records, links)
+            .where(_of(records, space.kinds), records.c.seq > after, records.c.seq <= last)
+            .where(links.c.role.in_(roles))
+            .order_by(records.c.seq, links.c.role, links.c.place)
+        )
+        for seq, role, target in connection.execute(statement):
+            found[seq, role].append(target)
+    return found
+
+
+def _windows(
+    connection: sa.Connection, kinds: Sequence[Kind], seqs: Sequence[int], after: int, last: int, model: str | None
+) -> tuple[IntArray, FloatArray]:
+    """How many vectors of `model` each of `seqs` has, and all of them, in that order."""
+    statement = (
+        sa.select(records.c.seq, vectors.c.vector)
+        .join(vectors, records.c.key == vectors.c.key)
+        .where(_of(records, kinds), records.c.seq > after, records.c.seq <= last, vectors.c.model == model)
+        .order_by(records.c.seq, vectors.c.window)
+    )
+    found = [] if model is None or not seqs else connection.execute(statement).all()
+    owners, cells = zip(*found, strict=True) if found else ((), ())
+    return np.bincount(np.searchsorted(seqs, owners), minlength=len(seqs)), matrix(cells)

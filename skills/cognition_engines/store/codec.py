@@ -1,0 +1,212 @@
+"""Records to the cells of their kind's table and back, from the one definition of each kind."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+import orjson
+from pydantic import TypeAdapter
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.artifacts import Turn
+from cognition_engines.kinds.extractions import AnyExtraction
+from cognition_engines.kinds.registry import CLASSES, Kind, Record, kind_of
+from cognition_engines.models import Reason, Sensitivity
+
+Cell: TypeAlias = str | int | float | bytes | None
+CellType: TypeAlias = Literal["text", "whole", "real", "json"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_ON_SPINE: Final = ("id", "project", "sensitivity")
+_NO_INDEX: Final = 2**31  # after every index
+_NO_TIME: Final = -(2**62)  # before every time
+UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # what reading a damaged cell raises
+_LONG: Final = ("metadata", "content", "narrative", "reflection", "query", "text")  # SQLite walks over them, so last
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One field of a kind as a column. `write` and `read` turn values that are not None into cells and back."""
+
+    name: str
+    type: CellType
+    nullable: bool
+    write: Callable[[Any], Cell] | None = None
+    read: Callable[[Any], Any] | None = None
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970; `moment` must be aware."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(microseconds: int) -> datetime:
+    """The UTC time that many microseconds after 1970."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def short_key(text: str) -> str:
+    """16 hexadecimal digits that stand for a text which may be too long for an index."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def place_key(place: tuple[str, str]) -> str:
+    """What stands for a repository and a path in it."""
+    return short_key("\0".join(place))
+
+
+def title_key(title: str) -> str:
+    """By which sources are found by their title, in any case."""
+    return short_key(title.casefold())
+
+
+def columns_of(record: Record) -> dict[str, Cell]:
+    """The cells of a record's row in the table of its kind, by column, but `key`."""
+    cells: dict[str, Cell] = {}
+    for column in COLUMNS[kind_of(record)]:
+        value = getattr(record, column.name)
+        cells[column.name] = value if value is None or column.write is None else column.write(value)
+    if "title_key" in DERIVED.get(kind_of(record), ()):
+        cells["title_key"] = title_key(str(cells["title"]))
+    return cells
+
+
+def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
+    """The cells by which a turn is ordered in its conversation; none for other kinds.
+
+    Turns with an index come first, in the order of it, ties by time. The others follow by time, those without one
+    first, ties by their place in their file.
+    """
+    if not isinstance(record, Turn):
+        return {}
+    numbered = record.turn_index is not None
+    return {
+        "by_index": record.turn_index if numbered else _NO_INDEX,
+        "by_time": _NO_TIME if record.ts is None else microseconds(record.ts),
+        "by_place": 0 if numbered else ordinal,
+    }
+
+
+def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
+    """The record of its own id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
+
+    Raises ComponentFailed, naming the record and the column, for cells that this program never writes.
+    """
+    try:
+        return _record_of(kind, id, project, sensitivity, cells)
+    except UNREADABLE as error:
+        damaged = _damaged_column(kind, cells) or type(error).__name__
+        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database ({damaged})") from error
+
+
+def _damaged_column(kind: Kind, cells: Sequence[Any]) -> str | None:
+    """The first column whose cell cannot be read; None where each can be read by itself."""
+    values = dict(zip(_COLUMN_NAMES[kind], cells, strict=True))
+    for name, read in _READ[kind]:
+        try:
+            if values[name] is not None:
+                read(values[name])
+        except UNREADABLE:
+            return name
+    return None
+
+
+def _record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
+    values: dict[str, Any] = dict(zip(_COLUMN_NAMES[kind], cells, strict=True))
+    for name, read in _READ[kind]:
+        if values[name] is not None:
+            values[name] = read(values[name])
+    model = CLASSES[kind]
+    if kind is Kind.EXTRACTION:
+        model = _EXTRACTIONS[values["type"]]
+        values["content"] = _CONTENTS[values["type"]].validate_json(values["content"])
+    values["id"] = int(id) if kind is Kind.EPISODE else id
+    values["project"] = project
+    values["sensitivity"] = None if sensitivity is None else _SENSITIVITIES[sensitivity]
+    record: Record = model(**values)
+    return record
+
+
+def _column(name: str, hint: Any) -> Column:
+    hint, nullable = _without_none(hint)
+    plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    if plain is str or get_origin(plain) is Literal:
+        return Column(name, "text", nullable)
+    if plain is bool:
+        return Column(name, "whole", nullable, int, bool)
+    if plain is int:
+        return Column(name, "whole", nullable)
+    if plain is float:
+        return Column(name, "real", nullable)
+    if plain is datetime:
+        return Column(name, "whole", nullable, microseconds, moment)
+    if plain == tuple[str, ...]:
+        return Column(name, "json", nullable, _dump, _texts)
+    if plain == tuple[Reason, ...]:
+        return Column(name, "json", nullable, _dump_reasons, _reasons)
+    if name == "content":  # of an extraction: read by its type
+        return Column(name, "json", nullable, _dump_content)
+    if get_origin(plain) is dict:
+        return Column(name, "json", nullable, _dump, orjson.loads)
+    adapter: TypeAdapter[Any] = TypeAdapter(hint)
+    return Column(name, "json", nullable, lambda value: adapter.dump_json(value).decode(), adapter.validate_json)
+
+
+def _without_none(hint: Any) -> tuple[Any, bool]:
+    parts = get_args(hint)
+    if type(None) not in parts or get_origin(hint) is Annotated:
+        return hint, False
+    (only,) = (part for part in parts if part is not type(None))
+    return only, True
+
+
+def _dump(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _texts(cell: str) -> tuple[str, ...]:
+    return () if cell == "[]" else tuple(orjson.loads(cell))
+
+
+def _dump_reasons(reasons: Sequence[Reason]) -> str:
+    return _dump([(reason.type, reason.text) for reason in reasons])
+
+
+def _reasons(cell: str) -> tuple[Reason, ...]:
+    return () if cell == "[]" else tuple([Reason(kind, words) for kind, words in orjson.loads(cell)])
+
+
+def _dump_content(content: object) -> str:
+    return _CONTENT_OF[type(content)].dump_json(content).decode()
+
+
+def _columns(kind: Kind) -> tuple[Column, ...]:
+    hints = get_type_hints(CLASSES[kind], include_extras=True)
+    names = [field.name for field in fields(CLASSES[kind]) if field.name not in _ON_SPINE]
+    names.sort(key=lambda name: _LONG.index(name) + 1 if name in _LONG else 0)
+    return tuple(_column(name, hints[name]) for name in names)
+
+
+_SENSITIVITIES: Final = tuple(Sensitivity)
+_EXTRACTIONS: Final[Mapping[str, type[Any]]] = {
+    get_args(get_type_hints(model)["type"])[0]: model for model in get_args(AnyExtraction)
+}
+_CONTENTS: Final[Mapping[str, TypeAdapter[Any]]] = {
+    type_: TypeAdapter(get_type_hints(model)["content"]) for type_, model in _EXTRACTIONS.items()
+}
+_CONTENT_OF: Final[Mapping[type[Any], TypeAdapter[Any]]] = {
+    get_type_hints(model)["content"]: _CONTENTS[type_] for type_, model in _EXTRACTIONS.items()
+}
+
+# In the order of the table of each kind.
+COLUMNS: Final[Mapping[Kind, tuple[Column, ...]]] = {kind: _columns(kind) for kind in Kind}
+_COLUMN_NAMES: Final = {kind: tuple(column.name for column in columns) for kind, columns in COLUMNS.items()}
+_READ: Final = {
+    kind: tuple((column.name, column.read) for column in columns if column.read is not None)
+    for kind, columns in COLUMNS.items()
+}
+# Columns beside them that are made of them.
+DERIVED: Final[Mapping[Kind, tuple[str, ...]]] = {Kind.SOURCE: ("title_key",)}

@@ -1,0 +1,80 @@
+"""What a decision is called, and what its references may mean: texts in the table `links`.
+
+An id as it is; an id that a file gives within its repository, and, where it is the only one, everywhere; a file's
+name, its stem and its number within their folder.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from cognition_engines.models import Decision
+from cognition_engines.store.codec import short_key
+from cognition_engines.store.values import MAX_ID, Origin, Role
+
+BY_ID: Final = "id "  # before an id as answers have it
+ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts where one decision has it
+_ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
+_PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
+_NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})0*(\d{1,6})(?!\d)")
+_NUMBER: Final = re.compile(r"(?:[a-z]{1,10}[ #.-]{0,2})?#?0*(\d{1,6})")
+
+
+def names_of(id: str, origin: Origin) -> list[str]:
+    """What a decision of this id and origin can be named by."""
+    names = [f"{BY_ID}{id}"]
+    if origin.given is not None:
+        names += [in_repository(origin.repository, origin.given), f"{ANYWHERE}{origin.given}"]
+    folder, stem, ending = _place(origin)
+    if ending in _ENDINGS:
+        names += [_within(folder, stem + ending), _within(folder, stem)]
+        if number := _NUMBERED.match(stem):
+            names.append(_within(folder, f"#{number[1]}"))
+    return names
+
+
+def named_by(reference: str, origin: Origin) -> list[str]:
+    """The names that a reference of this origin may mean, the likeliest first."""
+    if len(reference) > MAX_ID:
+        return []  # no record is called so, and the index takes no longer ones
+    id = reference.strip()
+    folder, text = _place(origin)[0], id.casefold()
+    names = [in_repository(origin.repository, id), _within(folder, text)]
+    if number := _NUMBER.fullmatch(text):
+        names.append(_within(folder, f"#{number[1]}"))
+    return [*names, f"{BY_ID}{id}", f"{ANYWHERE}{id}"]
+
+
+def links_of_decision(decision: Decision, origin: Origin) -> Iterator[tuple[Role, str]]:
+    """The rows of `links` for a decision: what it is called, and all that its references may mean."""
+    for name in names_of(decision.id, origin):
+        yield Role.CALLED, name
+    for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
+        for reference in references:
+            for name in named_by(reference, origin):
+                yield role, name
+
+
+def in_repository(repository: str, id: str) -> str:
+    """The name of a decision that a file of the repository gives this id."""
+    return _within(repository, f"id {id}")
+
+
+def of_any_repository(name: str) -> str | None:
+    """The id in a name that decisions of every repository may use; None where it is another name."""
+    return next((name.removeprefix(each) for each in (BY_ID, ANYWHERE) if name.startswith(each)), None)
+
+
+def _within(folder: str, name: str) -> str:
+    return f"{short_key(folder)} {name}"
+
+
+def _place(origin: Origin) -> tuple[str, str, str]:
+    """The folder of a file in its repository, its name without ending, and its ending, the latter two in lower case."""
+    repository, path = origin.place
+    folder, file = posixpath.split(path)
+    stem, ending = posixpath.splitext(file.casefold())
+    if stem in _PAGES and ending in _ENDINGS:
+        folder, stem = posixpath.split(folder)
+    return f"{repository}\0{folder}", stem.casefold(), ending

@@ -1,0 +1,46 @@
+"""Conditions on what every record has, as SQL over `records`: the third reading, beside columns and single records."""
+
+from collections.abc import Mapping
+from typing import Any, Final, assert_never
+
+import sqlalchemy as sa
+
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.kinds.registry import KINDS
+from cognition_engines.store.schema import records
+
+_LABELS: Final[Mapping[str, bool]] = {"project": False, "context": True, "system": True}  # whether stored case folded
+_NUMBERS: Final = ("at", "importance", "parent", "sensitivity")
+
+
+def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
+    """What a row of `records` must meet. Raises ValueError for a column that not every record has."""
+    return [_read(condition) for condition in conditions]
+
+
+def _read(condition: Condition) -> sa.ColumnElement[bool]:
+    match condition:
+        case OneOf(columns, texts):
+            return sa.or_(*(_one_of(column, texts) for column in columns))
+        case AtLeast(column, value):
+            return _number(column) >= value
+        case AtMost(column, value):
+            return _number(column) <= value
+        case HasAll(name) | HasAny(name):
+            raise ValueError(f"{name}: not every record has this set")
+        case _:
+            assert_never(condition)
+
+
+def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
+    if column == "kind":
+        return records.c.kind.in_([int(KINDS[text]) for text in texts if text in KINDS])
+    if column not in _LABELS:
+        raise ValueError(f"{column}: not every record has this column")
+    return records.c[column].in_([text.casefold() if _LABELS[column] else text for text in texts])
+
+
+def _number(column: str) -> sa.ColumnElement[Any]:
+    if column not in _NUMBERS:
+        raise ValueError(f"{column}: not every record has this column")
+    return records.c[column]

@@ -1,0 +1,189 @@
+"""What a record has from another one: a child from its artifact, a turn from its neighbours in the conversation.
+
+Whoever changes one touches the other in the same transaction: a new `seq`, so that whatever follows sees it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import sqlalchemy as sa
+
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.models import Sensitivity
+from cognition_engines.store.codec import Cell, moment
+from cognition_engines.store.links import CHILDREN, PARENTS
+from cognition_engines.store.rows import facet_cells
+from cognition_engines.store.schema import TABLES, links, place_of, records
+from cognition_engines.store.transactions import allocate, pages
+from cognition_engines.store.values import Facets, Role
+
+Side = Literal["before", "after"]
+
+_FACETS: Final = ("project", "sensitivity", "at", "context", "system", "importance", "parent")
+_UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
+
+_events: Final = TABLES[Kind.EVENT]
+_turns: Final = TABLES[Kind.TURN]
+
+
+def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable[int], written: Iterable[int]) -> None:
+    """Give children the facets of their artifact: those that name one of the ids `parents`, and the keys `children`.
+
+    Those whose facets change get a new `seq`, unless they are among the keys `written`, which have one.
+    """
+    found = _children(connection, parents, children)
+    owners = _owners(connection, {row.target for row in found})
+    changed: list[dict[str, Cell]] = []
+    for row in found:
+        cells = facet_cells(_effective(row, owners.get(row.target)))
+        if any(cells[name] != getattr(row, name) for name in _FACETS):
+            changed.append({"row_key": row.key, **cells})
+    if changed:
+        connection.execute(_UPDATE, changed)
+        renumber(connection, {int(str(row["row_key"])) for row in changed} - set(written))
+
+
+def release(connection: sa.Connection, parents: Iterable[str]) -> None:
+    """Before artifacts with these ids go: their children stay, as guarded as they are, and are told."""
+    found = _children(connection, parents, ())
+    if not found:
+        return
+    rows: list[dict[str, Cell]] = []
+    for row in found:
+        own = Facets(row.project, Sensitivity(row.sensitivity), _moment(row.event_time))
+        guarded = {"own_project": own.project, "own_sensitivity": int(own.sensitivity)}
+        rows.append({"row_key": row.key, **guarded, **facet_cells(own)})
+    connection.execute(_UPDATE, rows)
+    renumber(connection, [row.key for row in found])
+
+
+def renumber(connection: sa.Connection, keys: Iterable[int]) -> None:
+    """Give records a new `seq`."""
+    ordered = sorted(keys)
+    if ordered:
+        numbers = allocate(connection, len(ordered))
+        rows = [{"row_key": key, "seq": seq} for key, seq in zip(ordered, numbers, strict=True)]
+        connection.execute(_UPDATE, rows)
+
+
+def _children(connection: sa.Connection, parents: Iterable[str], keys: Iterable[int]) -> Sequence[sa.Row[Any]]:
+    spine = [records.c[name] for name in ("key", "own_project", "own_sensitivity", *_FACETS)]
+    statement = (
+        sa.select(*spine, links.c.target, _events.c.event_time)
+        .join_from(records, links)
+        .outerjoin(_events, _events.c.key == records.c.key)
+        .where(links.c.role == int(Role.ARTIFACT), (records.c.kind + 0).in_(CHILDREN))
+    )
+    found: dict[int, sa.Row[Any]] = {}
+    for chosen, values in ((links.c.target, sorted(set(parents))), (records.c.key, sorted(set(keys)))):
+        for page in pages(values):
+            found |= {row.key: row for row in connection.execute(statement.where(chosen.in_(page)))}
+    return list(found.values())
+
+
+def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Row[Any]]:
+    columns = (records.c[name] for name in ("id", "key", *_FACETS[:-1]))
+    statement = sa.select(*columns).where(records.c.kind.in_(PARENTS))
+    found: dict[str, sa.Row[Any]] = {}
+    for page in pages(sorted(ids)):
+        found |= {row.id: row for row in connection.execute(statement.where(records.c.id.in_(page)))}
+    return found
+
+
+def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
+    """A child's own project, else its artifact's; the greater clearance of both; an event's own time.
+
+    A child that states another project than its artifact's takes no more than the clearance: who sees the one may not
+    see the other, and must not learn of it.
+    """
+    own = Facets(child.own_project, Sensitivity(child.own_sensitivity or 0), _moment(child.event_time))
+    if owner is None:
+        return own
+    level = max(own.sensitivity, Sensitivity(owner.sensitivity))
+    if own.project not in (None, owner.project):
+        return replace(own, sensitivity=level)
+    at = _moment(owner.at) if own.at is None else own.at
+    return replace(
+        own,
+        project=owner.project,
+        sensitivity=level,
+        at=at,
+        context=owner.context,
+        system=owner.system,
+        importance=owner.importance,
+        parent=owner.key,
+    )
+
+
+def _moment(cell: int | None) -> datetime | None:
+    return None if cell is None else moment(cell)
+
+
+def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+    """By key of each of these turns, the keys of the turns whose words it is found by, before it and after it.
+
+    These are the nearest in the order of turns with the same conversation, session and project that are not more
+    guarded than the turn.
+    """
+    found: dict[int, tuple[int | None, int | None]] = {}
+    for page in pages(keys):
+        for key, before, after in connection.execute(_NEIGHBOURS, {"keys": list(page)}):
+            found[key] = (before, after)
+    return found
+
+
+def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
+    """The turns that may be found by the words of these ones."""
+    found: set[int] = set()
+    for page in pages(keys):
+        for row in connection.execute(_LENT_TO, {"keys": list(page)}):
+            found.update(key for key in row if key is not None)
+    return found
+
+
+def _nearest(side: Side, least: sa.ColumnElement[int], most: sa.ColumnElement[int]) -> Any:
+    """The key of the nearest turn on a side of a turn of the statement around it, of a clearance in a range."""
+    turn, spine = _turns.alias(), records.alias()
+    order = place_of(turn)
+    # + 0: to find the place by all columns of the index, SQLite must compare them with what is no column
+    place, own = sa.tuple_(*order), sa.tuple_(*(each + 0 for each in place_of(_turns)))
+    return (
+        sa.select(turn.c.key)
+        .join_from(turn, spine, spine.c.key == turn.c.key)
+        .where(
+            # of what is around it alone, so asked once: else a bound below the turn's own level reads all its side
+            least <= most,
+            turn.c.conversation_id == _turns.c.conversation_id,
+            place < own if side == "before" else place > own,
+            turn.c.session.is_not_distinct_from(_turns.c.session),
+            spine.c.project.is_not_distinct_from(records.c.project),
+            spine.c.sensitivity.between(least, most),
+        )
+        .order_by(*((each.desc() for each in order) if side == "before" else order))
+        .limit(1)
+        .correlate(_turns, records)
+        .scalar_subquery()
+    )
+
+
+def _select_turns(*columns: Any) -> sa.Select[Any]:
+    chosen = _turns.c.key.in_(sa.bindparam("keys", expanding=True))
+    return sa.select(*columns).join_from(_turns, records, records.c.key == _turns.c.key).where(chosen)
+
+
+_NEIGHBOURS: Final = _select_turns(
+    _turns.c.key,
+    _nearest("before", sa.literal(0), records.c.sensitivity),
+    _nearest("after", sa.literal(0), records.c.sensitivity),
+)
+# A turn lends its words to the nearest turn that may see it, and beyond that one to the nearest that is less guarded:
+# for each upper bound of clearance, from its own level, there is one on each side.
+_LENT_TO: Final = _select_turns(
+    *(
+        _nearest(side, records.c.sensitivity, sa.literal(most))
+        for side in ("before", "after")
+        for most in sorted(map(int, Sensitivity), reverse=True)
+    )
+)

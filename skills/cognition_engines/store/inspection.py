@@ -1,0 +1,286 @@
+"""Looking at a store without making, migrating or changing anything."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+import sqlalchemy as sa
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.spaces import Space
+from cognition_engines.store.database import SETTING, Store, parse_url, revision_of
+from cognition_engines.store.reads.by_key import EMBEDDED, counts_of, models_of, stored_dimension, windows
+from cognition_engines.store.rows import SELECT_STORED, stored
+from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
+from cognition_engines.store.transactions import failures, reading
+
+T = TypeVar("T")
+
+_CONNECT_SECONDS: Final = 5
+_PAGE: Final = 1000  # records that are read at a time
+_NAMED: Final = 5  # damaged records that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is in a store, of one moment. `lacking` counts those of `embedded`, the records that are embedded, which
+    have no vectors of the model asked for."""
+
+    store_id: str
+    last_seq: int
+    kinds: Mapping[Kind, int]  # records by kind
+    models: Mapping[str, int]  # records by model
+    embedded: int
+    lacking: int
+    dimension: int | None  # of the vectors of that model
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """What a database says of itself. `held` is None for a schema that this version of the program does not read."""
+
+    engine: str  # name and version
+    schema: str | None
+    encoding: str
+    damage: str | None  # what is damaged, by table or record; None where everything can be read
+    log_bytes: int  # of SQLite's write-ahead log
+    held: Held | None
+
+
+def inspect_store(url: str, model: str | None) -> StoreState | None:
+    """The state of the database at `url`; None for an SQLite file that does not exist.
+
+    Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
+    be read.
+    """
+    with _told():
+        return _looked_at(url, lambda file: _inspect(url, file, model))
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a database holds, counted. Both are empty for a schema that this version of the program does not read."""
+
+    schema: str
+    kinds: Mapping[Kind, int]  # records by kind
+    models: Mapping[str, int]  # records by model
+
+
+def glance(url: str) -> Glance | None:
+    """What the database at `url` holds; None where no store is: no file, or none of our tables.
+
+    Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
+    be read.
+    """
+    return _looked_at(url, lambda file: _glance(url, file))
+
+
+def schema_at(url: str) -> str | None:
+    """The schema of the database at `url`, or None; as `glance`."""
+    return _looked_at(url, lambda file: _schema(url, file))
+
+
+def other_schema(schema: str) -> tuple[str, str]:
+    """What to say of a schema that is not HEAD, and what to do about it."""
+    return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A store beside an index of a space: its last `seq`, how many changes of the space the index lacks, and how many
+    records of the space have a text."""
+
+    last_seq: int
+    behind: int
+    texts: int
+
+
+def position(url: str, space: Space, seq: int) -> Position:
+    """Where a store that is there and current is, of one moment, beside an index that has every change up to `seq`."""
+    with _told(), _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
+        last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+        kinds = [int(kind) for kind in space.kinds]
+        missed = (
+            sa.select(sa.func.count()).where(table.c.kind.in_(kinds), table.c.seq > seq, table.c.seq <= last_seq)
+            for table in (records, tombstones)
+        )
+        texts = sa.select(sa.func.count()).select_from(records).where(records.c.kind.in_(kinds), *EMBEDDED)
+        return Position(
+            last_seq,
+            sum(connection.execute(statement).scalar_one() for statement in missed),
+            connection.execute(texts).scalar_one(),
+        )
+
+
+def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
+    """How many vectors of `model` the records of a space have that did not change after `seq`."""
+    with _told(), _read_only(url, sqlite_file(url)) as store:
+        return windows(store, space, model, seq)
+
+
+def sqlite_file(url: str, named: str = SETTING) -> Path | None:
+    """The file of an SQLite URL; None for PostgreSQL. Raises ConfigurationError for another kind; see `parse_url`."""
+    target = parse_url(url, named)
+    return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
+
+
+def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
+    """What `look` finds, given the file of an SQLite URL; None for a file that does not exist."""
+    file = sqlite_file(url)
+    if file is None:
+        return look(None)
+    if not file.exists():
+        return None
+    closed = not _log_of(file).exists()
+    try:
+        found = look(file)
+    except ComponentFailed:
+        if not (closed and _log_of(file).exists()):
+            raise
+    else:
+        if not (closed and _log_of(file).exists()):
+            return found
+    # somebody opened it meanwhile, and what was read without locks may be of two moments
+    return look(file)
+
+
+def _schema(url: str, file: Path | None) -> str | None:
+    with _read_only(url, file) as store, reading(store) as connection:
+        return revision_of(connection)
+
+
+def _glance(url: str, file: Path | None) -> Glance | None:
+    with _read_only(url, file) as store, reading(store) as connection:
+        schema = revision_of(connection)
+        if schema is None:
+            return None
+        if schema != HEAD:
+            return Glance(schema, {}, {})
+        return Glance(schema, counts_of(connection), models_of(connection))
+
+
+def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
+    engine = f"SQLite {sqlite3.sqlite_version}"
+    if file is not None and (damage := _damaged_tables(file)) is not None:
+        return StoreState(engine, None, "UTF-8", damage, _size(_log_of(file)), None)
+    with _read_only(url, file) as store, reading(store) as connection:
+        if file is None:
+            version, encoding = (_shown(connection, name) for name in ("server_version", "server_encoding"))
+            engine, log_bytes = f"PostgreSQL {version}", 0
+        else:
+            encoding = str(connection.exec_driver_sql("PRAGMA encoding").scalar_one())
+            log_bytes = _size(_log_of(file))
+        schema = revision_of(connection)
+        damage = _missing_tables(connection) or _damaged_records(connection) if schema == HEAD else None
+        held = _held(connection, model) if schema == HEAD and damage is None else None
+        return StoreState(engine, schema, encoding, damage, log_bytes, held)
+
+
+def _damaged_tables(file: Path) -> str | None:
+    """What SQLite's quick_check says, and of which tables; None where it finds nothing."""
+    with closing(_connect(file)) as connection:
+        found = _quick_check(connection, "PRAGMA quick_check(1)")
+        if found is None:
+            return None
+        damaged = [name for name in metadata.tables if _quick_check(connection, f'PRAGMA quick_check("{name}")')]
+    if not damaged or len(damaged) == len(metadata.tables):
+        return found
+    whole = [name for name in metadata.tables if name not in damaged]
+    return f"{found}; damaged tables: {', '.join(damaged)}; whole ones: {', '.join(whole)}"
+
+
+def _quick_check(connection: sqlite3.Connection, pragma: str) -> str | None:
+    """What is wrong; None where nothing is. A table that is absent is not damaged."""
+    try:
+        found = str(connection.execute(pragma).fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        return None if isinstance(error, sqlite3.OperationalError) and "no such table" in str(error) else str(error)
+    return None if found == "ok" else found.rpartition("\n")[2]
+
+
+def _missing_tables(connection: sa.Connection) -> str | None:
+    there = set(sa.inspect(connection).get_table_names())
+    missing = [name for name in metadata.tables if name not in there]
+    return f"tables are missing: {', '.join(missing)}" if missing else None
+
+
+def _damaged_records(connection: sa.Connection) -> str | None:
+    """The first records that cannot be read back; None where all can."""
+    damaged: list[str] = []
+    for kind in Kind:
+        after = 0
+        statement = SELECT_STORED[kind].order_by(records.c.key).limit(_PAGE)
+        while rows := connection.execute(statement.where(records.c.key > after)).all():
+            after = rows[-1][0]
+            for row in rows:
+                try:
+                    stored(kind, row)
+                except ComponentFailed as error:
+                    damaged.append(str(error).removeprefix("records: "))
+                    if len(damaged) == _NAMED:
+                        return "; ".join(damaged)
+    return "; ".join(damaged) or None
+
+
+def _held(connection: sa.Connection, model: str | None) -> Held:
+    store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
+    last_seq, kinds = connection.execute(sa.select(counter.c.seq)).scalar_one(), counts_of(connection)
+    has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
+    embedded = sa.select(sa.func.count()).select_from(records).where(*EMBEDDED)
+    lacking = connection.execute(embedded.where(~has_vectors)).scalar_one()
+    everything = connection.execute(embedded).scalar_one()
+    dimension = None if model is None else stored_dimension(connection, model)
+    return Held(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
+
+
+@contextmanager
+def _read_only(url: str, file: Path | None) -> Iterator[Store]:
+    if file is None:
+        engine = sa.create_engine(
+            parse_url(url),
+            hide_parameters=True,
+            poolclass=sa.NullPool,
+            connect_args={"connect_timeout": _CONNECT_SECONDS, "client_encoding": "UTF8"},
+            isolation_level="REPEATABLE READ",
+            execution_options={"postgresql_readonly": True},
+        )
+    else:
+        engine = sa.create_engine("sqlite://", creator=lambda: _connect(file), poolclass=sa.NullPool)
+        sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    try:
+        yield Store(engine, engine, store_id="")
+    finally:
+        engine.dispose()
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    # without a log nobody has it open, and only `immutable` keeps SQLite from making one
+    options = "mode=ro" if _log_of(file).exists() else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Let ComponentFailed tell what the database says, which while reading names neither rows nor values."""
+    try:
+        with failures():
+            yield
+    except ComponentFailed as error:
+        said = str(getattr(error.__cause__, "orig", None) or error.__cause__).strip()
+        raise ComponentFailed("records", said.partition("\n")[0]) from error
+
+
+def _log_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}-wal")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _shown(connection: sa.Connection, name: str) -> str:
+    return str(connection.exec_driver_sql(f"SHOW {name}").scalar_one())

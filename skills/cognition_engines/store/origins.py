@@ -1,0 +1,123 @@
+"""Where stored records came from, and which one an id means; the functions are described in `Records`."""
+
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+import sqlalchemy as sa
+
+from cognition_engines.kinds.registry import NAMESAKES, Kind, prefixed
+from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.store.codec import place_key
+from cognition_engines.store.database import Store
+from cognition_engines.store.reads.by_key import found_by_keys, visible
+from cognition_engines.store.rows import ORIGIN, origin_of
+from cognition_engines.store.schema import records
+from cognition_engines.store.transactions import pages, reading, scanning
+from cognition_engines.store.values import Guarded, Known, Stored
+
+MARK: Final = "~"  # in a full id, between the id that a file gives and the digest of where it was given
+_DIGITS: Final = 12
+_KNOWN: Final = sa.select(
+    records.c.key, records.c.kind, records.c.id, records.c.own_project, *(records.c[name] for name in ORIGIN)
+)
+
+
+def full_id(given: str, repository: str, project: str | None) -> str:
+    """The id of a record that is given the id `given`, whatever other repositories and projects give it to."""
+    where = orjson.dumps([repository, project])
+    return f"{given}{MARK}{sha256(where).hexdigest()[:_DIGITS]}"
+
+
+def known(row: Sequence[Any]) -> Known:
+    """The value of a row of `select_known`."""
+    key, kind, id, project, *origin = row
+    return Known(key, Kind(kind), id, project, origin_of(origin))
+
+
+def known_by(
+    connection: sa.Connection, names: Sequence[tuple[Kind, str]], identities: Sequence[str]
+) -> dict[int, Known]:
+    """The records that have one of the ids, among all kinds that share theirs, or one of the identities; by key."""
+    found: dict[int, Known] = {}
+    ids: dict[Kind, dict[str, None]] = {}
+    for kind, id in names:
+        for each in namesakes(kind):
+            ids.setdefault(each, {})[id] = None
+    for kind, its in ids.items():
+        for page in pages(list(its)):
+            rows = connection.execute(_KNOWN.where(records.c.kind == int(kind), records.c.id.in_(page)))
+            found |= {row[0]: known(row) for row in rows}
+    for page in pages(list(dict.fromkeys(identities))):
+        found |= {row[0]: known(row) for row in connection.execute(_KNOWN.where(records.c.identity.in_(page)))}
+    return found
+
+
+def namesakes(kind: Kind) -> tuple[Kind, ...]:
+    """The kinds whose ids are this kind's, too."""
+    return NAMESAKES if kind in NAMESAKES else (kind,)
+
+
+def known_records(store: Store, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[Known]:
+    with reading(store) as connection:
+        return [found for _, found in sorted(known_by(connection, names, identities).items())]
+
+
+def read_below(store: Store, folder: str) -> list[Known]:
+    if not os.path.isabs(folder):
+        raise ValueError("folder: must be an absolute path")
+    return _chosen(store, _below(records.c.source, folder.rstrip(os.sep)))
+
+
+def of_repository(store: Store, repository: str, path: str) -> list[Known]:
+    below = () if path == "." else (sa.or_(records.c.path == path, _below(records.c.path, path)),)
+    return _chosen(store, records.c.repository == repository, *below)
+
+
+def guarded(store: Store) -> list[Guarded]:
+    columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
+    statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
+    with scanning(store) as connection:
+        rows = connection.execute(statement)
+        return [Guarded(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
+
+
+def of_place(store: Store, place: tuple[str, str]) -> list[Known]:
+    return [found for found in _chosen(store, records.c.source_key == place_key(place)) if found.origin.place == place]
+
+
+def _below(column: sa.ColumnElement[str], folder: str) -> sa.ColumnElement[bool]:
+    prefix = folder + "/"
+    # not LIKE: SQLite's ignores case, and % and _ are part of names
+    return sa.func.substr(column, 1, len(prefix)) == prefix
+
+
+def _chosen(store: Store, *conditions: sa.ColumnElement[bool]) -> list[Known]:
+    with scanning(store) as connection:
+        return [known(row) for row in connection.execute(_KNOWN.where(*conditions).order_by(records.c.key))]
+
+
+def meant(store: Store, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, Stored]]:
+    given, mark, _ = id.rpartition(MARK)
+    found: dict[int, Known] = {}
+    with reading(store) as connection:
+        for kind in kinds:
+            exact = prefixed(kind, id)
+            of_id = records.c.id == exact, records.c.given == exact
+            full = (records.c.given == prefixed(kind, given),) if mark and given else ()
+            chosen = _KNOWN.where(records.c.kind == int(kind), sa.or_(*of_id, *full), *visible(viewer))
+            for row in connection.execute(chosen):
+                one = known(row)
+                if exact in (one.id, one.origin.given, full_name(one)):
+                    found[one.key] = one
+        sure = {key: one for key, one in found.items() if full_name(one) == prefixed(one.kind, id)}
+        stored = found_by_keys(connection, sorted(sure or found), viewer)
+    return [(full_name(found[key]), one) for key, one in stored.items()]
+
+
+def full_name(record: Known) -> str:
+    """By which a record is found even where others are given its id."""
+    given = record.origin.given
+    return record.id if given is None else full_id(given, record.origin.repository, record.project)

@@ -1,0 +1,257 @@
+"""Reading; the functions are described in `Records`. What a viewer may not see, the database leaves out."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.artifacts import Turn
+from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.kinds.search_text import worded
+from cognition_engines.models import Viewer
+from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.store.database import Store
+from cognition_engines.store.inheritance import neighbours
+from cognition_engines.store.links import dangling_links, exposed_links
+from cognition_engines.store.rows import SELECT_STORED, stored
+from cognition_engines.store.schema import TABLES, counter, dimension_name, meta, records, vectors
+from cognition_engines.store.transactions import REPLACED, pages, reading, scanning
+from cognition_engines.store.values import Dangling, Exposed, Stored, Text
+
+T = TypeVar("T")
+
+# The records that are embedded. A chunked artifact has no text of its own: its chunks are searched.
+EMBEDDED: Final = (
+    (records.c.kind + 0).in_([kind for space in SEARCHED for kind in space.kinds]),
+    ~sa.exists().where(TABLES[Kind.ARTIFACT].c.key == records.c.key, TABLES[Kind.ARTIFACT].c.chunked != 0),
+)
+
+
+_STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
+_LAST: Final = sa.select(counter.c.seq, _STORE_ID)
+
+
+def last_seq(store: Store) -> int:
+    before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
+    with reading(store) as connection:
+        value, store_id = connection.execute(_LAST).one()
+    if value < before or store.store_id not in ("", store_id):
+        store.seen.replaced = True
+        raise ComponentFailed("records", REPLACED)
+    store.seen.last_seq = max(store.seen.last_seq, value)
+    return int(value)
+
+
+def count(store: Store, kind: Kind | None) -> int:
+    statement = sa.select(sa.func.count()).select_from(records)
+    with scanning(store) as connection:
+        chosen = statement if kind is None else statement.where(records.c.kind == int(kind))
+        return connection.execute(chosen).scalar_one()
+
+
+def counts(store: Store) -> dict[Kind, int]:
+    with scanning(store) as connection:
+        return counts_of(connection)
+
+
+def counts_of(connection: sa.Connection) -> dict[Kind, int]:
+    """See `Records.counts`; inside a transaction."""
+    statement = sa.select(records.c.kind, sa.func.count()).group_by(records.c.kind).order_by(records.c.kind)
+    return {Kind(kind): number for kind, number in connection.execute(statement)}
+
+
+def ids(store: Store, kind: Kind) -> list[str]:
+    statement = sa.select(records.c.id).where(records.c.kind == int(kind))
+    with scanning(store) as connection:
+        # in the order of code points, which is the same in every database
+        return sorted(connection.execute(statement).scalars())
+
+
+def models(store: Store) -> dict[str, int]:
+    with scanning(store) as connection:
+        return models_of(connection)
+
+
+def models_of(connection: sa.Connection) -> dict[str, int]:
+    """See `Records.models`; inside a transaction."""
+    # whatever has vectors has a window 0
+    statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
+    return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
+
+
+def dimension(store: Store, model: str) -> int | None:
+    with reading(store) as connection:
+        return stored_dimension(connection, model)
+
+
+def stored_dimension(connection: sa.Connection, model: str) -> int | None:
+    """The dimension of the vectors stored of `model`; None before there were any."""
+    noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
+    return None if noted is None else int(noted)
+
+
+def windows(store: Store, space: Space, model: str, up_to: int) -> int:
+    statement = (
+        sa.select(sa.func.count())
+        .select_from(vectors.join(records))
+        .where(vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds))
+    )
+    with scanning(store) as connection:
+        return connection.execute(statement).scalar_one()
+
+
+def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[Stored]:
+    wanted = list(dict.fromkeys((kind, prefixed(kind, id)) for kind, id in ids))
+    found: dict[tuple[Kind, str], Stored] = {}
+    with reading(store) as connection:
+        for kind, names in _grouped(wanted).items():
+            for page in pages(names):
+                chosen = records.c.kind == int(kind), records.c.id.in_(page)
+                for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
+                    one = stored(kind, row)
+                    found[kind, str(one.record.id)] = one
+            given = only_given(connection, kind, [id for id in names if (kind, id) not in found], viewer)
+            found |= {(kind, id): one for id, one in given.items()}
+    return [found[name] for name in wanted if name in found]
+
+
+def only_given(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None) -> dict[str, Stored]:
+    """By id, the records that files give these ids, where the viewer sees just one."""
+    found: dict[str, list[Stored]] = {}
+    for page in pages(ids):
+        of_given = records.c.given.in_(page), records.c.kind == int(kind)
+        for row in connection.execute(SELECT_STORED[kind].where(*of_given, *visible(viewer))):
+            one = stored(kind, row)
+            found.setdefault(one.origin.given or "", []).append(one)
+    return {id: each[0] for id, each in found.items() if len(each) == 1}
+
+
+def by_keys(
+    store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
+) -> dict[int, Stored]:
+    with reading(store) as connection:
+        return asked_by_keys(connection, keys, viewer, kinds)
+
+
+def asked_by_keys(
+    connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
+) -> dict[int, Stored]:
+    """As `found_by_keys`, but asks the database also for no keys: one that fails must not look like no match."""
+    if not keys:
+        connection.execute(sa.select(records.c.key).limit(1)).all()
+    return found_by_keys(connection, keys, viewer, kinds)
+
+
+def found_by_keys(
+    connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
+) -> dict[int, Stored]:
+    """See `Records.by_keys`; inside a transaction."""
+    if kinds is not None and len(kinds) == 1:
+        by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
+    else:
+        by_kind = _by_kind(connection, keys, kinds)
+    seen = {} if viewer is None else {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ())}
+    found: dict[int, Stored] = {}
+    for kind, its in by_kind.items():
+        statement = _by_keys(kind, viewer is not None, viewer is not None and viewer.projects is not None)
+        for page in pages(its):
+            for row in connection.execute(statement, {"keys": list(page), **seen}):
+                found[row[0]] = stored(kind, row)
+    return found
+
+
+@cache
+def _by_keys(kind: Kind, guarded: bool, bounded: bool) -> sa.Select[Any]:
+    """Records of a kind by key, as a viewer sees them; made once, for a search asks for nothing else."""
+    statement = SELECT_STORED[kind].where(records.c.key.in_(sa.bindparam("keys", expanding=True)))
+    if guarded:
+        statement = statement.where(records.c.sensitivity <= sa.bindparam("clearance"))
+    if bounded:
+        statement = statement.where(records.c.project.in_(sa.bindparam("projects", expanding=True)))
+    return statement
+
+
+def _by_kind(connection: sa.Connection, keys: Sequence[int], kinds: Sequence[Kind] | None) -> dict[Kind, list[int]]:
+    found: list[tuple[Kind, int]] = []
+    for page in pages(keys):
+        statement = sa.select(records.c.kind, records.c.key).where(records.c.key.in_(page))
+        found += [(Kind(kind), key) for kind, key in connection.execute(statement)]
+    return _grouped(each for each in found if kinds is None or each[0] in kinds)
+
+
+def _grouped(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
+    grouped: dict[Kind, list[T]] = defaultdict(list)
+    for kind, value in pairs:
+        grouped[kind].append(value)
+    return grouped
+
+
+def by_ids(store: Store, kind: Kind, ids: Sequence[str]) -> dict[str, Stored]:
+    found: dict[str, Stored] = {}
+    with reading(store) as connection:
+        for page in pages(ids):
+            chosen = records.c.kind == int(kind), records.c.id.in_(page)
+            for row in connection.execute(SELECT_STORED[kind].where(*chosen)):
+                one = stored(kind, row)
+                found[str(one.record.id)] = one
+    return found
+
+
+def texts(store: Store, keys: Sequence[int]) -> list[Text]:
+    with scanning(store) as connection:
+        found = found_by_keys(connection, keys, None)
+        beside = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
+        others = {key for pair in beside.values() for key in pair if key is not None} - found.keys()
+        turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
+    told: list[Text] = []
+    for key, one in found.items():
+        before, after = (_turn(turns, place) for place in beside.get(key, (None, None)))
+        body = worded(one.record, before, after)
+        if body is not None:
+            told.append(Text(key, body, one.facets.project, one.facets.sensitivity))
+    return told
+
+
+def _turn(turns: Mapping[int, Stored], key: int | None) -> Turn | None:
+    record = None if key is None else turns[key].record
+    return record if isinstance(record, Turn) else None
+
+
+def dangling(store: Store, places: Sequence[tuple[str, str]]) -> list[Dangling]:
+    with scanning(store) as connection:
+        return dangling_links(connection, places)
+
+
+def exposed(store: Store, places: Sequence[tuple[str, str]]) -> list[Exposed]:
+    with scanning(store) as connection:
+        return exposed_links(connection, places)
+
+
+def without_vectors(store: Store, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:
+    if limit < 1:
+        raise ValueError("limit: must be at least 1")
+    has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
+    # kind + 0: not by an index on kind, which would read and sort all of them for each page
+    statement = (
+        sa.select(records.c.key)
+        .where((records.c.kind + 0).in_(space.kinds), records.c.key > after_key, ~has_vectors, *EMBEDDED)
+        .order_by(records.c.key)
+        .limit(limit)
+    )
+    with scanning(store) as connection:
+        keys = list(connection.execute(statement).scalars())
+        found = found_by_keys(connection, keys, None)
+    return [found[key] for key in keys]
+
+
+def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
+    """What a viewer may see, as SQL over `records`; a viewer of None, the operator, sees all."""
+    if viewer is None:
+        return []
+    conditions: list[sa.ColumnElement[bool]] = [records.c.sensitivity <= int(viewer.clearance)]
+    if viewer.projects is not None:
+        conditions.append(records.c.project.in_(sorted(viewer.projects)))
+    return conditions

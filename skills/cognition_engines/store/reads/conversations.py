@@ -1,0 +1,168 @@
+"""Reads of what was said and written: turns, events with their artifacts, passages beside others. See `Records`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import sqlalchemy as sa
+
+from cognition_engines.filters import Conditions
+from cognition_engines.kinds.artifacts import Turn
+from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.models import Viewer
+from cognition_engines.store.database import Store
+from cognition_engines.store.filters_sql import where
+from cognition_engines.store.reads.by_key import found_by_keys, visible
+from cognition_engines.store.schema import TABLES, links, place_of, records
+from cognition_engines.store.transactions import reading
+from cognition_engines.store.values import Role, Stored
+
+# A passage: CHUNK with the id of its source or ARTIFACT_CHUNK with that of its artifact, and its index.
+Place: TypeAlias = tuple[Kind, str, int]
+
+_turns: Final = TABLES[Kind.TURN]
+_events: Final = TABLES[Kind.EVENT]
+_OWNERS: Final[Mapping[Kind, str]] = {Kind.CHUNK: "source_id", Kind.ARTIFACT_CHUNK: "artifact_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """The latest turns of a conversation, ascending, and how many it has.
+
+    `indices` are those that the sources gave. A turn without one is told its place among all turns of the conversation
+    that the viewer sees, from 0.
+    """
+
+    total: int
+    stored: Sequence[Stored]
+    indices: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """Events by the key of their artifact, and whom how many events of some artifacts name in which role."""
+
+    events: Mapping[int, Sequence[Stored]]
+    named: Mapping[tuple[str, Role], int]
+
+
+def turns(store: Store, conversation_id: str, conditions: Conditions, viewer: Viewer | None, limit: int) -> TurnPage:
+    chosen = (_turns.c.conversation_id == conversation_id, *where(conditions), *visible(viewer))
+    joined = sa.join(_turns, records, records.c.key == _turns.c.key)
+    counted = sa.select(sa.func.count()).select_from(joined).where(*chosen)
+    latest = (
+        sa.select(records.c.key)
+        .select_from(joined)
+        .where(*chosen)
+        .order_by(*(each.desc() for each in place_of(_turns)))
+        .limit(limit)
+    )
+    with reading(store) as connection:
+        total: int = connection.execute(counted).scalar_one()
+        keys = list(connection.execute(latest).scalars())
+        found = found_by_keys(connection, keys, viewer, (Kind.TURN,))
+        given = {key: record.turn_index for key, one in found.items() if isinstance(record := one.record, Turn)}
+        places = _places(connection, conversation_id, viewer, [key for key in keys if given[key] is None])
+    indices = [places[key] if (index := given[key]) is None else index for key in reversed(keys)]
+    return TurnPage(total, [found[key] for key in reversed(keys)], indices)
+
+
+def _places(
+    connection: sa.Connection, conversation_id: str, viewer: Viewer | None, keys: Sequence[int]
+) -> dict[int, int]:
+    """The places of turns among those of their conversation that the viewer sees, from 0."""
+    if not keys:
+        return {}
+    number = sa.func.row_number().over(order_by=place_of(_turns))
+    ranked = (
+        sa.select(_turns.c.key, number.label("number"))
+        .join_from(_turns, records, records.c.key == _turns.c.key)
+        .where(_turns.c.conversation_id == conversation_id, *visible(viewer))
+        .subquery()
+    )
+    rows = connection.execute(sa.select(ranked.c.key, ranked.c.number).where(ranked.c.key.in_(keys)))
+    return {key: number - 1 for key, number in rows}
+
+
+def attached(
+    store: Store, parents: Sequence[int], seeds: Sequence[int], conditions: Conditions, viewer: Viewer | None, most: int
+) -> Attached:
+    chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
+    with reading(store) as connection:
+        events = _newest(connection, parents, chosen, viewer, most) if parents and most else {}
+        named = _named(connection, seeds, chosen) if seeds else {}
+    return Attached(events, named)
+
+
+def _newest(
+    connection: sa.Connection,
+    parents: Sequence[int],
+    chosen: Sequence[sa.ColumnElement[bool]],
+    viewer: Viewer | None,
+    most: int,
+) -> dict[int, list[Stored]]:
+    order = (_events.c.event_time.is_(None), _events.c.event_time.desc(), records.c.id)
+    ranked = (
+        sa.select(
+            records.c.key,
+            records.c.parent,
+            sa.func.row_number().over(partition_by=records.c.parent, order_by=order).label("place"),
+        )
+        .join_from(records, _events, _events.c.key == records.c.key)
+        .where(records.c.parent.in_(parents), *chosen)
+        .subquery()
+    )
+    statement = sa.select(ranked.c.key, ranked.c.parent).where(ranked.c.place <= most)
+    rows = connection.execute(statement.order_by(ranked.c.parent, ranked.c.place)).all()
+    read = found_by_keys(connection, [row.key for row in rows], viewer, (Kind.EVENT,))
+    found: dict[int, list[Stored]] = {}
+    for row in rows:
+        found.setdefault(row.parent, []).append(read[row.key])
+    return found
+
+
+def _named(
+    connection: sa.Connection, parents: Sequence[int], chosen: Sequence[sa.ColumnElement[bool]]
+) -> dict[tuple[str, Role], int]:
+    statement = (
+        sa.select(links.c.target, links.c.role, sa.func.count())
+        .join_from(records, links, links.c.key == records.c.key)
+        .where(records.c.parent.in_(parents), links.c.role.in_((int(Role.ACTOR), int(Role.SUBJECT))), *chosen)
+        .group_by(links.c.target, links.c.role)
+    )
+    return {(target, Role(role)): count for target, role, count in connection.execute(statement)}
+
+
+def beside(store: Store, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None) -> dict[Place, Stored]:
+    found: dict[Place, Stored] = {}
+    with reading(store) as connection:
+        for kind, owner in _OWNERS.items():
+            wanted = {place for place in places if place[0] is kind}
+            if not wanted:
+                continue
+            table = TABLES[kind]
+            named = {spelling for _, id, _ in wanted for spelling in _spellings(kind, id)}
+            statement = (
+                sa.select(records.c.key, table.c[owner], table.c.chunk_index)
+                .join_from(records, table, table.c.key == records.c.key)
+                .where(
+                    table.c[owner].in_(sorted(named)),
+                    table.c.chunk_index.in_(sorted({index for _, _, index in wanted})),
+                    *where(conditions),
+                    *visible(viewer),
+                )
+                .order_by(records.c.key)
+            )
+            keys: dict[Place, int] = {}
+            for key, id, index in connection.execute(statement):
+                place = (kind, prefixed(Kind.ARTIFACT, id) if kind is Kind.ARTIFACT_CHUNK else id, index)
+                if place in wanted:
+                    keys.setdefault(place, key)
+            read = found_by_keys(connection, list(keys.values()), viewer, (kind,))
+            found |= {place: read[key] for place, key in keys.items()}
+    return found
+
+
+def _spellings(kind: Kind, id: str) -> tuple[str, ...]:
+    """How a passage may name its owner: the id of an artifact also without its prefix."""
+    return (id, id.removeprefix("art_")) if kind is Kind.ARTIFACT_CHUNK else (id,)

@@ -1,0 +1,124 @@
+"""Reading chunks and extractions with the sources they come from; the functions are described in `Records`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import orjson
+import sqlalchemy as sa
+
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.models import Viewer
+from cognition_engines.store.codec import title_key
+from cognition_engines.store.database import Store
+from cognition_engines.store.reads.by_key import asked_by_keys, only_given, visible
+from cognition_engines.store.rows import SELECT_STORED, matrix, stored
+from cognition_engines.store.schema import TABLES, records, vectors
+from cognition_engines.store.transactions import pages, reading
+from cognition_engines.store.values import FloatArray, Stored
+
+_SOURCES: Final = TABLES[Kind.SOURCE]
+
+
+class SourceName(NamedTuple):
+    """What is cited of a source."""
+
+    title: str
+    authors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFound:
+    """A chunk with what belongs to it, as one viewer sees it.
+
+    `source` is None where the chunk names none that is known; `clusters` are the known ones, by id; `vectors` are
+    those of the model asked for, (windows, dimensions), None where there are none.
+    """
+
+    chunk: Chunk
+    key: int
+    source: SourceName | None
+    clusters: Mapping[str, Stored]
+    vectors: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class WithSources:
+    """Records by key, and those of the sources they name that are known, by id."""
+
+    stored: Mapping[int, Stored]
+    sources: Mapping[str, SourceName]
+
+
+def chunk(store: Store, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
+    with reading(store) as connection:
+        found = _named(connection, Kind.CHUNK, [id], viewer).get(id)
+        found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
+        if found is None:
+            return None
+        record = found.record
+        assert isinstance(record, Chunk)
+        names = _source_names(connection, [record.source_id], viewer)
+        clusters = _named(connection, Kind.CLUSTER, record.cluster_ids, viewer)
+        windows = None if model is None else _vectors(connection, found.key, model)
+    source = None if record.source_id is None else names.get(record.source_id)
+    return ChunkFound(record, found.key, source, clusters, windows)
+
+
+def sources(store: Store, ids: Sequence[str], viewer: Viewer | None) -> dict[str, SourceName]:
+    with reading(store) as connection:
+        return _source_names(connection, ids, viewer)
+
+
+def source_ids(store: Store, title: str, viewer: Viewer | None) -> list[str]:
+    columns = records.c.id, _SOURCES.c.title, records.c.given
+    statement = sa.select(*columns).join_from(records, _SOURCES)
+    called = sa.or_(_SOURCES.c.title_key == title_key(title), records.c.given.in_(_possible([title])))
+    with reading(store) as connection:
+        found = connection.execute(statement.where(called, *visible(viewer)).order_by(records.c.id)).all()
+    return [id for id, its, given in found if given == title or its.casefold() == title.casefold()]
+
+
+def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:
+    with reading(store) as connection:
+        found = asked_by_keys(connection, keys, viewer, kinds)
+        return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
+
+
+def source_of(one: Stored) -> str | None:
+    """The id of the source that a chunk or an extraction names."""
+    return one.record.source_id if isinstance(one.record, Chunk | Extraction) else None
+
+
+def _named(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None) -> dict[str, Stored]:
+    found: dict[str, Stored] = {}
+    for page in pages(_possible(ids)):
+        chosen = records.c.kind == int(kind), records.c.id.in_(page)
+        for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
+            one = stored(kind, row)
+            found[str(one.record.id)] = one
+    return found
+
+
+def _source_names(connection: sa.Connection, ids: Iterable[str | None], viewer: Viewer | None) -> dict[str, SourceName]:
+    statement = sa.select(records.c.id, _SOURCES.c.title, _SOURCES.c.authors).join_from(records, _SOURCES)
+    found: dict[str, SourceName] = {}
+    for page in pages(_possible(ids)):
+        chosen = records.c.kind == int(Kind.SOURCE), records.c.id.in_(page)
+        for id, title, authors in connection.execute(statement.where(*chosen, *visible(viewer))):
+            found[id] = SourceName(title, tuple(orjson.loads(authors)))
+    return found
+
+
+def _possible(ids: Iterable[str | None]) -> list[str]:
+    """Each once; PostgreSQL takes no text with NUL, and no id has one."""
+    return list(dict.fromkeys(id for id in ids if id is not None and "\0" not in id))
+
+
+def _vectors(connection: sa.Connection, key: int, model: str) -> FloatArray | None:
+    chosen = vectors.c.key == key, vectors.c.model == model
+    statement = sa.select(vectors.c.vector).where(*chosen).order_by(vectors.c.window)
+    windows = list(connection.execute(statement).scalars())
+    return matrix(windows) if windows else None

@@ -1,0 +1,165 @@
+"""References between records by the ids that files give: whose they are, when several repositories give the same.
+
+A reference means the record of its own repository, in its own project where it can; else the one whose id it is in
+answers; else the only one that is given it. It is stored as the id that this one has.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+import sqlalchemy as sa
+
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.registry import Kind, Record, kind_of, prefixed
+from cognition_engines.models import Decision
+from cognition_engines.store.codec import columns_of
+from cognition_engines.store.inheritance import renumber, settle
+from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
+from cognition_engines.store.reads.by_key import found_by_keys
+from cognition_engines.store.schema import TABLES, links, records
+from cognition_engines.store.transactions import pages
+from cognition_engines.store.values import PART, Entry, Origin
+
+_ARTIFACTS: Final = tuple(PARENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A record that a file gives an id."""
+
+    id: str
+    repository: str
+    project: str | None
+
+
+_Given = Mapping[tuple[Kind, str], Sequence[_Target]]
+
+
+def resolved(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
+    """The entries with their references as ids that are stored, or about to be; those that mean nothing as written."""
+    wanted = {name for entry in batch for name in _references(entry)}
+    if not wanted:
+        return list(batch)
+    given = _given(connection, wanted)
+    for entry in batch:
+        name = _name(entry.record, entry.origin)
+        if name in wanted:
+            target = _Target(str(entry.record.id), entry.origin.repository, entry.record.project)
+            given.setdefault(name, {})[target.id] = target
+    found = {name: list(targets.values()) for name, targets in given.items()}
+    here = _stored_ids(connection, wanted & found.keys())
+    return [replace(entry, record=_rewritten(entry, found, here)) for entry in batch]
+
+
+def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
+    """Lets the records of a repository mean these new ones of it, which have other ids than their files give."""
+    names = {
+        (_name(entry.record, entry.origin), entry.origin.repository)
+        for entry in written
+        if entry.origin.given is not None and entry.origin.given != str(entry.record.id)
+    }
+    targets = {name[1] for name, _ in names if name is not None}
+    keys: set[int] = set()
+    for page in pages(sorted(targets)):
+        referring = sa.select(links.c.key).join_from(links, records, records.c.key == links.c.key)
+        repositories = sorted({repository for _, repository in names})
+        chosen = referring.where(links.c.target.in_(page), records.c.repository.in_(repositories))
+        keys.update(connection.execute(chosen.where(records.c.ordinal != PART)).scalars())
+    stored = found_by_keys(connection, sorted(keys), None)
+    before = {key: Entry(one.record, one.origin) for key, one in stored.items()}
+    after = dict(zip(before, resolved(connection, list(before.values())), strict=True))
+    changed = {key: entry for key, entry in after.items() if entry.record != before[key].record}
+    for key, entry in changed.items():
+        table = TABLES[kind_of(entry.record)]
+        connection.execute(sa.update(table).where(table.c.key == key), columns_of(entry.record))
+        connection.execute(sa.delete(links).where(links.c.key == key))
+        connection.execute(sa.insert(links), link_rows(key, entry.record, entry.origin))
+    renumber(connection, changed)
+    settle(connection, (), [key for key in changed if stored[key].kind in CHILDREN], changed)
+
+
+def _references(entry: Entry) -> Iterator[tuple[Kind, str]]:
+    """Kinds and ids as written, artifacts and turns with their prefix; a part of a document means just that one."""
+    record = entry.record
+    if entry.origin.ordinal == PART:
+        return
+    if isinstance(record, Chunk | Extraction) and record.source_id is not None:
+        yield Kind.SOURCE, record.source_id
+    if isinstance(record, Chunk):
+        yield from ((Kind.CLUSTER, id) for id in record.cluster_ids)
+    if isinstance(record, Extraction):
+        yield from ((Kind.CHUNK, id) for id in (*record.chunk_ids, record.chunk_id) if id is not None)
+    if isinstance(record, ArtifactChunk | Event | Edge) and record.artifact_id is not None:
+        yield Kind.ARTIFACT, prefixed(Kind.ARTIFACT, record.artifact_id)
+
+
+def _rewritten(entry: Entry, given: _Given, here: set[tuple[Kind, str]]) -> Record:
+    def id_of(kind: Kind, written: str | None) -> str | None:
+        if written is None:
+            return None
+        name = kind, prefixed(kind, written)
+        meant = _meant(entry, given.get(name, ()), name in here)
+        return written if meant is None or meant == name[1] else meant
+
+    record = entry.record
+    if not any(name in given for name in _references(entry)):
+        return record
+    match record:
+        case Chunk():
+            clusters = tuple(id_of(Kind.CLUSTER, id) or id for id in record.cluster_ids)
+            return replace(record, source_id=id_of(Kind.SOURCE, record.source_id), cluster_ids=clusters)
+        case Extraction():
+            chunks = tuple(id_of(Kind.CHUNK, id) or id for id in record.chunk_ids)
+            chunk, source = id_of(Kind.CHUNK, record.chunk_id), id_of(Kind.SOURCE, record.source_id)
+            return replace(record, source_id=source, chunk_id=chunk, chunk_ids=chunks)
+        case ArtifactChunk():
+            return replace(record, artifact_id=id_of(Kind.ARTIFACT, record.artifact_id) or record.artifact_id)
+        case Event() | Edge():
+            return replace(record, artifact_id=id_of(Kind.ARTIFACT, record.artifact_id))
+        case Decision() | Source() | Cluster() | Episode() | Artifact() | Turn() | Entity():
+            return record
+        case _:
+            assert_never(record)
+
+
+def _meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | None:
+    """The id of the record that a reference means; None for the one whose id it is, and where it means none."""
+    own = [target for target in targets if target.repository == entry.origin.repository]
+    nearest = [target for target in own if target.project == entry.record.project] or own
+    if len(nearest) == 1:
+        return nearest[0].id
+    return targets[0].id if not own and not is_id and len(targets) == 1 else None
+
+
+def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
+    """The kind and the given id that references to a record have."""
+    if origin.given is None:
+        return None
+    kind = kind_of(record)
+    return (Kind.ARTIFACT if kind in _ARTIFACTS else kind), origin.given
+
+
+def _given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tuple[Kind, str], dict[str, _Target]]:
+    """The stored records that files give these ids."""
+    found: dict[tuple[Kind, str], dict[str, _Target]] = {}
+    columns = records.c.kind, records.c.given, records.c.id, records.c.repository, records.c.own_project
+    for page in pages(sorted({id for _, id in wanted})):
+        for of, given, *target in connection.execute(sa.select(*columns).where(records.c.given.in_(page))):
+            name = (Kind.ARTIFACT if of in _ARTIFACTS else Kind(of)), given
+            if name in wanted:
+                found.setdefault(name, {})[target[0]] = _Target(*target)
+    return found
+
+
+def _stored_ids(connection: sa.Connection, names: set[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
+    """Those that are ids of stored records themselves."""
+    found: set[tuple[Kind, str]] = set()
+    for page in pages(sorted({id for _, id in names})):
+        for of, id in connection.execute(sa.select(records.c.kind, records.c.id).where(records.c.id.in_(page))):
+            found.add((Kind.ARTIFACT if of in _ARTIFACTS else Kind(of), id))
+    return found & names

@@ -1,0 +1,128 @@
+"""Rows to what is stored, and what is stored to rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import sqlalchemy as sa
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.registry import Kind, kind_of
+from cognition_engines.models import Sensitivity
+from cognition_engines.store.codec import COLUMNS, UNREADABLE, Cell, microseconds, moment, place_key, record_of
+from cognition_engines.store.links import own_facets
+from cognition_engines.store.schema import TABLES, records
+from cognition_engines.store.values import Entry, Facets, FloatArray, Origin, Stored
+
+Row: TypeAlias = Sequence[Any]
+
+_SENSITIVITIES: Final = tuple(Sensitivity)
+# The columns of an origin, in the order of its fields.
+ORIGIN: Final = tuple(field.name for field in fields(Origin))
+_GUARDED_AS: Final = ORIGIN.index("guarded_as")
+_SPINE: Final = (
+    "key",
+    "seq",
+    "id",
+    "project",
+    "sensitivity",
+    "own_project",
+    "own_sensitivity",
+    "at",
+    "context",
+    "system",
+    "importance",
+    "parent",
+    "updated_at",
+    *ORIGIN,
+)
+
+
+def _select(kind: Kind) -> sa.Select[Any]:
+    spine = [records.c[name] for name in _SPINE]
+    content = [TABLES[kind].c[column.name] for column in COLUMNS[kind]]
+    return sa.select(*spine, *content).join_from(records, TABLES[kind])
+
+
+# `stored` unpacks a row of these by position.
+SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {kind: _select(kind) for kind in Kind}
+
+
+def spine_of(entry: Entry) -> dict[str, Cell]:
+    """The row of an entry in `records` but `key`, `seq` and `updated_at`, as if it belonged to no artifact."""
+    record, origin, own = entry.record, entry.origin, own_facets(entry.record)
+    return {
+        "kind": int(kind_of(record)),
+        "id": str(record.id),
+        "own_project": record.project,
+        "own_sensitivity": None if record.sensitivity is None else int(record.sensitivity),
+        **facet_cells(own),
+        **{name: getattr(origin, name) for name in ORIGIN},
+        "guarded_as": None if origin.guarded_as is None else int(origin.guarded_as),
+        "source_key": place_key(origin.place),
+    }
+
+
+def origin_of(cells: Sequence[Any]) -> Origin:
+    """The origin of the cells of `ORIGIN`."""
+    values = list(cells)
+    if values[_GUARDED_AS] is not None:
+        values[_GUARDED_AS] = _SENSITIVITIES[values[_GUARDED_AS]]
+    return Origin(*values)
+
+
+def facet_cells(facets: Facets) -> dict[str, Cell]:
+    """The cells of facets, by column."""
+    return {
+        "project": facets.project,
+        "sensitivity": int(facets.sensitivity),
+        "at": None if facets.at is None else microseconds(facets.at),
+        "context": facets.context,
+        "system": facets.system,
+        "importance": facets.importance,
+        "parent": facets.parent,
+    }
+
+
+def stored(kind: Kind, row: Row) -> Stored:
+    """The value of one row of `SELECT_STORED[kind]`."""
+    (
+        key,
+        seq,
+        id,
+        project,
+        sensitivity,
+        own_project,
+        own_sensitivity,
+        at,
+        context,
+        system,
+        importance,
+        parent,
+        updated_at,
+        *others,
+    ) = row
+    try:
+        level, time, updated = _SENSITIVITIES[sensitivity], None if at is None else moment(at), moment(updated_at)
+        origin = origin_of(others[: len(ORIGIN)])
+    except UNREADABLE as error:
+        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
+    facets = Facets(project, level, time, context, system, importance, parent)
+    record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
+    return Stored(key, seq, kind, record, facets, origin, updated)
+
+
+def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:
+    """The rows of table `vectors` for one record."""
+    return [
+        {"key": key, "model": model, "window": window, "vector": vector.tobytes()}
+        for window, vector in enumerate(vectors.astype("<f4", copy=False))
+    ]
+
+
+def matrix(vectors: Sequence[bytes]) -> FloatArray:
+    """Cells of the column `vector`, all of one model, as one read-only array (vectors, dimensions)."""
+    if not vectors:
+        return np.empty((0, 0), np.float32)
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype(np.float32, copy=False)

@@ -1,0 +1,171 @@
+"""The tables. A change here needs the same change in `migrations/versions`; a test compares the two.
+
+Every record has a row in `records` and one, of the same key, in the table of its kind, whose columns are the fields
+of the kind.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.types import TypeEngine
+
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
+
+HEAD: Final = "0001"  # the newest migration
+
+_BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+metadata: Final = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+# The id of the store, and the dimension of each model's vectors.
+meta: Final = sa.Table(
+    "meta",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+
+def dimension_name(model: str) -> str:
+    """Under which name `meta` has the dimension of a model."""
+    return f"dimension {model}"
+
+
+# One row. Writers take it first and hold it until they commit, so commits happen in the order of `seq`.
+counter: Final = sa.Table("counter", metadata, sa.Column("seq", _BIGINT, nullable=False))
+
+# What every record has. Times are microseconds since 1970 in UTC. `project` and `sensitivity` are what isolation goes
+# by, `own_project` and `own_sensitivity` what was recorded; `at` to `parent` are facets: all of these are made of the
+# record and its artifact. `repository`, `path`, `given` and `identity` are what the id is made of; `source_key` stands
+# for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
+records: Final = sa.Table(
+    "records",
+    metadata,
+    sa.Column("key", _BIGINT, primary_key=True, autoincrement=False),
+    sa.Column("seq", _BIGINT, nullable=False, unique=True),
+    sa.Column("kind", sa.SmallInteger, nullable=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("project", sa.Text),
+    sa.Column("sensitivity", sa.SmallInteger, nullable=False),
+    sa.Column("own_project", sa.Text),
+    sa.Column("own_sensitivity", sa.SmallInteger),
+    sa.Column("at", _BIGINT),
+    sa.Column("context", sa.Text),
+    sa.Column("system", sa.Text),
+    sa.Column("importance", sa.Double),
+    sa.Column("parent", _BIGINT),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("source_key", sa.Text, nullable=False),
+    sa.Column("ordinal", sa.Integer, nullable=False),
+    sa.Column("repository", sa.Text, nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("given", sa.Text),
+    sa.Column("identity", sa.Text, nullable=False),
+    sa.Column("ingested_as", sa.Text),
+    sa.Column("project_scope", sa.Text),
+    sa.Column("guarded_as", sa.SmallInteger),
+    sa.Column("guard_scope", sa.Text),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("updated_at", _BIGINT, nullable=False),
+    sa.UniqueConstraint("kind", "id"),
+    sa.Index(None, "kind", "seq"),
+    sa.Index(None, "parent"),
+    sa.Index(None, "source_key", "ordinal"),
+    sa.Index(None, "identity"),
+    sa.Index(None, "given"),
+)
+
+_TYPES: Final[Mapping[CellType, type[TypeEngine[Any]] | TypeEngine[Any]]] = {
+    "text": sa.Text,
+    "whole": _BIGINT,
+    "real": sa.Double,
+    "json": sa.Text,
+}
+_NAMES: Final[Mapping[Kind, str]] = {
+    Kind.DECISION: "decisions",
+    Kind.SOURCE: "sources",
+    Kind.CHUNK: "chunks",
+    Kind.CLUSTER: "clusters",
+    Kind.EXTRACTION: "extractions",
+    Kind.EPISODE: "episodes",
+    Kind.ARTIFACT: "artifacts",
+    Kind.ARTIFACT_CHUNK: "artifact_chunks",
+    Kind.TURN: "turns",
+    Kind.EVENT: "events",
+    Kind.ENTITY: "entities",
+    Kind.EDGE: "edges",
+}
+_INDEXES: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.SOURCE: ("title_key",),
+    Kind.CHUNK: ("source_id", "chunk_index"),
+    Kind.ARTIFACT_CHUNK: ("artifact_id", "chunk_index"),
+    Kind.TURN: ("conversation_id", "by_index", "by_time", "by_place", "key"),
+}
+# By which turns are ordered in their conversation, before their key; made of a turn and its place in its file.
+PLACES: Final = ("by_index", "by_time", "by_place")
+
+
+def _owner() -> sa.Column[int]:
+    return sa.Column(
+        "key", _BIGINT, sa.ForeignKey(records.c.key, ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+
+
+def _table(kind: Kind) -> sa.Table:
+    derived: list[sa.Column[Any]] = [sa.Column(name, sa.Text, nullable=False) for name in DERIVED.get(kind, ())]
+    columns = [sa.Column(one.name, _TYPES[one.type], nullable=one.nullable) for one in COLUMNS[kind]]
+    if kind is Kind.TURN:
+        derived = [sa.Column(name, _BIGINT, nullable=False) for name in PLACES]
+    indexes = [sa.Index(None, *_INDEXES[kind])] if kind in _INDEXES else []
+    return sa.Table(_NAMES[kind], metadata, _owner(), *derived, *columns, *indexes)
+
+
+# The content of each kind.
+TABLES: Final[Mapping[Kind, sa.Table]] = {kind: _table(kind) for kind in Kind}
+
+
+def place_of(turns: sa.FromClause) -> tuple[sa.ColumnElement[Any], ...]:
+    """What the turns of a conversation are ordered by, of their table or an alias of it."""
+    return (*(turns.c[name] for name in PLACES), turns.c.key)
+
+
+# Where a record refers to others; made of it whenever it is written.
+links: Final = sa.Table(
+    "links",
+    metadata,
+    _owner(),
+    sa.Column("role", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("target_kind", sa.SmallInteger, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Index(None, "target", "role", "key"),
+)
+
+# One row for each window of a text: little-endian float32.
+vectors: Final = sa.Table(
+    "vectors",
+    metadata,
+    _owner(),
+    sa.Column("model", sa.Text, primary_key=True),
+    sa.Column("window", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False),
+)
+
+tombstones: Final = sa.Table(
+    "tombstones",
+    metadata,
+    sa.Column("seq", _BIGINT, primary_key=True, autoincrement=False),
+    sa.Column("key", _BIGINT, nullable=False),
+    sa.Column("kind", sa.SmallInteger, nullable=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Index(None, "kind", "seq"),
+)

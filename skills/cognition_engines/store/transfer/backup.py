@@ -1,0 +1,302 @@
+"""Backups: the records of one moment in one SQLite file, with the same tables as a store and notes about itself.
+
+A backup is written beside its final name and takes it when it is complete, read back and on the disk. It is never
+changed afterwards: whatever reads it opens it so that nothing is made beside it.
+"""
+
+import fcntl
+import glob
+import json
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+import sqlalchemy as sa
+
+from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
+from cognition_engines.store.database import Store, revision_of, upgrade
+from cognition_engines.store.schema import HEAD
+from cognition_engines.store.transactions import scanning, writing
+from cognition_engines.store.transfer.copy import (
+    Contents,
+    Loss,
+    Source,
+    Transferred,
+    Watcher,
+    contents,
+    loss,
+    transfer,
+    verify,
+)
+
+FORMAT: Final = 1
+_CHECKSUM: Final = "checksum"  # the note about all others
+_APPLICATION_ID: Final = 0x43535450  # "CSTP", in the header that SQLite reserves for it
+_READ_ONLY: Final = "mode=ro&immutable=1"  # no locks, no journal: nothing ever writes a backup again
+_WRITE_NEW: Final = "mode=rw&nolock=1"  # nobody else knows the file, and flock may be POSIX locks on a network
+_PRAGMAS: Final = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = ON")
+
+_notes: Final = sa.Table(
+    "backup",
+    sa.MetaData(),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+_NOTED_CONTENTS: Final = sa.select(_notes.c.value).where(_notes.c.name == "contents")
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a backup says of itself. `attached` holds what its maker put beside the records, by name."""
+
+    program: str
+    created_at: str  # ISO 8601, UTC
+    store_id: str
+    contents: Contents
+    attached: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was found whole; its records can be read."""
+
+    notes: Notes
+    store: Store
+
+
+def write_backup(
+    store: Store, file: Path, program: str, attached: Mapping[str, str], *, replace: bool, watcher: Watcher
+) -> Notes:
+    """Write a backup; see `Records.back_up`."""
+    file = file.absolute()
+    _check_place(file, replace=replace)
+    _remove_leftovers(file)
+    partial = file.with_name(f"{file.name}.partial-{token_hex(4)}")
+    with ExitStack() as undo, _write_failures(file):
+        # held until the end: tells others that this is no leftover
+        held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        undo.callback(os.close, held)
+        undo.callback(partial.unlink, missing_ok=True)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        notes = _fill(store, file, partial, program, attached, watcher)
+        os.fsync(held)
+        with opened_backup(partial, watcher):
+            _check_place(file, replace=replace)
+        if not notes.contents.records:
+            _refuse_to_empty(file)
+        partial.replace(file)
+        _sync_folder(file.parent)
+    return notes
+
+
+def restore_backup(backup: Backup, target: Store, *, replace: bool, watcher: Watcher) -> Transferred:
+    """Make a store equal to a backup; see `Records.restore`."""
+    if not replace:
+        with scanning(backup.store) as read, scanning(target) as compared:
+            _refuse(loss(Source(read, "backup"), compared, watcher))
+    with scanning(backup.store) as read, writing(target) as write:
+        source = Source(read, "backup")
+        if not replace:
+            _refuse(loss(source, write, watcher))
+        done = transfer(source, write, watcher)
+        verify(write, done.contents, "records", watcher)
+    return done
+
+
+@contextmanager
+def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
+    """A backup, checked whole and opened for reading; nothing is written to it or beside it.
+
+    Raises ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one,
+    OSError for one that cannot be read.
+    """
+    file = file.absolute()
+    _check_header(file)
+    with ExitStack() as undo:
+        store = _opened(file, _READ_ONLY)
+        undo.callback(store.reader.dispose)
+        with _read_failures(file):
+            notes = _checked(file, store, watcher)
+        yield Backup(notes, store)
+
+
+def _check_place(file: Path, *, replace: bool) -> None:
+    if not file.parent.is_dir():
+        raise ConfigurationError(f"{file.parent} is no folder; make it first")
+    if not os.path.lexists(file):
+        return
+    if not replace:
+        raise ConfigurationError(f"{file} exists already; choose another name, or replace it with --force")
+    if not file.is_file() or _application_id(file) != _APPLICATION_ID:
+        raise ConfigurationError(f"{file} is no backup, so it is not replaced; choose another name")
+
+
+def _refuse_to_empty(file: Path) -> None:
+    """Raises ConfigurationError where a backup without a record would replace one with records."""
+    if file.exists() and (held := _noted_records(file)):
+        raise ConfigurationError(
+            f"{file} holds {held:,} records and the store none, so it is not replaced: see store.url and --data-dir "
+            "(cstp config), or name another file"
+        )
+
+
+def _noted_records(file: Path) -> int:
+    """How many records a backup says it holds; 0 where it cannot be read."""
+    store = _opened(file, _READ_ONLY)
+    try:
+        with store.reader.begin() as connection:
+            noted = json.loads(connection.execute(_NOTED_CONTENTS).scalar_one())
+        return sum(noted["kinds"].values())
+    except (sa.exc.SQLAlchemyError, LookupError, TypeError, ValueError, AttributeError):
+        return 0
+    finally:
+        store.reader.dispose()
+
+
+def _remove_leftovers(file: Path) -> None:
+    """Remove what killed runs left behind: what still has its writer is locked."""
+    for path in file.parent.glob(f"{glob.escape(file.name)}.partial-*"):
+        if not path.is_file() or path.is_symlink():
+            continue
+        leftover = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(leftover, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink(missing_ok=True)
+        except BlockingIOError:
+            continue
+        finally:
+            os.close(leftover)
+
+
+def _fill(
+    store: Store, file: Path, partial: Path, program: str, attached: Mapping[str, str], watcher: Watcher
+) -> Notes:
+    target = _opened(partial, _WRITE_NEW)
+    try:
+        with scanning(store) as read, _write_failures(file), target.writer.begin() as write:
+            upgrade(write)
+            done = transfer(Source(read), write, watcher)
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            notes = Notes(program, created, store.store_id, done.contents, dict(attached))
+            _notes.create(write)
+            values = {name: json.dumps(value) for name, value in asdict(notes).items()}
+            values[_CHECKSUM] = _checksum(values)
+            write.execute(sa.insert(_notes), [{"name": name, "value": value} for name, value in values.items()])
+            write.exec_driver_sql(f"PRAGMA application_id = {_APPLICATION_ID}")
+            write.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+    finally:
+        target.writer.dispose()
+    return notes
+
+
+def _check_header(file: Path) -> None:
+    if _application_id(file) != _APPLICATION_ID:
+        raise ConfigurationError(f"{file} is no backup of this program; cstp backup makes them")
+    with file.open("rb") as opened:
+        opened.seek(60)
+        version = int.from_bytes(opened.read(4))
+    if version > FORMAT:
+        raise ConfigurationError(f"{file} was written by a newer version of this program: upgrade the program")
+
+
+def _application_id(file: Path) -> int:
+    """Of a file that SQLite made, else 0. Read by hand: SQLite would not open every file that may be named here."""
+    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):  # a pipe would keep it waiting, a device for ever
+            return 0
+        header = opened.read(72)
+    return int.from_bytes(header[68:]) if header.startswith(b"SQLite format 3\0") else 0
+
+
+def _opened(file: Path, options: str) -> Store:
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)
+        if options == _WRITE_NEW:
+            for pragma in _PRAGMAS:
+                connection.execute(pragma).close()
+        return connection
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True)
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    return Store(engine, engine, store_id="")
+
+
+def _checked(file: Path, store: Store, watcher: Watcher) -> Notes:
+    """The notes of a backup whose every page and record is as it was written."""
+    with store.reader.begin() as connection:
+        revision = revision_of(connection)
+        if revision != HEAD:
+            raise ConfigurationError(
+                f"{file} was written by a newer version of this program (its schema is {revision}, the newest known "
+                f"here is {HEAD}): upgrade the program"
+            )
+        if (found := connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()) != ["ok"]:
+            raise BackupFailed(f"{file} is damaged ({found[0]}); restore another one")
+        values = dict(connection.execute(sa.select(_notes.c.name, _notes.c.value)).all())
+        if values.pop(_CHECKSUM) != _checksum(values):
+            raise BackupFailed(f"{file} is damaged (its notes differ from their checksum); restore another one")
+        named = {name: json.loads(value) for name, value in values.items()}
+        held, noted = contents(Source(connection, "backup"), watcher), Contents(**named["contents"])
+        notes = Notes(**named | {"contents": noted})
+    if held != noted:
+        raise BackupFailed(f"{file} is damaged (it holds something else than was written); restore another one")
+    return notes
+
+
+def _checksum(notes: Mapping[str, str]) -> str:
+    return sha256(json.dumps(notes, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def _write_failures(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sa.exc.SQLAlchemyError, OSError) as error:
+        free = shutil.disk_usage(file.parent).free // 1_000_000
+        raise BackupFailed(
+            f"{file}: cannot be written ({_reason(error)}); {free} MB are free there. Nothing of it is kept: make "
+            "room, or name another place"
+        ) from error
+
+
+@contextmanager
+def _read_failures(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sa.exc.SQLAlchemyError, ComponentFailed, LookupError, TypeError, ValueError) as error:
+        raise BackupFailed(f"{file} is damaged ({_reason(error)}); restore another one") from error
+
+
+def _reason(error: Exception) -> str:
+    """What the system or SQLite says; it names neither rows nor values."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    cause = error.__cause__ if isinstance(error, ComponentFailed) else error
+    original = getattr(cause, "orig", None)
+    return str(original) if isinstance(original, sqlite3.Error) else type(error).__name__
+
+
+def _refuse(found: Loss) -> None:
+    if found.records:
+        raise ConfigurationError(
+            f"the store holds {found.records} records; --replace makes it equal to the backup, and what is not in "
+            f"it is lost: {found.missing} are not in the backup, {found.differing} are otherwise there"
+        )
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

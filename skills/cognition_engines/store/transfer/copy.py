@@ -1,0 +1,327 @@
+"""One store made equal to another, in one transaction of the target: what copies, backups and restores are made of.
+
+The source is read in pages inside one snapshot, so memory stays flat and writers of the source are not waited for. The
+target gets ordinary changes: a new `seq` from its own counter for what differs, in the order of the source, and a
+tombstone for what the source does not have. Whatever follows the target needs to know nothing of this.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final, Protocol
+
+import orjson
+import sqlalchemy as sa
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.store.codec import COLUMNS, Cell, record_of
+from cognition_engines.store.database import Store
+from cognition_engines.store.rows import ORIGIN, origin_of
+from cognition_engines.store.schema import PLACES, TABLES, dimension_name, meta, records, vectors
+from cognition_engines.store.transactions import failures, pages, scanning, writing
+from cognition_engines.store.values import Entry
+from cognition_engines.store.write_rows import Placed, bury, place
+
+PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
+
+_DIMENSIONS: Final = meta.c.name.startswith(dimension_name(""), autoescape=True)
+# What is content of a row of `records`; keys and `seq` a store gives by itself, all else is made of the content.
+_SPINE: Final = (
+    "kind",
+    "id",
+    "own_project",
+    "own_sensitivity",
+    *ORIGIN,
+    "updated_at",
+)
+_CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
+    kind: tuple(column.name for column in table.c if column.name not in ("key", *PLACES))
+    for kind, table in TABLES.items()
+}
+_AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
+    kind: tuple(_CONTENT[kind].index(column.name) for column in COLUMNS[kind]) for kind in Kind
+}
+
+
+class Watcher(Protocol):
+    """Told how far a long piece of work is, in records."""
+
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a store holds. Two with equal records and vectors have equal contents, whatever their keys and `seq`."""
+
+    kinds: Mapping[str, int]  # records by the name of their kind
+    windows: Mapping[str, int]  # vectors by model
+    digest: str  # 64 hexadecimal digits
+
+    @property
+    def records(self) -> int:
+        return sum(self.kinds.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """What a transfer did with the records of the target."""
+
+    new: int
+    changed: int
+    unchanged: int
+    deleted: int
+    contents: Contents
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a target would lose: of its `records`, `missing` are not in the source and `differing` are otherwise."""
+
+    records: int
+    missing: int
+    differing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A connection inside a snapshot, and the name of the component that has failed when it fails."""
+
+    connection: sa.Connection
+    component: str = "records"
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The content of a record's two rows, with all its vectors, ordered by model and window."""
+
+    key: int
+    seq: int
+    kind: Kind
+    spine: dict[str, Cell]
+    cells: dict[str, Cell]
+    vectors: list[tuple[str, int, bytes]]
+
+    @property
+    def name(self) -> tuple[Kind, str]:
+        return self.kind, str(self.spine["id"])
+
+    def content(self) -> tuple[dict[str, Cell], dict[str, Cell], list[tuple[str, int, bytes]]]:
+        return self.spine, self.cells, self.vectors
+
+    def entry(self) -> Entry:
+        project: Any = self.spine["own_project"]
+        level: Any = self.spine["own_sensitivity"]
+        cells = tuple(self.cells.values())
+        content = [cells[place] for place in _AS_STORED[self.kind]]
+        record = record_of(self.kind, str(self.spine["id"]), project, level, content)
+        return Entry(record, origin_of([self.spine[name] for name in ORIGIN]))
+
+
+def copy(source: Store, target: Store, watcher: Watcher) -> Contents:
+    """Fill an empty store; see `Records.copy_to`."""
+    with scanning(source) as read, writing(target, "target") as write:
+        if held := _count(write):
+            raise ConfigurationError(
+                f"the target holds {held} records already; name an empty database, or make that one equal to this "
+                "store with cstp backup and cstp restore --replace"
+            )
+        done = transfer(Source(read), write, watcher)
+        verify(write, done.contents, "target", watcher)
+    return done.contents
+
+
+def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
+    """What `transfer` would take from the target; changes nothing."""
+    held = _count(target)
+    if not held:
+        return Loss(0, 0, 0)
+    watcher.start("comparing", _source_count(source))
+    common = differing = 0
+    for page in _pages(source):
+        known = _known(target, page)
+        common += len(known)
+        differing += sum(one.content() != known[one.name].content() for one in page if one.name in known)
+        watcher.advance(len(page))
+    return Loss(held, held - common, differing)
+
+
+def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transferred:
+    """Make `target`, a connection inside a `writing` transaction, equal to `source`.
+
+    What is equal already keeps its `seq`; what is known keeps its key. Errors of the source are ComponentFailed,
+    those of the target are SQLAlchemy's.
+    """
+    held = _count(target)
+    watcher.start("copying", _source_count(source))
+    tally = _Tally()
+    common = changed = 0
+    for page in _pages(source):
+        known = _known(target, page) if held else {}
+        common += len(known)
+        changed += _write(target, page, known)
+        tally.add(page)
+        watcher.advance(len(page))
+    if common < held:
+        _remove_others(source, target)
+    _note_dimensions(source, target)
+    contents = tally.contents()
+    return Transferred(contents.records - common, changed, common - changed, held - common, contents)
+
+
+def contents(source: Source, watcher: Watcher) -> Contents:
+    """What is in a store, in one pass."""
+    watcher.start("verifying", _source_count(source))
+    tally = _Tally()
+    for page in _pages(source):
+        tally.add(page)
+        watcher.advance(len(page))
+    return tally.contents()
+
+
+def verify(connection: sa.Connection, expected: Contents, component: str, watcher: Watcher) -> None:
+    """Read everything back. Raises ComponentFailed when it is not what was written."""
+    if contents(Source(connection, component), watcher) != expected:
+        raise ComponentFailed(component, "what was written reads back otherwise; nothing was kept")
+
+
+class _Tally:
+    """Counts and digest of the records seen so far, the same in any order."""
+
+    def __init__(self) -> None:
+        self._kinds: Counter[str] = Counter()
+        self._windows: Counter[str] = Counter()
+        self._sum = 0
+
+    def add(self, page: Sequence[_Record]) -> None:
+        for record in page:
+            self._kinds[record.kind.label] += 1
+            self._windows.update(model for model, _, _ in record.vectors)
+            self._sum = (self._sum + _fingerprint(record)) % (1 << 256)
+
+    def contents(self) -> Contents:
+        return Contents(dict(sorted(self._kinds.items())), dict(sorted(self._windows.items())), f"{self._sum:064x}")
+
+
+def _fingerprint(record: _Record) -> int:
+    parts = [[cells[name] for name in sorted(cells)] for cells in (record.spine, record.cells)]
+    hashed = sha256(orjson.dumps(parts))
+    for model, window, vector in record.vectors:
+        hashed.update(orjson.dumps([model, window, len(vector)]))
+        hashed.update(vector)
+    return int.from_bytes(hashed.digest())
+
+
+def _pages(source: Source) -> Iterator[list[_Record]]:
+    """All records by ascending `seq`."""
+    after = 0
+    while True:
+        with failures(source.component):
+            page = _records(source.connection, records.c.seq > after)
+        if not page:
+            return
+        yield page
+        after = page[-1].seq
+
+
+def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, str], _Record]:
+    """The target's records with the kinds and ids of a page."""
+    found: list[_Record] = []
+    for kind in dict.fromkeys(record.kind for record in page):
+        ids = [id for of, id in (record.name for record in page) if of is kind]
+        found += _records(target, records.c.kind == int(kind), records.c.id.in_(ids))
+    return {record.name: record for record in found}
+
+
+def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list[_Record]:
+    """Up to a page of records, by ascending `seq`."""
+    listed = sa.select(records.c.key, records.c.seq, *(records.c[name] for name in _SPINE))
+    rows = connection.execute(listed.where(*chosen).order_by(records.c.seq).limit(PAGE)).all()
+    found = [
+        _Record(key, seq, Kind(cells[0]), dict(zip(_SPINE, cells, strict=True)), {}, []) for key, seq, *cells in rows
+    ]
+    by_key = {record.key: record for record in found}
+    for kind in dict.fromkeys(record.kind for record in found):
+        table, names = TABLES[kind], _CONTENT[kind]
+        keys = [record.key for record in found if record.kind is kind]
+        content = sa.select(table.c.key, *(table.c[name] for name in names)).where(table.c.key.in_(keys))
+        for key, *cells in connection.execute(content):
+            by_key[key].cells.update(zip(names, cells, strict=True))
+    windows = sa.select(vectors.c.key, vectors.c.model, vectors.c.window, vectors.c.vector)
+    for key, model, window, vector in connection.execute(windows.where(vectors.c.key.in_(list(by_key)))):
+        by_key[key].vectors.append((model, window, vector))
+    for record in found:
+        record.vectors.sort()
+    return found
+
+
+def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[Kind, str], _Record]) -> int:
+    """Store what differs from the known records; how many of those were changed."""
+    work = [record for record in page if _differs(record, known.get(record.name))]
+    if not work:
+        return 0
+    befores = [known.get(record.name) for record in work]
+    placed = [
+        Placed(
+            record.entry(),
+            None if before is None else before.key,
+            updated_at=int(str(record.spine["updated_at"])),
+            cells=record.cells,
+        )
+        for record, before in zip(work, befores, strict=True)
+    ]
+    windows = [
+        {"key": key, "model": model, "window": window, "vector": vector}
+        for key, record in zip(place(target, placed), work, strict=True)
+        for model, window, vector in record.vectors
+    ]
+    for rows in pages(windows):
+        target.execute(sa.insert(vectors), rows)
+    return sum(before is not None for before in befores)
+
+
+def _differs(record: _Record, known: _Record | None) -> bool:
+    return known is None or record.content() != known.content()
+
+
+def _remove_others(source: Source, target: sa.Connection) -> None:
+    """Delete what the source does not have."""
+    after = 0
+    listed = sa.select(records.c.kind, records.c.id, records.c.key).order_by(records.c.key).limit(PAGE)
+    while page := target.execute(listed.where(records.c.key > after)).all():
+        named = [(Kind(kind), str(id), int(key)) for kind, id, key in page]
+        with failures(source.component):
+            kept = _names(source.connection, [each[:2] for each in named])
+        bury(target, [each for each in named if each[:2] not in kept])
+        after = named[-1][2]
+
+
+def _names(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
+    """Those of the kinds and ids that are there."""
+    found: set[tuple[Kind, str]] = set()
+    for kind in dict.fromkeys(kind for kind, _ in names):
+        ids = [id for of, id in names if of is kind]
+        there = sa.select(records.c.id).where(records.c.kind == int(kind), records.c.id.in_(ids))
+        found.update((kind, id) for id in connection.execute(there).scalars())
+    return found
+
+
+def _note_dimensions(source: Source, target: sa.Connection) -> None:
+    """Let the target expect of each model what the source expects."""
+    with failures(source.component):
+        noted = source.connection.execute(sa.select(meta.c.name, meta.c.value).where(_DIMENSIONS)).all()
+    target.execute(sa.delete(meta).where(_DIMENSIONS))
+    if noted:
+        target.execute(sa.insert(meta), [{"name": name, "value": value} for name, value in noted])
+
+
+def _source_count(source: Source) -> int:
+    with failures(source.component):
+        return _count(source.connection)
+
+
+def _count(connection: sa.Connection) -> int:
+    return connection.execute(sa.select(sa.func.count()).select_from(records)).scalar_one()

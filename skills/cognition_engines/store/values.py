@@ -1,0 +1,245 @@
+"""What goes into the store and what comes out of it: frozen values, free of SQL."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cognition_engines.kinds.registry import Kind, Record
+from cognition_engines.models import Sensitivity
+
+FloatArray: TypeAlias = npt.NDArray[np.float32]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+# PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
+MAX_ID: Final = 512  # characters
+PART: Final = -1  # the ordinal of what a document was cut into
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a record came from.
+
+    `source` is an absolute file path, or the address of a collection; `ordinal` is the position among its records, from
+    0, or PART for what a document was cut into; `digest` identifies the content that was read. `ingested_as` and
+    `guarded_as` are the project and the sensitivity that options of runs gave it, each for a scope (see
+    ingest/rights.py); None where none did.
+
+    `repository` and `path` are the place of the file whatever the folder of the checkout, `given` the id as the file
+    gives it, where it gives one. `identity` is 32 hexadecimal digits of what makes it this record in any project; ""
+    of a record that no file gave.
+    """
+
+    source: str
+    ordinal: int
+    ingested_as: str | None
+    digest: str
+    repository: str = ""
+    path: str = ""
+    given: str | None = None
+    identity: str = ""
+    project_scope: str | None = None
+    guarded_as: Sensitivity | None = None
+    guard_scope: str | None = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The repository and the path in it, by which a file is the same in every checkout."""
+        return self.repository, self.path or self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
+
+    `updated_at` is when its content changed; None is now. `over` is the place of the stored record that it may replace,
+    besides one from its own place.
+    """
+
+    record: Record
+    origin: Origin
+    vectors: FloatArray | None = None
+    updated_at: datetime | None = None
+    over: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replaces:
+    """A document read again: what it was cut into before and is not in `kept` goes.
+
+    `kind` and `id` are those of the source or artifact.
+    """
+
+    kind: Kind
+    id: str
+    kept: frozenset[tuple[Kind, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
+
+    `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
+    `system` are case folded.
+    """
+
+    project: str | None
+    sensitivity: Sensitivity
+    at: datetime | None = None
+    context: str | None = None
+    system: str | None = None
+    importance: float | None = None
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record as stored. `key` never changes and is never reused; `seq` grows with every change."""
+
+    key: int
+    seq: int
+    kind: Kind
+    record: Record
+    facets: Facets
+    origin: Origin
+    updated_at: datetime  # of the content: new vectors for the same text leave it alone
+
+
+class Text(NamedTuple):
+    """The words of a record, under its key, who may see it, and what filters ask of it: see keywords/label_terms.py."""
+
+    key: int
+    body: str
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+    marks: tuple[int, ...] = ()
+
+
+class Role(IntEnum):
+    """What a reference in a record is; stored, so a number is never given to another role."""
+
+    SOURCE = 1
+    CLUSTER = 2
+    CHUNK = 3
+    ARTIFACT = 4
+    ACTOR = 5
+    SUBJECT = 6
+    FROM = 7
+    TO = 8
+    NAME = 9
+    CALLED = 10  # of decisions, as the next two: see supersession.py
+    SUPERSEDES = 11
+    SUPERSEDED_BY = 12
+
+
+class Outcome(StrEnum):
+    """What `put` did with an entry."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """A record appeared or changed. `vectors` are those of the model asked for, (windows, dimensions), read-only."""
+
+    seq: int
+    stored: Stored
+    vectors: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A record was deleted."""
+
+    seq: int
+    key: int
+    kind: Kind
+    id: str
+
+
+Change: TypeAlias = Upsert | Removal
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The changes of a space with a `seq` above `after` and up to `seq`, as columns; its length is their number.
+
+    `removed` holds the keys of deleted records. All else has one place for each record that appeared or changed, in
+    the order of `seqs`; no key is in both. `labels`, `numbers` and `sets` have the columns that the space names, in
+    its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times in microseconds since 1970, `parent` a
+    key), and any number of texts for each record. `counts` tells how many rows of `vectors` (windows, dimensions)
+    each record has, in order.
+    """
+
+    after: int
+    seq: int
+    removed: IntArray
+    keys: IntArray
+    seqs: IntArray
+    ids: Sequence[str]
+    sensitivity: npt.NDArray[np.int8]
+    labels: Mapping[str, Sequence[str | None]]
+    numbers: Mapping[str, npt.NDArray[np.float64] | IntArray]
+    sets: Mapping[str, Sequence[Sequence[str]]]
+    counts: IntArray
+    vectors: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.removed) + len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A stored record without its content. `project` is its own, not its artifact's."""
+
+    key: int
+    kind: Kind
+    id: str
+    project: str | None
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A level that an option gave to records of one file, whose absolute path is `source`; see `Origin`."""
+
+    source: str
+    path: str
+    scope: str | None
+    level: Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class Dangling:
+    """References of one role in the records of one kind from one file that name nothing stored; `example` is one."""
+
+    source: str
+    kind: Kind
+    role: Role
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """Records of one kind and file that are less sensitive than the source they name; `example` is one such source."""
+
+    source: str
+    kind: Kind
+    count: int
+    example: str
+
+
+class IdTaken(ValueError):
+    """A record of another origin or kind has the id: artifacts, turns and artifact chunks have theirs in common."""
+
+    def __init__(self, kind: Kind, id: str, source: str) -> None:
+        super().__init__(f"id: {id!r} is that of another record already, of the kind {kind.label}, from {source}")
+        self.kind = kind  # the one that has it
+        self.id = id

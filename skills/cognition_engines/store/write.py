@@ -1,0 +1,180 @@
+"""Writing. Every function is one transaction: all of it is stored, durably, or none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+
+from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.store.codec import microseconds
+from cognition_engines.store.database import Store
+from cognition_engines.store.inheritance import renumber
+from cognition_engines.store.origins import known_by, namesakes
+from cognition_engines.store.references import repoint, resolved
+from cognition_engines.store.schema import dimension_name, links, meta, records, vectors
+from cognition_engines.store.transactions import pages, writing
+from cognition_engines.store.validation import check_batch, check_model, check_vectors
+from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, Known, Outcome, Replaces, Role
+from cognition_engines.store.write_rows import Placed, bury, insert_vectors, place, settle_dimension
+
+# What ingest cuts, and the role in which its parts refer to it.
+_DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    key: int
+    digest: str
+    has_vectors: bool
+
+
+def put(store: Store, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
+    """Insert or update records by kind and id; see `Records.put`."""
+    names = check_batch(batch, model)
+    with writing(store) as connection:
+        for each in replaces:
+            _drop_others(connection, each)
+        known = _known(connection, names, model)
+        _check_origins(connection, batch, names)
+        outcomes = tuple(_outcome(entry, known.get(name), model) for entry, name in zip(batch, names, strict=True))
+        work = [
+            (entry, known.get(name))
+            for entry, name, outcome in zip(batch, names, outcomes, strict=True)
+            if outcome is not Outcome.UNCHANGED
+        ]
+        if work:
+            entries = resolved(connection, [entry for entry, _ in work])
+            work = [(entry, held) for entry, (_, held) in zip(entries, work, strict=True)]
+            _store(connection, work, model)
+            repoint(connection, [entry for entry, held in work if held is None])
+    return outcomes
+
+
+def put_vectors(store: Store, given: Sequence[tuple[int, FloatArray]], model: str, as_of: int | None) -> None:
+    """Add or replace the vectors of records; see `Records.put_vectors`."""
+    by_key = dict(given)
+    if len(by_key) != len(given):
+        raise ValueError("vectors: a key is given twice")
+    check_vectors(by_key.values())
+    check_model(model)
+    with writing(store) as connection:
+        present: list[int] = []
+        for page in pages(list(by_key)):
+            found = sa.select(records.c.key).where(records.c.key.in_(page))
+            if as_of is not None:
+                found = found.where(records.c.seq <= as_of)
+            present += connection.execute(found.order_by(records.c.key)).scalars()
+        if not present:
+            return
+        settle_dimension(connection, model, by_key[present[0]].shape[1])
+        for page in pages(present):
+            connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page), vectors.c.model == model))
+        renumber(connection, present)
+        insert_vectors(connection, [(key, by_key[key]) for key in present], model)
+
+
+def delete(store: Store, kind: Kind, ids: Sequence[str], with_parts: bool) -> tuple[str, ...]:
+    """Delete records; see `Records.delete`."""
+    wanted = {prefixed(kind, id): id for id in ids}
+    with writing(store) as connection:
+        keys: dict[str, int] = {}
+        for page in pages(list(wanted)):
+            found = sa.select(records.c.id, records.c.key).where(records.c.kind == int(kind), records.c.id.in_(page))
+            keys.update((id, key) for id, key in connection.execute(found))
+        gone = [id for id in wanted if id in keys]
+        cut = with_parts and kind in _DOCUMENTS
+        parts = [each for page in pages(gone) for each in _parts(connection, kind, page)] if cut else []
+        bury(connection, [*((kind, id, keys[id]) for id in gone), *parts])
+    return tuple(wanted[id] for id in gone)
+
+
+def drop_vectors(store: Store, keep: str) -> int:
+    """Remove the vectors of all models but one; see `Records.drop_vectors`."""
+    others = meta.c.name.startswith(dimension_name(""), autoescape=True), meta.c.name != dimension_name(keep)
+    with writing(store) as connection:
+        connection.execute(sa.delete(meta).where(*others))
+        return connection.execute(sa.delete(vectors).where(vectors.c.model != keep)).rowcount
+
+
+def _drop_others(connection: sa.Connection, document: Replaces) -> None:
+    found = _parts(connection, document.kind, [document.id])
+    bury(connection, [each for each in found if each[:2] not in document.kept])
+
+
+def _parts(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
+    """What ingest cut documents of a kind with these ids into: by kind, id and key."""
+    statement = (
+        sa.select(records.c.kind, records.c.id, records.c.key)
+        .join_from(links, records)
+        # whatever file they are from: the document may have moved since
+        .where(links.c.role == int(_DOCUMENTS[kind]), links.c.target.in_(ids), records.c.ordinal == PART)
+        .order_by(records.c.key)
+    )
+    return [(Kind(of), id, key) for of, id, key in connection.execute(statement)]
+
+
+def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Sequence[tuple[Kind, str]]) -> None:
+    """Refuse to take over a record of another origin, or of a kind that has its ids in common with this one."""
+    identities = [entry.origin.identity for entry in batch if entry.origin.identity]
+    by_id: dict[tuple[Kind, str], Known] = {}
+    by_identity: dict[tuple[Kind, str, str | None], Known] = {}
+    for known in known_by(connection, names, identities).values():
+        by_id[namesakes(known.kind)[0], known.id] = known
+        by_identity[known.kind, known.origin.identity, known.project] = known
+    for entry, (kind, id) in zip(batch, names, strict=True):
+        holder = by_id.get((namesakes(kind)[0], id))
+        if holder is not None and not _may_replace(entry, kind, holder):
+            raise IdTaken(holder.kind, id, holder.origin.source)
+        twin = by_identity.get((kind, entry.origin.identity, entry.record.project))
+        if entry.origin.identity and twin is not None and twin.id != id:
+            raise IdTaken(kind, twin.id, twin.origin.source)
+
+
+def _may_replace(entry: Entry, kind: Kind, holder: Known) -> bool:
+    if holder.kind is not kind:
+        return False
+    if not entry.origin.identity and not holder.origin.identity:
+        return True
+    same = entry.origin.identity == holder.origin.identity
+    return same and holder.origin.place in (entry.origin.place, entry.over)
+
+
+def _known(
+    connection: sa.Connection, names: Sequence[tuple[Kind, str]], model: str | None
+) -> dict[tuple[Kind, str], _Held]:
+    has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
+    statement = sa.select(records.c.id, records.c.key, records.c.digest, has_vectors)
+    found: dict[tuple[Kind, str], _Held] = {}
+    for kind in dict.fromkeys(kind for kind, _ in names):
+        for page in pages([id for of, id in names if of is kind]):
+            chosen = statement.where(records.c.kind == int(kind), records.c.id.in_(page))
+            for id, key, digest, has in connection.execute(chosen):
+                found[kind, id] = _Held(key, digest, bool(has))
+    return found
+
+
+def _outcome(entry: Entry, known: _Held | None, model: str | None) -> Outcome:
+    if known is None:
+        return Outcome.NEW
+    complete = model is None or known.has_vectors or entry.vectors is None
+    return Outcome.UNCHANGED if known.digest == entry.origin.digest and complete else Outcome.CHANGED
+
+
+def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _Held | None]], model: str | None) -> None:
+    given = [entry.vectors for entry, _ in work if entry.vectors is not None]
+    if model is not None and given:
+        settle_dimension(connection, model, given[0].shape[1])
+    written = [
+        Placed(
+            entry,
+            None if known is None else known.key,
+            same=known is not None and known.digest == entry.origin.digest,
+            updated_at=None if entry.updated_at is None else microseconds(entry.updated_at),
+        )
+        for entry, known in work
+    ]
+    keys = place(connection, written)
+    if model is not None:
+        windows = [(key, each.entry.vectors) for key, each in zip(keys, written, strict=True)]
+        insert_vectors(connection, [(key, array) for key, array in windows if array is not None], model)
