@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
+from cognition_engines.engine import Knowledge
 from cognition_engines.indexes.columns.mask_cache import Remembered
 from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
 from cognition_engines.indexes.keywords.label_terms import textual
@@ -17,7 +18,6 @@ from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse
 from cognition_engines.retrieval.legs import gathered_products, keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.values import FloatArray
-from cstp_server.process.open_engine import Knowledge
 
 _NEIGHBOURS: Final = (10, 30, 100, 200, 400, 800)
 _GATHERED: Final = (1000, 2000, 5000, 10_000, 20_000)

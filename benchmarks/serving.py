@@ -16,10 +16,11 @@ from typing import Any, Final, Protocol
 
 import orjson
 
+from cognition_engines.engine import Knowledge
 from cognition_engines.models import Filters, Mode
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
-from cstp_server.process.open_engine import Knowledge, open_knowledge
+from cstp_server.process.open_engine import open_knowledge
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 

@@ -17,14 +17,14 @@ import sqlalchemy as sa
 
 from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, always
 from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.engine import Knowledge, Listings
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
-from cstp_server.http.endpoint import Gate
+from cstp_server.limits.gate import Gate
 from cstp_server.process.listen import bind
-from cstp_server.process.open_engine import Knowledge, Listings
 from cstp_server.serve import make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token

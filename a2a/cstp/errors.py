@@ -209,3 +209,12 @@ ERRORS: tuple[type[CstpError], ...] = (
     Forbidden,
     Overloaded,
 )
+
+# What any method may answer with, besides errors of its own.
+EVERY_METHOD: tuple[type[CstpError], ...] = (
+    InvalidParams,
+    InternalError,
+    AuthenticationRequired,
+    RateLimited,
+    Overloaded,
+)

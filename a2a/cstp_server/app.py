@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from cognition_engines.engine import Knowledge
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.methods.registry import METHODS
 from cstp_server.adapters.decisions import Decisions
@@ -40,16 +41,17 @@ from cstp_server.http.discovery import (
     metadata,
     openrpc,
 )
-from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Gate, Parts, cstp_endpoint
+from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Parts, cstp_endpoint
 from cstp_server.http.hosts import allowed_hosts
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
 from cstp_server.limits.bodies import Bodies, BodyParser
+from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter, make_plan, parse_windows, redis_storage
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
 from cstp_server.observe.gauges import StateGauges
 from cstp_server.observe.metrics import CallMetrics, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
-from cstp_server.process.open_engine import Knowledge, open_knowledge
+from cstp_server.process.open_engine import open_knowledge
 from cstp_server.process.stop import Grace
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings

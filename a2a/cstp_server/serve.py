@@ -11,13 +11,15 @@ from typing import Final
 import uvicorn
 
 from cognition_engines.embedding.base import Embedder
+from cognition_engines.engine import Knowledge
 from cognition_engines.errors import ConfigurationError
 from cstp_server.app import create_app
 from cstp_server.http.caps import Caps
 from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
-from cstp_server.http.endpoint import NOSNIFF, Gate, refusal_bytes
+from cstp_server.http.endpoint import NOSNIFF, refusal_bytes
+from cstp_server.limits.gate import Gate
 from cstp_server.process.malloc import share_arenas, spare_the_collector
-from cstp_server.process.open_engine import Knowledge, open_knowledge
+from cstp_server.process.open_engine import open_knowledge
 from cstp_server.process.stop import Grace, GracefulServer, Watchdog
 from cstp_server.process.tls import ServerConfig, tls_context
 from cstp_server.settings import ServerSettings, Settings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cstp_server.http.endpoint import Gate
+from cstp_server.limits.gate import Gate
 
 Live = Any
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -11,8 +11,8 @@ import pytest
 
 from cstp.errors import ParseError
 from cstp_server.adapters.pools import Pool
-from cstp_server.http.endpoint import Gate
 from cstp_server.limits.bodies import LARGE, Bodies, BodyParser, NoRoom
+from cstp_server.limits.gate import Gate
 from cstp_server.rpc.envelope import read_body
 
 CALL = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()

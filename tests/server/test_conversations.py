@@ -7,7 +7,7 @@ import pytest
 
 from cstp_server.cli.main import run
 from cstp_server.conformance.wire_files import Differs, Received, build, check, check_always, folder, read
-from cstp_server.http.endpoint import Gate
+from cstp_server.limits.gate import Gate
 from cstp_server.settings import LimitSettings
 from tests.stores import Stores
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from cstp_server.http.endpoint import Gate
+from cstp_server.limits.gate import Gate
 
 
 def wait(gate: Gate, agent: str) -> "asyncio.Task[bool]":

@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
-from cstp_server.http.endpoint import Gate
+from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import make_plan, parse_windows
 from cstp_server.settings import LimitSettings
 

@@ -1,12 +1,12 @@
 """The lists for an event loop."""
 
+from cognition_engines.engine import Listings
 from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.models import Viewer
 from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage, extraction_page
 from cognition_engines.store.records import Records
 from cstp_server.adapters.pools import Pools
-from cstp_server.process.open_engine import Listings
 
 
 class Lists:

@@ -16,11 +16,10 @@ from pydantic.json_schema import models_json_schema
 import cstp
 from cstp.contract import Method, Wire
 from cstp.error_models import DATA
-from cstp.errors import ERRORS, CstpError, Forbidden
+from cstp.errors import ERRORS, EVERY_METHOD, CstpError, Forbidden
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.conformance.wire_files import Conversation, calls, folder, read
-from cstp_server.generate.method_pages import EVERY_METHOD
 
 OPENRPC: Final = "1.3.2"
 _ABOUT: Final = (

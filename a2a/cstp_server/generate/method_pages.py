@@ -10,24 +10,13 @@ from pydantic.alias_generators import to_camel
 
 from cstp.contract import Method
 from cstp.errors import (
-    AuthenticationRequired,
+    EVERY_METHOD,
     CstpError,
     Forbidden,
-    InternalError,
-    InvalidParams,
-    Overloaded,
-    RateLimited,
 )
 from cstp.methods.registry import METHODS
 
 FOLDER: Final = "docs/methods"
-EVERY_METHOD: Final[Sequence[type[CstpError]]] = (
-    InvalidParams,
-    InternalError,
-    AuthenticationRequired,
-    RateLimited,
-    Overloaded,
-)
 _FOR_ALL: Final = (
     "Parameters are given by name, in camelCase or snake_case; unknown ones are refused. Whole numbers may be written "
     "as 10 or 10.0. Times are ISO 8601; one without a zone is in UTC, and a bare date as an upper bound means the end "

@@ -13,7 +13,6 @@ from starlette.types import Message, Receive
 from cognition_engines.errors import ComponentFailed
 from cstp.errors import Overloaded
 from cstp_server.adapters.pools import Caller, Pool
-from cstp_server.http.auth import Header
 
 LARGE: Final = 65_536  # bytes; smaller bodies are bounded by the number of connections, and parsed in 4 ms
 _RETRY_SECONDS: Final = 1
@@ -47,7 +46,7 @@ class Bodies:
         self._held: Counter[str] = Counter()  # bytes by agent
         self.held = 0  # bytes of large bodies
 
-    def announced_too_large(self, headers: Iterable[Header]) -> bool:
+    def announced_too_large(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
         """Whether Content-Length is no number of bytes up to the limit."""
         announced = next((value for name, value in headers if name == b"content-length"), b"0")
         return not announced.isdigit() or int(announced) > self.limit

@@ -6,9 +6,8 @@ import shutil
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from random import getrandbits
 from threading import Thread
 from time import monotonic
 from typing import BinaryIO
@@ -19,32 +18,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError
 from pydantic_core import from_json
 
-from cstp.errors import AuthenticationRequired, InvalidRequest, Overloaded
-from cstp_server.app import create_app
-from cstp_server.http.endpoint import Parts
-from cstp_server.mcp.server import Context, Run, make_mcp_server
-from cstp_server.process.open_engine import Knowledge
+from cstp.errors import InvalidRequest
+from cstp_server.mcp.server import Run, make_mcp_server
 from cstp_server.process.stop import Watchdog
-from cstp_server.rpc.bound import Call
-from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
-from cstp_server.tokens import Token, TokenBook
 
-Identify = Callable[[TokenBook], Token | None]
-_RETRY_SECONDS = 1
 _READ_OF_LONG = 16  # times the longest line that is taken: so far a longer one is read for its id
-
-
-async def answer_from_folder(settings: Settings, knowledge: Knowledge, identify: Identify) -> None:
-    """Answers until standard input ends, or SIGTERM or SIGINT comes; then closes `knowledge`.
-
-    `identify` is asked in each call: a token that ends or is revoked ends the answers.
-    """
-    app = create_app(settings, knowledge=knowledge)
-    async with app.router.lifespan_context(app) as state:
-        assert state is not None
-        parts: Parts = state["parts"]
-        await answer(_folder_run(parts, identify), settings)
 
 
 async def answer(run: Run, settings: Settings) -> None:
@@ -70,23 +49,6 @@ async def answer(run: Run, settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop)
     with suppress(asyncio.CancelledError):
         await serving
-
-
-def _folder_run(parts: Parts, identify: Identify) -> Run:
-    async def run(method: str, arguments: Mapping[str, object], _: Context) -> Outcome:
-        parts.tokens.refresh(monotonic())
-        token = identify(parts.tokens)
-        if token is None:
-            return Outcome(error=AuthenticationRequired())
-        if not await parts.gate.enter(token.agent):
-            return Outcome(error=Overloaded(_RETRY_SECONDS))
-        try:
-            # names a request, keeps no secret
-            return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}"))
-        finally:
-            parts.gate.leave(token.agent)
-
-    return run
 
 
 async def _standard_input(longest_line: int) -> asyncio.StreamReader:

@@ -9,8 +9,8 @@ from prometheus_client.registry import Collector
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.indexes import Indexes
 from cstp_server.adapters.pools import Pools
-from cstp_server.http.endpoint import Gate
 from cstp_server.limits.bodies import Bodies
+from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 from cstp_server.observe.readiness import Readiness
 

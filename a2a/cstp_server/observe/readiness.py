@@ -11,7 +11,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.store.records import Records
 from cstp_server.adapters.pools import Caller, Pool, Pools
-from cstp_server.http.endpoint import Gate
+from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 
 KEEP_SECONDS: Final = 0.5  # a flood of probes costs one look at the parts in this time

@@ -21,7 +21,7 @@ from typing import Final
 import structlog
 import uvicorn
 
-from cstp_server.http.endpoint import Gate
+from cstp_server.limits.gate import Gate
 from cstp_server.observe.log import write_rest
 
 CLOSING_SHARE: Final = 0.3  # of the grace time

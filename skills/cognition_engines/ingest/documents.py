@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from cognition_engines.ingest.adr.decide import bare
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.ingest.dates import first_date
@@ -14,7 +13,7 @@ from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, 
 from cognition_engines.ingest.markdown.chunking import cut, too_long
 from cognition_engines.ingest.markdown.document import Document
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
-from cognition_engines.ingest.markdown.inline import one_line, plain_text, without_links
+from cognition_engines.ingest.markdown.inline import bare, one_line, plain_text, without_links
 from cognition_engines.ingest.parse.plain_values import Refused, Value
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.records import read_other

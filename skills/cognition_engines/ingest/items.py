@@ -84,3 +84,11 @@ class Collection(Protocol):
     def items(self) -> Iterator[Item]:
         """All of it, in an order that stays the same. Raises `ComponentFailed` when it cannot be read."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something to warn of: a 1-based line and the words."""
+
+    line: int
+    reason: str

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from cognition_engines.ingest.adr.decide import bare
 from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.ingest.dates import first_date, iso_date
 from cognition_engines.ingest.documents import MEMBERS
 from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.markdown.front_block import front_block
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, read_front_matter
+from cognition_engines.ingest.markdown.inline import bare
 from cognition_engines.ingest.parse.plain_values import Value
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.records import read_other

@@ -20,10 +20,10 @@ from cstp_server.cli.options import (
     store_line,
 )
 from cstp_server.mcp.remote import answer_from_server
-from cstp_server.mcp.stdio import Identify, answer_from_folder
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.malloc import share_arenas, spare_the_collector
 from cstp_server.process.open_engine import open_knowledge
+from cstp_server.serve_stdio import Identify, answer_from_folder
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
 

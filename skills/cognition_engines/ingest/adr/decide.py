@@ -7,12 +7,11 @@ from typing import Final
 
 from cognition_engines.ingest.adr.header import Stated
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
-from cognition_engines.ingest.markdown.inline import one_line, without_links, without_marks
+from cognition_engines.ingest.items import Notice
+from cognition_engines.ingest.markdown.inline import bare, excerpt, one_line, without_links, without_marks
 from cognition_engines.ingest.statuses import chosen, normalise_status
 
 STATUS_LENGTH: Final = 200
-_EXCERPT: Final = 80
-_EDGES: Final = str.maketrans(dict.fromkeys("*_`{}[]()\"'", " "))
 _RELATIONS: Final = (
     "supersedes",
     "supercedes",
@@ -39,25 +38,6 @@ class Status:
     text: str
     status: str
     date: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something to warn of: a 1-based line and the words."""
-
-    line: int
-    reason: str
-
-
-def excerpt(text: str) -> str:
-    """At most 80 characters of a line, to be shown in a warning."""
-    line = one_line(text)
-    return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
-
-
-def bare(text: str) -> str:
-    """The text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
-    return text.translate(_EDGES).strip()
 
 
 def status_of(text: str) -> Status:

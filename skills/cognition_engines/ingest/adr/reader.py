@@ -7,12 +7,9 @@ from typing import Final
 
 from cognition_engines.ingest.adr.decide import (
     STATUS_LENGTH,
-    Notice,
     Status,
-    bare,
     decide_date,
     decide_status,
-    excerpt,
     status_of,
 )
 from cognition_engines.ingest.adr.header import Header, Stated, read_header
@@ -28,9 +25,10 @@ from cognition_engines.ingest.adr.titles import (
     typical_name,
 )
 from cognition_engines.ingest.dates import find_dates
+from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.markdown.document import Document, Heading
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
-from cognition_engines.ingest.markdown.inline import LONGEST_LINE
+from cognition_engines.ingest.markdown.inline import LONGEST_LINE, bare, excerpt
 from cognition_engines.ingest.parse.plain_values import Refused, Value, listed
 from cognition_engines.ingest.statuses import chosen, normalise_status
 from cognition_engines.ingest.storable import joined

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from cognition_engines.ingest.adr.decide import Notice
+from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.markdown.front_block import Flaw, Member, swallowed
 from cognition_engines.ingest.markdown.inline import one_line
 from cognition_engines.ingest.parse.plain_values import Refused, Unreadable, Value, named

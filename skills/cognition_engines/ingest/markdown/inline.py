@@ -13,6 +13,8 @@ _EMPHASIS: Final = re.compile(r"\*(?=\S)([^*\n]{1,1000})(?<=\S)\*|(?<!\w)_(?=\S)
 _ESCAPED: Final = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 # Beyond this a line is prose or an attack, not a heading or a field.
 LONGEST_LINE: Final = 4000
+_EXCERPT: Final = 80
+_EDGES: Final = str.maketrans(dict.fromkeys("*_`{}[]()\"'", " "))
 
 
 def without_links(text: str) -> str:
@@ -60,3 +62,14 @@ def without_marks(line: str) -> str:
 def one_line(text: str) -> str:
     """The text on one line, with single blanks."""
     return " ".join(text.split())
+
+
+def excerpt(text: str) -> str:
+    """At most 80 characters of a line, to be shown in a warning."""
+    line = one_line(text)
+    return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
+
+
+def bare(text: str) -> str:
+    """The text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
+    return text.translate(_EDGES).strip()
