@@ -15,14 +15,14 @@ from starlette.types import Receive, Scope, Send
 
 from cognition_engines.engine import Knowledge
 from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.queries.decisions import Decisions
+from cognition_engines.queries.knowledge import Chunks, KnowledgeSearch
+from cognition_engines.queries.paged_lists import Lists
+from cognition_engines.queries.passages import Passages
+from cognition_engines.queries.pools import Caller, Pool, Pools
+from cognition_engines.queries.recall.recall import Recall
+from cognition_engines.queries.search import Searching
 from cstp.methods.registry import METHODS
-from cstp_server.adapters.decisions import Decisions
-from cstp_server.adapters.knowledge import Chunks, KnowledgeSearch
-from cstp_server.adapters.lists import Lists
-from cstp_server.adapters.passages import Passages
-from cstp_server.adapters.pools import Caller, Pool, Pools
-from cstp_server.adapters.recall import Recall
-from cstp_server.adapters.searching import Searching
 from cstp_server.describe.openrpc import discovered
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episodes import episode_methods

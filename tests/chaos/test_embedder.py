@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from cognition_engines.kinds.registry import Kind
+from cognition_engines.queries.pools import GIVEN_UP_AFTER
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, Origin, Upsert
-from cstp_server.adapters.pools import GIVEN_UP_AFTER
 from tests.chaos.embedder.chaos_embedder import DIM
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (

@@ -11,10 +11,10 @@ import pytest
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Mode, Sensitivity, Viewer
+from cognition_engines.queries.pools import Pool, Pools
+from cognition_engines.queries.search import Query, Searching, Sought
 from cognition_engines.retrieval.legs import Words
 from cognition_engines.spaces import SEARCHED
-from cstp_server.adapters.pools import Pool, Pools
-from cstp_server.adapters.searching import Query, Searching, Sought
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, serve
 

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
+from cognition_engines.queries.pools import Pool
 from cstp.errors import ParseError
-from cstp_server.adapters.pools import Pool
 from cstp_server.limits.bodies import LARGE, Bodies, BodyParser, NoRoom
 from cstp_server.limits.gate import Gate
 from cstp_server.rpc.envelope import read_body

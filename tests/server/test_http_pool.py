@@ -14,7 +14,7 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentBusy, ComponentFailed
-from cstp_server.adapters.pools import MOST_GIVEN_UP, Caller, Pool
+from cognition_engines.queries.pools import MOST_GIVEN_UP, Caller, Pool
 
 ALONE = Caller("alone", inf)
 

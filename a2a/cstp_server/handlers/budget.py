@@ -7,9 +7,9 @@ from typing import Final, TypeAlias
 from pydantic_core import to_json
 
 from cognition_engines.kinds.registry import Record
+from cognition_engines.queries.passages import Cut
 from cognition_engines.retrieval.snippets import Room, Window
 from cstp.contract import Wire
-from cstp_server.adapters.passages import Cut
 
 Cutting: TypeAlias = Callable[[str, Sequence[Cut]], Awaitable[list[str]]]  # a passage of each text, for a query
 

@@ -6,6 +6,8 @@ from pathlib import PurePosixPath
 from time import perf_counter
 
 from cognition_engines.models import Decision, Filters, Mode
+from cognition_engines.queries.decisions import Decisions, Match, Question
+from cognition_engines.queries.passages import Passages
 from cognition_engines.store.supersession import Supersession
 from cognition_engines.store.values import Origin
 from cstp.errors import InvalidParams, Violation
@@ -18,8 +20,6 @@ from cstp.methods.decisions import (
     QueryDecisionsResult,
     QueryFilters,
 )
-from cstp_server.adapters.decisions import Decisions, Match, Question
-from cstp_server.adapters.passages import Passages
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 

@@ -2,9 +2,9 @@
 
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.queries.lists import EpisodeFilters
+from cognition_engines.queries.paged_lists import Lists
 from cognition_engines.store.values import Stored
 from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
-from cstp_server.adapters.lists import Lists
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 

@@ -9,6 +9,7 @@ from cognition_engines.kinds.extractions import (
     WarningContent,
 )
 from cognition_engines.queries.lists import Drawn, ExtractionPage, titles
+from cognition_engines.queries.paged_lists import Lists
 from cstp.methods.extractions import (
     GET_DECISIONS,
     GET_PATTERNS,
@@ -23,7 +24,6 @@ from cstp.methods.extractions import (
     GetWarningsResult,
     ListMetadata,
 )
-from cstp_server.adapters.lists import Lists
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 

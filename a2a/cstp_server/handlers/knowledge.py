@@ -14,7 +14,9 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.search_text import heading
 from cognition_engines.models import Mode
 from cognition_engines.queries.chunks import Related, author, cluster, place, snippet, title
+from cognition_engines.queries.knowledge import Chunks, KnowledgeMatch, KnowledgeQuestion, KnowledgeSearch
 from cognition_engines.queries.lists import Citation, citation, titles
+from cognition_engines.queries.passages import Passages
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.contract import Wire
 from cstp.errors import InvalidParams, NotFound, Violation
@@ -34,8 +36,6 @@ from cstp.methods.knowledge import (
     SearchMetadata,
     SourceReference,
 )
-from cstp_server.adapters.knowledge import Chunks, KnowledgeMatch, KnowledgeQuestion, KnowledgeSearch
-from cstp_server.adapters.passages import Passages
 from cstp_server.handlers.budget import Part, fit
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 

@@ -11,6 +11,8 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Kind, prefixed
 from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
 from cognition_engines.queries.chunks import place
+from cognition_engines.queries.passages import Passages
+from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.recall.results import Asked, Mentioned, Recalled, Related, Result
 from cognition_engines.queries.recall.selectors import content_of
 from cognition_engines.store.reads.conversations import TurnPage
@@ -18,8 +20,6 @@ from cognition_engines.store.values import Stored
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import recall as wire
-from cstp_server.adapters.passages import Passages
-from cstp_server.adapters.recall import Recall
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 

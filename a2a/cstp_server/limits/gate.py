@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import Counter
 
-from cstp_server.turns import Agent, Turns, half
+from cognition_engines.queries.turns import Agent, Turns, half
 
 
 class Gate:

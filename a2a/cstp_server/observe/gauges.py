@@ -8,7 +8,7 @@ from prometheus_client.registry import Collector
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.indexes import Indexes
-from cstp_server.adapters.pools import Pools
+from cognition_engines.queries.pools import Pools
 from cstp_server.limits.bodies import Bodies
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter

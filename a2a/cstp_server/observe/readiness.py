@@ -9,8 +9,8 @@ from typing import Final, Literal
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.queries.pools import Caller, Pool, Pools
 from cognition_engines.store.records import Records
-from cstp_server.adapters.pools import Caller, Pool, Pools
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 

@@ -16,6 +16,7 @@ from cognition_engines.indexes.keywords.index import ViewedWords
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.indexes.vectors.live import VectorSide
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
     Hit,
@@ -31,7 +32,6 @@ from cognition_engines.retrieval.fusion import (
 from cognition_engines.retrieval.legs import EMPTY, Ranked, keyword_leg, semantic_leg
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
-from cstp_server.adapters.pools import Caller, Pools
 
 
 @dataclass(frozen=True, slots=True)

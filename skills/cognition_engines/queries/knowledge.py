@@ -11,12 +11,12 @@ from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.chunks import Related, nearest_chunks, related
 from cognition_engines.queries.lists import about
+from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.search import Found, Query, Searching, Sought
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName
 from cognition_engines.store.records import Records
-from cstp_server.adapters.pools import Caller, Pools
-from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
 
 class Chunks:

@@ -21,7 +21,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentBusy, ComponentFailed
-from cstp_server.turns import Agent, Turns, half
+from cognition_engines.queries.turns import Agent, Turns, half
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
 MOST_GIVEN_UP: Final = 8  # threads of a pool at a time

@@ -8,8 +8,8 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.keywords.schema import make_analyzer
 from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.search_text import embedded
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.retrieval.snippets import Room, Span, Window, passage
-from cstp_server.adapters.pools import Caller, Pools
 
 TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length
 _USUAL_WINDOW: Final = 1000  # characters

@@ -15,6 +15,7 @@ from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
 from cognition_engines.queries.recall.ranking import Compared, Reached, mean_vector, reach
@@ -28,13 +29,12 @@ from cognition_engines.queries.recall.selectors import (
     sought_by_query,
     worded_matches,
 )
+from cognition_engines.queries.search import Found, Query, Searching, Sought
 from cognition_engines.retrieval.fusion import CANDIDATES, Part
 from cognition_engines.spaces import MEMORY, SEARCHED
 from cognition_engines.store.reads.conversations import Attached, TurnPage
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Stored
-from cstp_server.adapters.pools import Caller, Pools
-from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
 _PASSAGES: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)
 _COUNTS_KEPT: Final = 256

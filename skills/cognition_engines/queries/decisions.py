@@ -7,14 +7,14 @@ from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.models import Decision, Filters, Mode, Viewer
+from cognition_engines.queries.passages import Cut, Passages
+from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.search import Found, Query, Searching, Sought
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cognition_engines.store.supersession import Supersession
 from cognition_engines.store.values import Origin, Stored
-from cstp_server.adapters.passages import Cut, Passages
-from cstp_server.adapters.pools import Caller, Pools
-from cstp_server.adapters.searching import Found, Query, Searching, Sought
 
 SNIPPET: Final = Room(600)  # characters
 

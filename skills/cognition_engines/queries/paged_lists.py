@@ -5,8 +5,8 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.models import Viewer
 from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage, extraction_page
+from cognition_engines.queries.pools import Pools
 from cognition_engines.store.records import Records
-from cstp_server.adapters.pools import Pools
 
 
 class Lists:

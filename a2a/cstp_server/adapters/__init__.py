@@ -1,1 +1,0 @@
-"""Where blocking skills meet the event loop."""
