@@ -1,4 +1,4 @@
-"""The house rules that can be checked: directions of imports, sizes, docstrings, catch-alls, conversations."""
+"""The house rules that can be checked: directions of imports, sizes, names, docstrings, catch-alls, conversations."""
 
 import ast
 import os
@@ -28,6 +28,36 @@ MODULES = {
 }
 UNSET = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
 LONGEST_FILE = 400
+LARGEST_FOLDER = 25  # files
+SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
+    "auth": "how a caller shows who it is",
+    "backup": "a backup of the store",
+    "call": "a call to send",
+    "decisions": "the family",
+    "episodes": "the family",
+    "errors": "the errors of that room",
+    "extractions": "the family",
+    "fields": "types of fields",
+    "filters": "the filters of a question",
+    "graph": "events, entities and edges",
+    "index": "the index over one library",
+    "indexes": "the indexes of a folder",
+    "inspection": "a look that changes nothing",
+    "knowledge": "the family",
+    "live": "an index that follows the records",
+    "reader": "a text to drafts",
+    "recall": "the family",
+    "records": "records of any kind",
+    "references": "references between records",
+    "registry": "all of them by name",
+    "remote": "another server, through the client",
+    "run": "does what its folder is for",
+    "schema": "the fields of what is stored",
+    "serve": "a server until it stops",
+    "server": "the other side of a protocol",
+    "system": "the family",
+    "validation": "checks before anything is done",
+}
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
@@ -191,3 +221,62 @@ def test_no_match_over_kinds_or_columns_has_a_quiet_default() -> None:
     quiet = ast.parse("match record:\n    case Turn():\n        return 1\n    case _:\n        return None")
     assert list(_quiet_defaults(quiet)) == [1]
     assert [(name, line) for name, tree in MODULES.items() for line in _quiet_defaults(tree)] == []
+
+
+def _folders() -> dict[Path, list[Path]]:
+    """The folders of the packages, and the modules that each of them holds itself."""
+    files = [Path(name) for name in MODULES]
+    return {folder: [file for file in files if file.parent == folder] for folder in {file.parent for file in files}}
+
+
+def test_no_folder_is_a_heap() -> None:
+    assert {str(folder): len(files) for folder, files in _folders().items() if len(files) > LARGEST_FOLDER} == {}
+
+
+def test_modules_of_one_name_mean_the_same() -> None:
+    stems = [Path(name).stem for name in MODULES]
+    assert {stem for stem in stems if stems.count(stem) > 1 and not stem.startswith("__")} == set(SAME_NAMES)
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _imports() -> set[tuple[str, str]]:
+    """Pairs of modules of ours, the first of which imports the second."""
+    modules = {_module(path): tree for path, tree in MODULES.items()}
+    found = set()
+    for module, tree in modules.items():
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                inside = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [name if name in modules else str(node.module) for name in inside]
+            found |= {(module, name) for name in names if name in modules and name != module}
+    return found
+
+
+def _sibling_imports(pairs: set[tuple[str, str]]) -> dict[str, set[tuple[str, str]]]:
+    """By folder, which of its files and folders import which others of them."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for one, other in pairs:
+        left, right = one.split("."), other.split(".")
+        shared = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), None)
+        if shared is not None:
+            found.setdefault(".".join(left[:shared]), set()).add((left[shared], right[shared]))
+    return found
+
+
+def _circle(pairs: set[tuple[str, str]]) -> set[str]:
+    """What is left when all is removed, again and again, that imports nothing of the rest."""
+    left = set(pairs)
+    while free := {two for _, two in left} - {one for one, _ in left}:
+        left = {(one, two) for one, two in left if two not in free}
+    return {one for one, _ in left}
+
+
+def test_no_files_or_folders_next_to_each_other_import_each_other_in_a_circle() -> None:
+    assert _circle({("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")}) >= {"b", "c"}
+    siblings = _sibling_imports(_imports())
+    assert len(siblings) > 20
+    assert {folder: circle for folder, pairs in siblings.items() if (circle := _circle(pairs))} == {}
