@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
-from cognition_engines.engine import Knowledge
+from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.mask_cache import Remembered
 from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
 from cognition_engines.indexes.keywords.label_terms import textual
@@ -51,7 +51,7 @@ class Costs:
 
 
 def measure_search(
-    knowledge: Knowledge,
+    knowledge: Engine,
     raw: RawChroma | None,
     brute: BruteForce,
     queries: Sequence[str],
@@ -73,7 +73,7 @@ def measure_search(
 
 
 def _ways(
-    knowledge: Knowledge, known: Snapshot, question: Question, queries: Sequence[str], vectors: Sequence[FloatArray]
+    knowledge: Engine, known: Snapshot, question: Question, queries: Sequence[str], vectors: Sequence[FloatArray]
 ) -> list[Variant[list[int]]]:
     neighbours, words = knowledge.indexes[DECISIONS].vectors, knowledge.indexes[DECISIONS].keywords
 
@@ -145,7 +145,7 @@ def _places(snapshot: Snapshot, rows: Iterable[int]) -> list[int]:
     return [int(snapshot.ids[row].removeprefix("dec_")) for row in rows]
 
 
-def measure_costs(knowledge: Knowledge, vectors: Sequence[FloatArray], rounds: int) -> Costs:
+def measure_costs(knowledge: Engine, vectors: Sequence[FloatArray], rounds: int) -> Costs:
     """What the cost model of the search should believe on this machine, at this size."""
     snapshot, neighbours = knowledge.indexes[DECISIONS].snapshot, knowledge.indexes[DECISIONS].vectors
     assert neighbours is not None  # the benchmark embeds
@@ -174,7 +174,7 @@ def _gather(snapshot: Snapshot, places: Ints, vectors: Sequence[FloatArray]) -> 
     return lambda number: gathered_products(snapshot.vectors, places, vectors[number])
 
 
-def _nearest(knowledge: Knowledge, count: int, vectors: Sequence[FloatArray]) -> Callable[[int], object]:
+def _nearest(knowledge: Engine, count: int, vectors: Sequence[FloatArray]) -> Callable[[int], object]:
     neighbours = knowledge.indexes[DECISIONS].vectors
     assert neighbours is not None
     return lambda number: neighbours.nearest(vectors[number], count)

@@ -16,11 +16,11 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from cognition_engines.engine import Knowledge
+from cognition_engines.engine import Engine
 from cognition_engines.models import Filters, Mode
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
-from cstp_server.process.open_engine import open_knowledge
+from cstp_server.process.open_engine import open_engine
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 
@@ -44,7 +44,7 @@ class NotServing(Exception):
 class Filled:
     """What was opened over the filled store, and how long each part took, in seconds."""
 
-    knowledge: Knowledge
+    knowledge: Engine
     records: float
     columns_and_keywords: float
     neighbours: float
@@ -67,7 +67,7 @@ def fill(settings: Settings, corpus: Corpus, model: str) -> Filled:
             records.put(batch, model)
     records.close()
     stored = perf_counter()
-    knowledge = open_knowledge(settings)
+    knowledge = open_engine(settings)
     opened = perf_counter()
     if knowledge.indexes.vectors_state == "off" or not knowledge.indexes.wait_until_vectors_are_ready():
         raise NotServing("the vector index did not become ready")

@@ -16,8 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, always
-from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.engine import Knowledge, Listings
+from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.spaces import KNOWLEDGE
@@ -25,6 +24,7 @@ from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from cstp_server.limits.gate import Gate
 from cstp_server.process.listen import bind
+from cstp_server.process.open_engine import engine_options
 from cstp_server.serve import make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
@@ -70,6 +70,15 @@ class Calls:
 
     def note(self, _connection: Any) -> None:
         self.count += current_thread().name in ("records-pool", "lists-pool")
+
+
+def break_store(records: Records) -> None:
+    """Every read of the records fails from here on, as if the database had gone."""
+
+    def fail(*_: Any) -> None:
+        raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
+
+    sa.event.listen(records._store.reader, "before_cursor_execute", fail)
 
 
 @dataclass(frozen=True)
@@ -134,10 +143,7 @@ class Serving:
     def break_store(self) -> None:
         """Every read of the records fails from here on, as if the database had gone."""
 
-        def fail(*_: Any) -> None:
-            raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
-
-        sa.event.listen(self.records._store.reader, "before_cursor_execute", fail)
+        break_store(self.records)
 
     def caught_up(self) -> None:
         """Waits until searches know all that is stored."""
@@ -152,8 +158,7 @@ def listen(
 ) -> tuple[str, httpx.Client, Callable[[], None]]:
     """Serves them in a thread of its own: the endpoint's URL, a client to it, and what stops both."""
     indexes.start()
-    cache = None if embedder is None else QueryCache(embedder, 64)
-    server = make_server(settings, Gate(64, 64), Knowledge(records, indexes, Listings(records), cache))
+    server = make_server(settings, Gate(64, 64), Engine(records, indexes, embedder, engine_options(settings)))
     listener = bind(settings)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -45,6 +45,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "inspection": "a look that changes nothing",
     "knowledge": "the family",
     "live": "an index that follows the records",
+    "options": "what a command or a run is given",
     "reader": "a text to drafts",
     "recall": "the family",
     "records": "records of any kind",
@@ -112,10 +113,10 @@ def test_a_server_over_a_store_without_vectors_loads_neither_alembic_nor_chroma(
     program = f"""
 import sys, time
 from pathlib import Path
-from cstp_server.process.open_engine import open_knowledge
+from cstp_server.process.open_engine import open_engine
 from cstp_server.settings import Settings
 
-knowledge = open_knowledge(Settings(data_dir=Path({str(tmp_path)!r})))
+knowledge = open_engine(Settings(data_dir=Path({str(tmp_path)!r})))
 while knowledge.indexes.vectors_state != "ready":
     time.sleep(0.01)
 knowledge.close()

@@ -11,7 +11,7 @@ from typing import Final
 import uvicorn
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.engine import Knowledge
+from cognition_engines.engine import Engine
 from cognition_engines.errors import ConfigurationError
 from cstp_server.app import create_app
 from cstp_server.http.caps import Caps
@@ -19,7 +19,7 @@ from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http.endpoint import NOSNIFF, refusal_bytes
 from cstp_server.limits.gate import Gate
 from cstp_server.process.malloc import share_arenas, spare_the_collector
-from cstp_server.process.open_engine import open_knowledge
+from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace, GracefulServer, Watchdog
 from cstp_server.process.tls import ServerConfig, tls_context
 from cstp_server.settings import ServerSettings, Settings
@@ -53,7 +53,7 @@ def _ignore(*_: object) -> None:
 def make_server(
     settings: Settings,
     gate: Gate,
-    opened: Knowledge | None = None,
+    opened: Engine | None = None,
     *,
     announce: Callable[[], object] = _ignore,
     end_by: Callable[[float], object] = _ignore,
@@ -102,7 +102,7 @@ def serve(
     That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
     stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
     when everything is open, before the first call is answered. Until then a signal ends it as `ended_by_signals` says,
-    inside which it is called. `model` is as in `open_knowledge`. Raises ConfigurationError, FolderInUse or
+    inside which it is called. `model` is as in `open_engine`. Raises ConfigurationError, FolderInUse or
     ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
@@ -111,10 +111,10 @@ def serve(
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
-        knowledge = open_knowledge(settings, model)
-        undo.callback(knowledge.close)
-        knowledge.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
-        server = make_server(settings, gate, knowledge, announce=announce, end_by=watchdog.end_by)
+        engine = open_engine(settings, model)
+        undo.callback(engine.close)
+        engine.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
+        server = make_server(settings, gate, engine, announce=announce, end_by=watchdog.end_by)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
         undo.pop_all()  # from here on the application closes it

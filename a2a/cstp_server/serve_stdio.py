@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from random import getrandbits
 from time import monotonic
 
-from cognition_engines.engine import Knowledge
+from cognition_engines.engine import Engine
 from cstp.errors import AuthenticationRequired, Overloaded
 from cstp_server.app import create_app
 from cstp_server.http.endpoint import Parts
@@ -19,12 +19,12 @@ Identify = Callable[[TokenBook], Token | None]
 _RETRY_SECONDS = 1
 
 
-async def answer_from_folder(settings: Settings, knowledge: Knowledge, identify: Identify) -> None:
-    """Answers until standard input ends, or SIGTERM or SIGINT comes; then closes `knowledge`.
+async def answer_from_folder(settings: Settings, engine: Engine, identify: Identify) -> None:
+    """Answers until standard input ends, or SIGTERM or SIGINT comes; then closes `engine`.
 
     `identify` is asked in each call: a token that ends or is revoked ends the answers.
     """
-    app = create_app(settings, knowledge=knowledge)
+    app = create_app(settings, engine=engine)
     async with app.router.lifespan_context(app) as state:
         assert state is not None
         parts: Parts = state["parts"]

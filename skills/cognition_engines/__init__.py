@@ -1,4 +1,5 @@
-"""Query skills over an agent's records: storage, indexes, retrieval, ingest.
+"""An engine over an agent's records: storage, indexes, retrieval, ingest.
 
-Knows nothing of HTTP or JSON-RPC; usable from a notebook.
+`Engine` (`cognition_engines.engine`) answers questions in an event loop, `SyncEngine` (`cognition_engines.sync_engine`)
+in notebooks and scripts. Knows nothing of HTTP or JSON-RPC.
 """

@@ -1,53 +1,178 @@
-"""All that answers: the records, their indexes, the lists and the embedding model."""
+"""The engine: everything that is stored, what is derived from it, and every question that it answers.
 
-from contextlib import suppress
+`Engine` is for programs with an event loop, `SyncEngine` for notebooks and scripts.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from threading import Thread
-from time import monotonic
-from typing import Final
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final, Protocol
 
+from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.columns.listing import Listing
-from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.spaces import EPISODES, EXTRACTIONS, TIMELINE
-from cognition_engines.store.records import Records
-
-
-class Listings:
-    """What lists are made of. A list reads the records that it lacks in the call; `start` reads most of them before."""
-
-    def __init__(self, records: Records) -> None:
-        self.episodes: Final = Listing(records, EPISODES)
-        self.extractions: Final = Listing(records, EXTRACTIONS)
-        self.timeline: Final = Listing(records, TIMELINE)
-        self._reader = Thread(target=self._read, name="listings", daemon=True)
-
-    def start(self) -> None:
-        self._reader.start()
-
-    def close(self, wait_seconds: float) -> None:
-        if self._reader.ident is not None:
-            self._reader.join(wait_seconds)
-
-    def _read(self) -> None:
-        for listing in (self.episodes, self.extractions, self.timeline):
-            with suppress(ComponentFailed):  # the call that needs it tells
-                listing.follow()
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
+from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.ingest.options import Options, Progress, Silent, Summary
+from cognition_engines.queries.chunks import Chunks
+from cognition_engines.queries.decisions import Decisions
+from cognition_engines.queries.knowledge import KnowledgeSearch
+from cognition_engines.queries.listings import Listings
+from cognition_engines.queries.lists import Lists
+from cognition_engines.queries.passages import Passages
+from cognition_engines.queries.pools import Caller, Pool, Pools
+from cognition_engines.queries.recall.recall import Recall
+from cognition_engines.queries.search import Searching
+from cognition_engines.store.database import SETTING
+from cognition_engines.store.records import Records, open_records
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
-    """All that a server answers from."""
+class PartBounds:
+    """How many threads a part has, at least 1, and how many seconds a call of it may take."""
 
-    records: Records
-    indexes: Indexes
-    listings: Listings
-    embeddings: QueryCache | None
+    threads: int
+    seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How much of each part works at a time and for how long.
+
+    `call_seconds` bounds a call over all its parts. Lists have as many threads as `store`. `vectors_url` names a Chroma
+    server; without it Chroma has a folder. `cache_size` is how many texts of queries keep their vectors. `store_named`
+    is what gave the URL of the store, for errors.
+    """
+
+    call_seconds: float = 15.0
+    store: PartBounds = PartBounds(4)
+    vectors: PartBounds = PartBounds(2)
+    embedding: PartBounds = PartBounds(2)
+    vectors_url: str | None = None
+    cache_size: int = 1024
+    store_named: str = SETTING
+
+
+DEFAULTS: Final = EngineOptions()
+_RUN: Final = "cognition_engines.ingest.run"  # loaded by name: the readers of files take a tenth of a start
+_FOLLOW_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.01
+
+
+class _Ingest(Protocol):
+    def __call__(
+        self,
+        paths: Sequence[Path],
+        options: Options,
+        records: Records,
+        embedder: Embedder | None,
+        progress: Progress,
+        threads: int,
+    ) -> Summary: ...
+
+
+class Engine:
+    """Answers questions and ingests records. Close it in the end.
+
+    Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
+    ComponentFailed naming the part that did not answer. `modes` are the modes of search that there are, the default
+    first.
+    """
+
+    def __init__(
+        self, records: Records, indexes: Indexes, embedder: Embedder | None, options: EngineOptions = DEFAULTS
+    ) -> None:
+        """Of records and indexes that are open; the engine closes them."""
+        self.records: Final = records
+        self.indexes: Final = indexes
+        self.listings: Final = Listings(records)
+        cache = QueryCache(embedder, options.cache_size, options.embedding.seconds) if embedder else None
+        self.embeddings: Final = cache
+        self.pools: Final = _pools(options)
+        self._embedder = embedder
+        self._threads = options.embedding.threads
+        searching = Searching(indexes, cache, self.pools)
+        passages = Passages(cache, self.pools)
+        lists = Lists(records, self.listings, self.pools)
+        self.modes: Final = searching.modes
+        self.query_decisions: Final = Decisions(records, searching, passages, self.pools).query
+        self.search_knowledge: Final = KnowledgeSearch(records, searching, self.pools).query
+        self.get_chunk: Final = Chunks(records, indexes, self.pools).read
+        self.list_episodes: Final = lists.episodes
+        self.list_extractions: Final = lists.extractions
+        self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
+        self.cut: Final = passages.cut_for
+
+    @classmethod
+    def open(
+        cls,
+        store: str,
+        folder: Path | str,
+        embedder: Embedder | EmbeddingChoice | None = EmbeddingChoice(),
+        options: EngineOptions = DEFAULTS,
+    ) -> "Engine":
+        """Opens everything and catches up with the records.
+
+        `store` is the URL of a database, `sqlite:////folder/file` or `postgresql://user:password@host/name`; `folder`
+        holds the indexes, for one process at a time. `embedder` None is search by words alone; by default it is the
+        model that comes with the package. Raises ConfigurationError, FolderInUse or ComponentFailed, with nothing left
+        open.
+        """
+        model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
+        with ExitStack() as undo:
+            bounds = options.store  # its threads are there twice, for records and for lists
+            records = open_records(store, bounds.seconds, options.store_named, 2 * bounds.threads)
+            undo.callback(records.close)
+            if model is not None and (dim := records.dimension(model.model)) is not None:
+                model.expect(dim)  # so that a model that is down needs not be asked
+            indexes = open_indexes(Path(folder), records, model, options.vectors_url, options.vectors.seconds)
+            undo.callback(indexes.close)
+            indexes.start()
+            engine = cls(records, indexes, model, options)
+            engine.listings.start()
+            undo.pop_all()
+        return engine
+
+    async def ingest(
+        self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
+    ) -> Summary:
+        """Reads files and folders, and brings the store in line with them; see `cognition_engines.ingest.run`.
+
+        Searches find what it wrote when it returns. It continues in its thread when the caller is cancelled.
+        """
+        pool, caller = Pool("ingest", 1, inf), Caller(None, inf)
+        try:
+            return await pool.run(caller, self._ingest, [Path(path) for path in paths], options, progress)
+        finally:
+            pool.close()
+
+    def _ingest(self, files: Sequence[Path], options: Options, progress: Progress) -> Summary:
+        run: _Ingest = import_module(_RUN).ingest
+        summary = run(files, options, self.records, self._embedder, progress, self._threads)
+        last, until = self.records.last_seq(), monotonic() + _FOLLOW_SECONDS
+        while min(index.snapshot.seq for index in self.indexes.all) < last and monotonic() < until:
+            sleep(_LOOK_SECONDS)
+        return summary
 
     def close(self, wait_seconds: float = 5.0) -> None:
-        """Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
+        """Ends all. Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
         deadline = monotonic() + wait_seconds
+        self.pools.close()
         self.indexes.close(wait_seconds)
         self.listings.close(max(0.0, deadline - monotonic()))
         self.records.close()
+
+
+def _pools(options: EngineOptions) -> Pools:
+    store, vectors, embedding = options.store, options.vectors, options.embedding
+    return Pools(
+        call_seconds=options.call_seconds,
+        embedder=Pool("embedder", embedding.threads, embedding.seconds),
+        keywords=Pool("keywords", vectors.threads, vectors.seconds),
+        vectors=Pool("vectors", vectors.threads, vectors.seconds),
+        records=Pool("records", store.threads, store.seconds),
+        lists=Pool("records", store.threads, store.seconds, "lists"),
+    )

@@ -11,7 +11,8 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import Records, open_records
 from tests.stores import Stores
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cognition_engines.ingest.run import Summary
+from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.store.records import Records
 

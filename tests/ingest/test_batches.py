@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.run import BATCH, Summary
+from cognition_engines.ingest.options import Summary
+from cognition_engines.ingest.run import BATCH
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]

@@ -16,7 +16,8 @@ from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.chroma.names import checked_address
 from cognition_engines.ingest.chroma.source import opened
-from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.run import Summary
+from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision, Draft
 from cognition_engines.store.records import Records

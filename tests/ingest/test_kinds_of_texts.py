@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.detect import TextKind, Texts, read
+from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, Rejected
+from cognition_engines.ingest.options import TextKind, Texts
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.models import Draft
 from tests.ingest.ordinary import ordinary_texts

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
-from cognition_engines.ingest.run import Summary
+from cognition_engines.ingest.options import Summary
 from cognition_engines.ingest.structured.aliases import content_names, own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES

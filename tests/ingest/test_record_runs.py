@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.registry import KINDS, Kind
 from cognition_engines.models import Sensitivity

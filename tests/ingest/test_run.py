@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.run import ingest
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
 

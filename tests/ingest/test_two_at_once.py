@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.store.records import Records, open_records
 from tests.ingest.conftest import CountingEmbedder, Silent
@@ -97,7 +98,8 @@ def test_two_runs_over_the_same_file_store_it_once(both: Any, records: Records, 
 SCRIPT = """
 import sys
 from pathlib import Path
-from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import open_records
 from tests.ingest.conftest import Silent
 records = open_records(sys.argv[1])

@@ -16,7 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import open_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token

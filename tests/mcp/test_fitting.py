@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
 from cstp_server.mcp.tools import ANSWER_TOKENS
 from tests.mcp.conftest import _Quiet, body_of, mcp_url, over_http
 from tests.serving import Serving, start

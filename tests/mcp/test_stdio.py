@@ -199,5 +199,5 @@ def test_a_folder_that_another_process_holds_is_told_with_what_to_do(program: An
 
 @pytest.mark.parametrize("command", ["token", "call", "status", "ingest"])
 def test_other_commands_do_not_import_the_sdk(command: str) -> None:
-    code = f"import sys, cstp_server.cli.main, cstp_server.cli.{command}; sys.exit('mcp' in sys.modules)"
+    code = f"import sys, cstp_server.cli.main, cstp_server.cli.commands.{command}; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=SECONDS).returncode == 0

@@ -11,7 +11,8 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
 from cognition_engines.models import Sensitivity
 from cognition_engines.spaces import DECISIONS as DECISIONS_SPACE
 from tests.serving import SeededEmbedder, Serving, serve, start

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import PurePosixPath
 from time import perf_counter
 
+from cognition_engines.engine import Engine
 from cognition_engines.models import Decision, Filters, Mode
-from cognition_engines.queries.decisions import Decisions, Match, Question
-from cognition_engines.queries.passages import Passages
+from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.store.supersession import Supersession
 from cognition_engines.store.values import Origin
 from cstp.errors import InvalidParams, Violation
@@ -24,22 +24,22 @@ from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 
-def decision_methods(decisions: Decisions, passages: Passages, agent_id: str) -> tuple[AnyBound, ...]:
+def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the skills that answer them."""
 
     async def query_decisions(params: QueryDecisionsParams, call: Call) -> QueryDecisionsResult:
         began = perf_counter()
-        mode = decisions.modes[0] if params.mode is None else Mode(params.mode)
-        if mode not in decisions.modes:
+        mode = engine.modes[0] if params.mode is None else Mode(params.mode)
+        if mode not in engine.modes:
             raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
         include = frozenset(params.include or ())
         question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
-        matches = await decisions.query(question, call.agent)
+        matches = await engine.query_decisions(question, call.agent)
         found = [_summary(match, params) for match in matches]
         answer = _answer(params, found, agent_id, len(matches))
         if params.max_tokens is not None:
             empty = _answer(params, [], agent_id, len(matches))
-            fitted = await _fitted(partial(passages.cut_for, call.agent), params, matches, found, empty)
+            fitted = await _fitted(partial(engine.cut, agent=call.agent), params, matches, found, empty)
             answer = _answer(params, fitted, agent_id, len(matches))
         return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 

@@ -1,15 +1,15 @@
 """Answers the methods over episodes."""
 
+from cognition_engines.engine import Engine
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.queries.lists import EpisodeFilters
-from cognition_engines.queries.paged_lists import Lists
 from cognition_engines.store.values import Stored
 from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 
-def episode_methods(lists: Lists) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the lists that answer them."""
+def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the engine."""
 
     async def list_episodes(params: ListEpisodesParams, call: Call) -> ListEpisodesResult:
         filters = EpisodeFilters(
@@ -18,7 +18,7 @@ def episode_methods(lists: Lists) -> tuple[AnyBound, ...]:
             tags=tuple(params.tags or ()),
             category=params.category,
         )
-        page = await lists.episodes(filters, call.viewer, params.offset, params.limit, call.agent)
+        page = await engine.list_episodes(filters, call.viewer, params.offset, params.limit, call.agent)
         return ListEpisodesResult(
             episodes=[_summary(stored) for stored in page.stored],
             total_count=page.total,

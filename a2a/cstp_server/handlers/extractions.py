@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cognition_engines.engine import Engine
 from cognition_engines.kinds.extractions import (
     DecisionContent,
     ExtractionType,
@@ -9,7 +10,6 @@ from cognition_engines.kinds.extractions import (
     WarningContent,
 )
 from cognition_engines.queries.lists import Drawn, ExtractionPage, titles
-from cognition_engines.queries.paged_lists import Lists
 from cstp.methods.extractions import (
     GET_DECISIONS,
     GET_PATTERNS,
@@ -27,11 +27,11 @@ from cstp.methods.extractions import (
 from cstp_server.rpc.bound import AnyBound, Bound, Call
 
 
-def extraction_methods(lists: Lists) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the lists that answer them."""
+def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the engine."""
 
     async def page_of(type: ExtractionType, params: ExtractionsParams, call: Call) -> ExtractionPage:
-        return await lists.extractions(type, params.topic, call.viewer, params.offset, params.limit, call.agent)
+        return await engine.list_extractions(type, params.topic, call.viewer, params.offset, params.limit, call.agent)
 
     async def get_decisions(params: ExtractionsParams, call: Call) -> GetDecisionsResult:
         page = await page_of("decision", params, call)

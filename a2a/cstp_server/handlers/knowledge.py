@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
+from cognition_engines.engine import Engine
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.search_text import heading
 from cognition_engines.models import Mode
 from cognition_engines.queries.chunks import Related, author, cluster, place, snippet, title
-from cognition_engines.queries.knowledge import Chunks, KnowledgeMatch, KnowledgeQuestion, KnowledgeSearch
+from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
 from cognition_engines.queries.lists import Citation, citation, titles
-from cognition_engines.queries.passages import Passages
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.contract import Wire
 from cstp.errors import InvalidParams, NotFound, Violation
@@ -50,12 +50,12 @@ _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
 }
 
 
-def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch, passages: Passages) -> tuple[AnyBound, ...]:
+def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the skills that answer them."""
 
     async def get_chunk(params: GetChunkParams, call: Call) -> GetChunkResult:
         limit = params.related_limit if params.include_related else 0
-        read = await chunks.read(params.chunk_id, call.viewer, limit, call.agent)
+        read = await engine.get_chunk(params.chunk_id, call.viewer, limit, call.agent)
         if read is None:
             raise NotFound(params.chunk_id)
         found, related = read
@@ -63,18 +63,18 @@ def knowledge_methods(chunks: Chunks, knowledge: KnowledgeSearch, passages: Pass
 
     async def search_knowledge(params: SearchKnowledgeParams, call: Call) -> SearchKnowledgeResult:
         began = perf_counter()
-        mode = knowledge.modes[0] if params.mode is None else Mode(params.mode)
-        if mode not in knowledge.modes:
+        mode = engine.modes[0] if params.mode is None else Mode(params.mode)
+        if mode not in engine.modes:
             raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
         filters = params.filters or KnowledgeFilters()
         question = KnowledgeQuestion(
             params.query, call.viewer, params.limit, mode, _types(filters), filters.topic, filters.source
         )
-        matches = await knowledge.query(question, call.agent)
+        matches = await engine.search_knowledge(question, call.agent)
         whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
         answer = _answer(params, mode, matches, whole)
         if params.max_tokens is not None:
-            cut = partial(passages.cut_for, call.agent)
+            cut = partial(engine.cut, agent=call.agent)
             parts = [_part(item, match) for item, match in zip(answer.results, matches, strict=True)]
             found = await fit(cut, params.query, parts, params.max_tokens, _answer(params, mode, matches, []))
             answer = _answer(params, mode, matches, found)

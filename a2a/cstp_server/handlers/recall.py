@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from cognition_engines.engine import Engine
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import Entity, Event
@@ -11,9 +12,7 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Kind, prefixed
 from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
 from cognition_engines.queries.chunks import place
-from cognition_engines.queries.passages import Passages
-from cognition_engines.queries.recall.recall import Recall
-from cognition_engines.queries.recall.results import Asked, Mentioned, Recalled, Related, Result
+from cognition_engines.queries.recall.results import Mentioned, Recalled, RecallRequest, Related, Result
 from cognition_engines.queries.recall.selectors import content_of
 from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.values import Stored
@@ -38,39 +37,26 @@ _LEVELS: Final[Mapping[Sensitivity, wire.Sensitivity]] = {
 }
 
 
-def recall_methods(recall: Recall, passages: Passages) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the skills that answer them."""
+def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """The family's methods, bound to the engine."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        asked = _asked(params, call.viewer)
-        cut = partial(passages.cut_for, call.agent)
-        if params.id is None and params.conversation_id is not None:
-            turns = await recall.conversation(params.conversation_id, asked, call.agent)
-            whole = _conversation(turns, params.conversation_id)
-            return whole if params.max_tokens is None else await _within(cut, whole, (), "", params.max_tokens)
-        selector, found = await recalled(params, asked, call.agent)
-        whole = _recalled(found, selector)
+        found = await engine.recall(_request(params, call.viewer), call.agent)
+        if found is None:
+            raise NotFound(str(params.id))
+        whole = _recalled(found, params) if found.turns is None else _conversation(found.turns, params.conversation_id)
         if params.max_tokens is None:
             return whole
-        query = params.query if selector == "query" else None
+        query = params.query if whole.selector == "query" else None
+        cut = partial(engine.cut, agent=call.agent)
         return await _within(cut, whole, found.results, query or "", params.max_tokens)
-
-    async def recalled(params: wire.RecallParams, asked: Asked, agent: str) -> tuple[wire.Selector, Recalled]:
-        if params.id is not None:
-            found = await recall.by_id(params.id, asked, agent)
-            if found is None:
-                raise NotFound(params.id)
-            return "id", found
-        if params.query is not None:
-            return "query", await recall.by_query(params.query, asked, agent)
-        return "context", await recall.by_context(asked, agent)
 
     return (Bound(wire.RECALL, answer),)
 
 
-def _asked(params: wire.RecallParams, viewer: Viewer) -> Asked:
+def _request(params: wire.RecallParams, viewer: Viewer) -> RecallRequest:
     categories = wire.DEFAULT_CATEGORIES if params.graph_filters is None else tuple(params.graph_filters)
-    return Asked(
+    return RecallRequest(
         viewer=viewer,
         filters=MemoryFilters(
             context=params.context,
@@ -87,10 +73,14 @@ def _asked(params: wire.RecallParams, viewer: Viewer) -> Asked:
         expand_neighbors=params.expand_neighbors,
         budget=params.graph_budget,
         categories=None if wire.EVERY_CATEGORY in categories else categories,
+        id=params.id,
+        conversation_id=params.conversation_id,
+        query=params.query,
     )
 
 
-def _recalled(found: Recalled, selector: wire.Selector) -> wire.RecallResult:
+def _recalled(found: Recalled, params: wire.RecallParams) -> wire.RecallResult:
+    selector: wire.Selector = "id" if params.id is not None else "query" if params.query is not None else "context"
     return wire.RecallResult(
         results=[_item(result) for result in found.results],
         related=[_related(related) for related in found.related],
@@ -100,7 +90,7 @@ def _recalled(found: Recalled, selector: wire.Selector) -> wire.RecallResult:
     )
 
 
-def _conversation(page: TurnPage, id: str) -> wire.RecallResult:
+def _conversation(page: TurnPage, id: str | None) -> wire.RecallResult:
     return wire.RecallResult(
         results=[],
         related=[],

@@ -7,8 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.queries.pools import Pools
+from cognition_engines.engine import Engine
 from cstp_server.limits.bodies import Bodies
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
@@ -22,9 +21,7 @@ class StateGauges(Collector):
     gate: Gate
     bodies: Bodies
     limiter: Limiter
-    pools: Pools
-    indexes: Indexes
-    embeddings: QueryCache | None
+    engine: Engine
     readiness: Readiness | None = field(default=None)
     counts_records: bool = field(default=False)
 
@@ -37,8 +34,8 @@ class StateGauges(Collector):
         yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)
         yield _gauge("cstp_bodies_bytes", "Bytes of bodies over 64 KiB that are held.", self.bodies.held)
         yield _gauge("cstp_draining", "1 once the server is stopping.", self.gate.draining)
-        if self.embeddings is not None:
-            yield from self._embeddings(self.embeddings)
+        if self.engine.embeddings is not None:
+            yield from self._embeddings(self.engine.embeddings)
 
     def _parts(self) -> Iterator[Metric]:
         if self.readiness is None:
@@ -58,7 +55,7 @@ class StateGauges(Collector):
         lag = GaugeMetricFamily("cstp_index_lag", "Changes of the records that an index lacks.", labels=labels)
         records = GaugeMetricFamily("cstp_index_records", "Records that can be searched.", labels=("space",))
         windows = GaugeMetricFamily("cstp_index_windows", "Vectors held in memory.", labels=("space",))
-        for index in self.indexes.all:
+        for index in self.engine.indexes.all:
             covered = {"columns": index.snapshot.seq, "keywords": index.keywords.seq}
             if index.vectors is not None:
                 covered["vectors"] = index.vectors.seq
@@ -72,7 +69,7 @@ class StateGauges(Collector):
         threads = GaugeMetricFamily("cstp_pool_threads", "Calls that a pool runs at a time.", labels=("pool",))
         running = GaugeMetricFamily("cstp_pool_running", "Calls that a pool runs.", labels=("pool",))
         waiting = GaugeMetricFamily("cstp_pool_waiting", "Calls that wait for a thread.", labels=("pool",))
-        for pool in self.pools:
+        for pool in self.engine.pools:
             load = pool.load
             threads.add_metric((pool.name,), load.threads)
             running.add_metric((pool.name,), load.running)

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final, Literal
 
-from cognition_engines.embedding.cache import QueryCache
+from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.queries.pools import Caller, Pool, Pools
-from cognition_engines.store.records import Records
+from cognition_engines.queries.pools import Caller, Pool
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 
@@ -40,19 +38,8 @@ class Readiness:
 class ReadinessCheck:
     """Looks at the parts when asked, at most once in KEEP_SECONDS."""
 
-    def __init__(
-        self,
-        records: Records,
-        indexes: Indexes,
-        embeddings: QueryCache | None,
-        pools: Pools,
-        limiter: Limiter,
-        gate: Gate,
-    ) -> None:
-        self._records = records
-        self._indexes = indexes
-        self._embeddings = embeddings
-        self._pools = pools
+    def __init__(self, engine: Engine, limiter: Limiter, gate: Gate) -> None:
+        self._engine = engine
         self._limiter = limiter
         self._gate = gate
         self._turn = asyncio.Lock()
@@ -68,7 +55,7 @@ class ReadinessCheck:
         return Readiness("draining", seen.parts, seen.last_seq) if self._gate.draining else seen
 
     async def _look(self) -> Readiness:
-        pools, indexes = self._pools, self._indexes
+        pools, indexes = self._engine.pools, self._engine.indexes
         works = asyncio.gather(*map(_works, (pools.records, pools.lists, pools.keywords, pools.vectors)))
         last_seq, embedder, limits = await asyncio.gather(self._last_seq(), self._embedder(), self._limiter.look())
         records, lists, keywords, vectors = await works
@@ -86,17 +73,17 @@ class ReadinessCheck:
 
     async def _last_seq(self) -> int | None:
         try:
-            return await self._pools.records.run(_caller(), self._records.last_seq)
+            return await self._engine.pools.records.run(_caller(), self._engine.records.last_seq)
         except ComponentFailed:
             return None
 
     async def _embedder(self) -> str:
         """Asked only when its last call failed: a model behind an API costs something each time."""
-        if self._embeddings is None:
+        if self._engine.embeddings is None:
             return "off"
-        if self._pools.embedder.failing:
+        if self._engine.pools.embedder.failing:
             try:
-                await self._pools.embedder.run(_caller(), self._embeddings.probe)
+                await self._engine.pools.embedder.run(_caller(), self._engine.embeddings.probe)
             except ComponentFailed:
                 return "down"
         return "ready"

@@ -1,18 +1,14 @@
-"""Opens what the settings name: the records, the embedding model, the indexes."""
+"""Opens the engine that the settings name."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.engine import Knowledge, Listings
-from cognition_engines.indexes.indexes import open_indexes
-from cognition_engines.store.records import open_records
+from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cstp_server.process.model import LOCAL_MODELS, open_model
 from cstp_server.settings import Settings
 
 
-def open_knowledge(settings: Settings, model: Callable[[], Embedder | None] | None = None) -> Knowledge:
+def open_engine(settings: Settings, model: Callable[[], Embedder | None] | None = None) -> Engine:
     """Opens everything and catches up with the records.
 
     `model` gives what `open_model` does, where somebody loads that already. Raises ConfigurationError, FolderInUse or
@@ -20,20 +16,19 @@ def open_knowledge(settings: Settings, model: Callable[[], Embedder | None] | No
     """
     embedder = open_model(settings) if model is None else model()
     if embedder is not None and settings.embedding.model in LOCAL_MODELS:
-        embedder.embed_query("warm")  # the first run of a local model allocates, and tells whether it works
-    store = settings.store  # its threads are there twice, for records and for lists
-    with ExitStack() as undo:
-        records = open_records(settings.store_url, store.deadline_seconds, settings.store_named, 2 * store.threads)
-        undo.callback(records.close)
-        if embedder is not None and (dim := records.dimension(embedder.model)) is not None:
-            embedder.expect(dim)  # so that a model that is down needs not be asked
-        vectors = settings.vectors
-        indexes = open_indexes(settings.indexes_path, records, embedder, vectors.url, vectors.deadline_seconds)
-        undo.callback(indexes.close)
-        indexes.start()
-        listings = Listings(records)
-        listings.start()
-        undo.pop_all()
-    chosen = settings.embedding
-    cache = QueryCache(embedder, chosen.cache_size, chosen.deadline_seconds) if embedder else None
-    return Knowledge(records, indexes, listings, cache)
+        embedder.embed_query("warm")  # the first run of a local model allocates, and shows whether it works
+    return Engine.open(settings.store_url, settings.indexes_path, embedder, engine_options(settings))
+
+
+def engine_options(settings: Settings) -> EngineOptions:
+    """The threads and deadlines of the settings."""
+    store, vectors, embedding = settings.store, settings.vectors, settings.embedding
+    return EngineOptions(
+        call_seconds=settings.server.handler_seconds,
+        store=PartBounds(store.threads, store.deadline_seconds),
+        vectors=PartBounds(vectors.threads, vectors.deadline_seconds),
+        embedding=PartBounds(embedding.threads, embedding.deadline_seconds),
+        vectors_url=vectors.url,
+        cache_size=embedding.cache_size,
+        store_named=settings.store_named,
+    )

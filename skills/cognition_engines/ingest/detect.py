@@ -1,18 +1,16 @@
 """One file to what it holds, item by item."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from io import BytesIO
 from itertools import chain
 from typing import BinaryIO, Final
 
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr.reader import read_adr
-from cognition_engines.ingest.adr.titles import DECISION_FOLDERS, bare_name
 from cognition_engines.ingest.items import Item, Noticed, Rejected
 from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.ingest.open_file import LARGEST_WHOLE
+from cognition_engines.ingest.options import BY_MARKS, TextKind, Texts
 from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
 from cognition_engines.models import Problem
 
@@ -22,29 +20,6 @@ JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 STRUCTURED: Final = YAML | JSON_LINES | {".json"}
 PLAIN: Final = frozenset({".txt", ".text"})
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN
-
-
-class TextKind(StrEnum):
-    """What a text can be."""
-
-    DECISION = "decision"
-    DOCUMENT = "document"
-    TRANSCRIPT = "transcript"
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """What texts are: all of one `kind`, or each by its marks.
-
-    Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
-    JSON or YAML, are read alike whatever stands here.
-    """
-
-    kind: TextKind | None = None
-    decision_folders: frozenset[str] = frozenset(map(bare_name, DECISION_FOLDERS))
-
-
-BY_MARKS: Final = Texts()
 
 
 def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MARKS) -> Iterator[Item] | None:

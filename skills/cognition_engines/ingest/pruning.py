@@ -2,25 +2,15 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.options import Pruned
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import EVERYTHING, FilePlace
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, Known
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """A record that was deleted, and the file that it was read from. `part`: it is one that a document was cut into."""
-
-    kind: str
-    id: str
-    file: str
-    part: bool
 
 
 def prune(

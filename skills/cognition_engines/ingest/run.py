@@ -12,75 +12,31 @@ from functools import partial
 from itertools import islice
 from multiprocessing.pool import AsyncResult, ThreadPool
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.candidates import Candidate, Unit
-from cognition_engines.ingest.detect import BY_MARKS, MARKDOWN, Texts, read
+from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
 from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
 from cognition_engines.ingest.open_file import NotAFile, open_file
+from cognition_engines.ingest.options import Options, Progress, Pruned, Summary, Texts
 from cognition_engines.ingest.plan import Batch, compare, settled
-from cognition_engines.ingest.pruning import Pruned, prune
+from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Asked, Guards
 from cognition_engines.kinds.search_text import embedded
-from cognition_engines.models import Problem, Sensitivity
+from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, IdTaken, Known, Outcome
 
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
 _TOGETHER: Final = 16  # records that the store is asked about at a time
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """`project` and `sensitivity` hold for records that do not give their own; None changes none that they have.
-
-    `repository` is the name of the repository that all files belong to; None finds it for each. `texts` says what
-    texts are.
-    """
-
-    project: str | None = None
-    sensitivity: Sensitivity | None = None
-    repository: str | None = None
-    prune: bool = False
-    dry_run: bool = False
-    strict: bool = False
-    texts: Texts = BY_MARKS
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind.
-
-    `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first; `pruned`
-    names what was deleted.
-    """
-
-    read: int
-    new: int
-    changed: int
-    unchanged: int
-    deleted: int
-    rejected: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
-    kinds: dict[str, int]
-    skipped: dict[str, int]
-    pruned: tuple[Pruned, ...] = ()
-
-
-class Progress(Protocol):
-    """Told how far a run is, in bytes of files."""
-
-    def start(self, total: int) -> None: ...
-
-    def advance(self, done: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from hashlib import file_digest
 from io import BufferedReader
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.detect import Texts, read
+from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import Item, Rejected
+from cognition_engines.ingest.options import Texts
 from cognition_engines.ingest.repository import STREAM, UNNAMED
 from cognition_engines.models import Problem
 

@@ -1,4 +1,4 @@
-"""Chunks that say something alike, and how a chunk is shown. Plain functions over the knowledge index and records."""
+"""Chunks with those that are like them, and how a chunk is shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,18 @@ import numpy as np
 
 from cognition_engines.filters import OneOf
 from cognition_engines.indexes.columns.snapshot import Floats
+from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.space import SpaceIndex
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.knowledge import Chunk, Cluster
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Viewer
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.legs import semantic_leg
+from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
+from cognition_engines.store.records import Records
 
 SPARE: Final = 4  # chunks asked for beyond the limit, as some may be gone when they are read
 SNIPPET: Final = 200  # characters
@@ -113,3 +118,35 @@ def place(chunk: Chunk | ArtifactChunk) -> str:
 def snippet(text: str) -> str:
     """The first characters, with "..." where there are more."""
     return text if len(text) <= SNIPPET else text[:SNIPPET] + "..."
+
+
+class Chunks:
+    """Reads chunks with what is related to them. Raises ComponentFailed naming the part that did not answer."""
+
+    def __init__(self, records: Records, indexes: Indexes, pools: Pools) -> None:
+        self._records = records
+        self._index = indexes[KNOWLEDGE]
+        self._pools = pools
+
+    async def read(
+        self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5, agent: Agent = None
+    ) -> tuple[ChunkFound, list[Related]] | None:
+        """A chunk and at most `related_limit` related ones, best first, for `agent`; None where there is no such chunk.
+
+        With a limit of 0 the vectors are not asked; nor are they where the chunk has none.
+        """
+        caller = self._pools.caller(agent)
+        model = self._index.model if related_limit else None
+        found = await self._pools.records.run(caller, self._records.chunk, id, viewer, model)
+        if found is None:
+            return None
+        if found.vectors is None:
+            return found, []
+        near = await self._pools.vectors.run(
+            caller, nearest_chunks, self._index, found.key, found.vectors, viewer, related_limit
+        )
+        if not near:
+            return found, []
+        keys = [each.key for each in near]
+        read = await self._pools.records.run(caller, self._records.with_sources, keys, viewer, (Kind.CHUNK,))
+        return found, related(near, read, related_limit)

@@ -10,6 +10,7 @@ from cognition_engines.models import Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import Cut, Passages
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Found, Query, Searching, Sought
+from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
@@ -23,13 +24,16 @@ Part: TypeAlias = Literal["snippet", "links", "provenance"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a caller asks of the decisions; `include` is what is wanted beside the decisions themselves."""
+    """What a caller asks of the decisions; `include` is what is wanted besides the decisions themselves.
+
+    `mode` None is the default mode of the engine.
+    """
 
     text: str
-    filters: Filters
-    viewer: Viewer
-    limit: int
-    mode: Mode
+    filters: Filters = Filters()
+    viewer: Viewer = Viewer()
+    limit: int = 10
+    mode: Mode | None = None
     include: frozenset[Part] = field(default_factory=frozenset)
 
 
@@ -66,18 +70,14 @@ class Decisions:
         self._passages = passages
         self._pools = pools
 
-    @property
-    def modes(self) -> tuple[Mode, ...]:
-        """The modes that this server has, its default first."""
-        return self._searching.modes
-
-    async def query(self, question: Question, agent: str) -> list[Match]:
+    async def query(self, question: Question, agent: Agent = None) -> list[Match]:
         """The best decisions, in order, for `agent`. Raises ComponentFailed naming the part that did not answer."""
         caller = self._pools.caller(agent)
         sought = Sought(DECISIONS, question.filters.conditions())
-        query = Query(question.text, question.viewer, question.mode, (sought,))
+        mode = question.mode or self._searching.modes[0]
+        query = Query(question.text, question.viewer, mode, (sought,))
         found = await self._searching.search(caller, query, question.limit)
-        hits = await self._hits(caller, question, found)
+        hits = await self._hits(caller, question, mode, found)
         snippets, links = await asyncio.gather(
             self._snippets(caller, question, hits), self._links(caller, question, hits)
         )
@@ -86,11 +86,11 @@ class Decisions:
             for hit, snippet in zip(hits, snippets, strict=True)
         ]
 
-    async def _hits(self, caller: Caller, question: Question, found: Found) -> list[_Hit]:
+    async def _hits(self, caller: Caller, question: Question, mode: Mode, found: Found) -> list[_Hit]:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
-        windows = found.windows(question.mode)
+        windows = found.windows(mode)
         hits = []
         for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
             stored = read.get(key)

@@ -1,67 +1,34 @@
-"""Chunks and the search of knowledge for an event loop."""
+"""The search of chunks and extractions."""
 
 from dataclasses import dataclass
 
 from cognition_engines.filters import Conditions, one_of
 from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.chunks import Related, nearest_chunks, related
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Found, Query, Searching, Sought
+from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
-from cognition_engines.store.reads.knowledge import ChunkFound, SourceName
+from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.records import Records
-
-
-class Chunks:
-    """Reads chunks with what is related to them. Raises ComponentFailed naming the part that did not answer."""
-
-    def __init__(self, records: Records, indexes: Indexes, pools: Pools) -> None:
-        self._records = records
-        self._index = indexes[KNOWLEDGE]
-        self._pools = pools
-
-    async def read(
-        self, id: str, viewer: Viewer, related_limit: int, agent: str
-    ) -> tuple[ChunkFound, list[Related]] | None:
-        """A chunk and at most `related_limit` related ones, best first, for `agent`; None where there is no such chunk.
-
-        With a limit of 0 the vectors are not asked; nor are they where the chunk has none.
-        """
-        caller = self._pools.caller(agent)
-        model = self._index.model if related_limit else None
-        found = await self._pools.records.run(caller, self._records.chunk, id, viewer, model)
-        if found is None:
-            return None
-        if found.vectors is None:
-            return found, []
-        near = await self._pools.vectors.run(
-            caller, nearest_chunks, self._index, found.key, found.vectors, viewer, related_limit
-        )
-        if not near:
-            return found, []
-        keys = [each.key for each in near]
-        read = await self._pools.records.run(caller, self._records.with_sources, keys, viewer, (Kind.CHUNK,))
-        return found, related(near, read, related_limit)
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeQuestion:
-    """What a caller asks of chunks and extractions. `types` and `source` None, and an empty topic, are no condition.
+    """What a caller asks of chunks and extractions.
 
+    `types` and `source` None, and an empty topic, are no condition. `mode` None is the default mode of the engine;
     `types` are "chunk" and types of extractions; `source` is a source's id, or its title in any case.
     """
 
     text: str
-    viewer: Viewer
-    limit: int
-    mode: Mode
+    viewer: Viewer = Viewer()
+    limit: int = 10
+    mode: Mode | None = None
     types: tuple[str, ...] | None = None
     topic: str | None = None
     source: str | None = None
@@ -90,29 +57,25 @@ class KnowledgeSearch:
         self._searching = searching
         self._pools = pools
 
-    @property
-    def modes(self) -> tuple[Mode, ...]:
-        """The modes that this server has, its default first."""
-        return self._searching.modes
-
-    async def query(self, question: KnowledgeQuestion, agent: str) -> list[KnowledgeMatch]:
+    async def query(self, question: KnowledgeQuestion, agent: Agent = None) -> list[KnowledgeMatch]:
         """The best of both, in order, for `agent`. Raises ComponentFailed naming the part that did not answer."""
         caller = self._pools.caller(agent)
         conditions = (*one_of("type", question.types), *about(question.topic))
         if question.source is not None:
             ids = await self._pools.records.run(caller, self._records.source_ids, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
-        query = Query(question.text, question.viewer, question.mode, (Sought(KNOWLEDGE, conditions),))
+        mode = question.mode or self._searching.modes[0]
+        query = Query(question.text, question.viewer, mode, (Sought(KNOWLEDGE, conditions),))
         found = await self._searching.search(caller, query, question.limit)
-        return await self._matches(caller, question, conditions, found)
+        return await self._matches(caller, question, mode, conditions, found)
 
     async def _matches(
-        self, caller: Caller, question: KnowledgeQuestion, conditions: Conditions, found: Found
+        self, caller: Caller, question: KnowledgeQuestion, mode: Mode, conditions: Conditions, found: Found
     ) -> list[KnowledgeMatch]:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.with_sources, keys, question.viewer, KNOWLEDGE.kinds)
         matches = []
-        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), found.windows(question.mode), strict=True):
+        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), found.windows(mode), strict=True):
             stored = read.stored.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):

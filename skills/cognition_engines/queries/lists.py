@@ -1,14 +1,17 @@
-"""Lists of episodes and extractions, and what is cited of a source. Plain functions over listings and records."""
+"""Lists of episodes and extractions, page by page, and what is cited of a source."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from cognition_engines.filters import Conditions, HasAll, HasAny, between_dates, one_of
-from cognition_engines.indexes.columns.listing import Listing
+from cognition_engines.indexes.columns.listing import Listing, ListPage
 from cognition_engines.kinds.extractions import Extraction, ExtractionType
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Viewer
+from cognition_engines.queries.listings import Listings
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.turns import Agent
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.records import Records
 
@@ -92,3 +95,41 @@ def citation(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> C
 def titles(citations: Iterable[Citation]) -> list[str]:
     """The titles that are cited, each once, sorted."""
     return sorted({each.title for each in citations if each.title is not None})
+
+
+class Lists:
+    """Reads pages of lists. Methods raise ComponentFailed when the records do not answer."""
+
+    def __init__(self, records: Records, listings: Listings, pools: Pools) -> None:
+        self._records = records
+        self._listings = listings
+        self._pools = pools
+
+    async def episodes(
+        self,
+        filters: EpisodeFilters = EpisodeFilters(),
+        viewer: Viewer = Viewer(),
+        offset: int = 0,
+        limit: int = 50,
+        agent: Agent = None,
+    ) -> ListPage:
+        """The episodes from `offset` on, newest first, for `agent`."""
+        caller = self._pools.caller(agent)
+        page = self._listings.episodes.page
+        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
+
+    async def extractions(
+        self,
+        type: ExtractionType,
+        topic: str | None = None,
+        viewer: Viewer = Viewer(),
+        offset: int = 0,
+        limit: int = 50,
+        agent: Agent = None,
+    ) -> ExtractionPage:
+        """The extractions of a type from `offset` on, newest first, of a topic or of all, for `agent`."""
+        caller = self._pools.caller(agent)
+        listing = self._listings.extractions
+        return await self._pools.lists.run(
+            caller, extraction_page, listing, self._records, type, topic, viewer, offset, limit
+        )

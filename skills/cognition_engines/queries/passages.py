@@ -9,6 +9,7 @@ from cognition_engines.indexes.keywords.schema import make_analyzer
 from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.search_text import embedded
 from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room, Span, Window, passage
 
 TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length
@@ -41,7 +42,7 @@ class Passages:
         """A passage of each text, in order. Raises ComponentFailed naming the part that did not answer."""
         return await self._pools.keywords.run(caller, self._cut, query, cuts) if cuts else []
 
-    async def cut_for(self, agent: str, query: str, cuts: Sequence[Cut]) -> list[str]:
+    async def cut_for(self, query: str, cuts: Sequence[Cut], agent: Agent = None) -> list[str]:
         """As `cut`, with all the time that a call may take."""
         return await self.cut(self._pools.caller(agent), query, cuts)
 

@@ -311,7 +311,7 @@ class Pools:
     records: Pool
     lists: Pool
 
-    def caller(self, agent: str) -> Caller:
+    def caller(self, agent: Agent) -> Caller:
         """An agent whose call begins now."""
         return Caller(agent, monotonic() + self.call_seconds)
 

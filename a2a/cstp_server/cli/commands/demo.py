@@ -12,7 +12,8 @@ from typing import Final
 import typer
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.ingest.run import Options, ingest
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
 from cstp_server.cli.commands.demo_calls import CALLS, Call
 from cstp_server.cli.commands.serve import HostOption, PortOption
 from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line

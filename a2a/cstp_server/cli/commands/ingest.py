@@ -24,13 +24,11 @@ from rich.progress import (
 )
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.ingest.adr.titles import DECISION_FOLDERS, bare_name
 from cognition_engines.ingest.chroma.names import checked_address, is_address
-from cognition_engines.ingest.detect import TextKind, Texts
 from cognition_engines.ingest.items import Collection
-from cognition_engines.ingest.pruning import Pruned
+from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Pruned, Summary, TextKind, Texts, bare_name
 from cognition_engines.ingest.refusal_messages import kinds
-from cognition_engines.ingest.run import Options, Summary, ingest
+from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.streams import Stream, opened_stream
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.kinds.registry import KINDS

@@ -22,7 +22,7 @@ from cstp_server.cli.options import (
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.malloc import share_arenas, spare_the_collector
-from cstp_server.process.open_engine import open_knowledge
+from cstp_server.process.open_engine import open_engine
 from cstp_server.serve_stdio import Identify, answer_from_folder
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
@@ -68,13 +68,13 @@ def mcp_command(
     share_arenas()
     try:
         with naming_a_store_that_fails(loaded):
-            knowledge = open_knowledge(settings)
+            engine = open_engine(settings)
     except FolderInUse as error:
         raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
-    knowledge.indexes.name_holder("cstp mcp")
+    engine.indexes.name_holder("cstp mcp")
     announce("opened", store_line(loaded), **places_of(loaded))
     spare_the_collector()  # also at exit, for which a client waits two seconds
-    asyncio.run(answer_from_folder(settings, knowledge, identify))
+    asyncio.run(answer_from_folder(settings, engine, identify))
 
 
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:

@@ -9,6 +9,7 @@ from cognition_engines.ingest.adr.header import heading_kind, name_of
 from cognition_engines.ingest.dates import date_in_name
 from cognition_engines.ingest.markdown.document import Document, Heading
 from cognition_engines.ingest.markdown.inline import plain_text
+from cognition_engines.ingest.options import bare_name
 
 # Headings of the forms for decision records; with a status they say that a file is one.
 DECISION_HEADINGS: Final = frozenset(
@@ -17,7 +18,6 @@ DECISION_HEADINGS: Final = frozenset(
 )
 _MINUTES_HEADINGS: Final = frozenset({"attendees", "participants", "agenda", "minutes", "action items", "apologies"})
 # The folders whose numbered files are decision records.
-DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")
 TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
     {
         "context",
@@ -109,11 +109,6 @@ class FileName:
             match = _NAME_PREFIX.match(rest)
             rest = rest[match.end() :] if match is not None else rest
         return " ".join(re.split(r"[-_\s]+", rest)).strip()
-
-
-def bare_name(folder: str) -> str:
-    """The letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
-    return "".join(character for character in folder.lower() if character.isalnum())
 
 
 def file_name(path: str) -> FileName:

@@ -9,7 +9,7 @@ import numpy as np
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot, window_indices
 from cognition_engines.models import Viewer
 from cognition_engines.queries.recall.graph import Node, candidates, passages
-from cognition_engines.queries.recall.results import Asked, Reason
+from cognition_engines.queries.recall.results import Reason, RecallRequest
 from cognition_engines.queries.recall.selectors import groups
 from cognition_engines.retrieval.legs import Ranked, Words, nearest_of
 
@@ -45,7 +45,7 @@ class Scored:
 
 
 def reach(
-    snapshot: Snapshot, asked: Asked, nodes: Sequence[Node], without: Iterable[int], compared: Compared
+    snapshot: Snapshot, asked: RecallRequest, nodes: Sequence[Node], without: Iterable[int], compared: Compared
 ) -> list[Reached]:
     """The best `asked.budget` records that name a node; without the keys `without`."""
     conditions, budget = asked.filters.conditions(), asked.budget

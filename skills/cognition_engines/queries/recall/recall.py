@@ -19,7 +19,7 @@ from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
 from cognition_engines.queries.recall.ranking import Compared, Reached, mean_vector, reach
-from cognition_engines.queries.recall.results import Asked, Mentioned, Recalled, Related, Result
+from cognition_engines.queries.recall.results import Mentioned, Recalled, RecallRequest, Related, Result
 from cognition_engines.queries.recall.selectors import (
     content_of,
     embedded_matches,
@@ -30,6 +30,7 @@ from cognition_engines.queries.recall.selectors import (
     worded_matches,
 )
 from cognition_engines.queries.search import Found, Query, Searching, Sought
+from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.fusion import CANDIDATES, Part
 from cognition_engines.spaces import MEMORY, SEARCHED
 from cognition_engines.store.reads.conversations import Attached, TurnPage
@@ -44,7 +45,7 @@ _COUNTS_KEPT: Final = 256
 class _Call:
     """One call: what is asked, by whom, and what related records are compared with (nothing for a plain list)."""
 
-    asked: Asked
+    asked: RecallRequest
     caller: Caller
     text: str | None = None
     vector: Floats | None = None
@@ -64,7 +65,18 @@ class Recall:
         # how many records match, by space, its state, conditions and viewer: to count them is a pass over all
         self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
-    async def by_id(self, id: str, asked: Asked, agent: str) -> Recalled | None:
+    async def answer(self, request: RecallRequest, agent: Agent = None) -> Recalled | None:
+        """What the request selects, for `agent`; None when it names an id of which its viewer sees no record."""
+        if request.id is not None:
+            return await self._by_id(request.id, request, agent)
+        if request.conversation_id is not None:
+            turns = await self._conversation(request.conversation_id, request, agent)
+            return Recalled((), (), (), turns.total, turns)
+        if request.query is not None:
+            return await self._by_query(request.query, request, agent)
+        return await self._by_context(request, agent)
+
+    async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> Recalled | None:
         """The record of that id, if it meets the filters; None when the viewer sees none of that id."""
         call = self._call(asked, agent)
         found = await self._pools.records.run(call.caller, self._records.find, named_by(id), asked.viewer)
@@ -74,20 +86,20 @@ class Recall:
         kept = [stored for stored in found if accepts(conditions, stored)][:1]
         return await self._complete(call, [_result(stored, None) for stored in kept], len(kept))
 
-    async def conversation(self, id: str, asked: Asked, agent: str) -> TurnPage:
+    async def _conversation(self, id: str, asked: RecallRequest, agent: Agent) -> TurnPage:
         """The latest turns of a conversation; none of one that there is not."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         return await self._pools.records.run(
             call.caller, self._records.turns, id, conditions, asked.viewer, asked.limit
         )
 
-    async def by_context(self, asked: Asked, agent: str) -> Recalled:
+    async def _by_context(self, asked: RecallRequest, agent: Agent) -> Recalled:
         """Artifacts, turns and decisions that meet the filters, newest first."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         page = await self._pools.lists.run(call.caller, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
         return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
 
-    async def by_query(self, text: str, asked: Asked, agent: str) -> Recalled:
+    async def _by_query(self, text: str, asked: RecallRequest, agent: Agent) -> Recalled:
         """What is most like `text`, an artifact and its chunks being one result."""
         call = self._call(asked, agent)
         sought = [Sought(*each) for each in sought_by_query(asked.filters, asked.include_events)]
@@ -119,7 +131,7 @@ class Recall:
             count = self._counted[key] = embedded_matches(part.snapshot, part.mask)
         return count + other_matches(part)
 
-    def _call(self, asked: Asked, agent: str) -> _Call:
+    def _call(self, asked: RecallRequest, agent: Agent) -> _Call:
         return _Call(asked, self._pools.caller(agent))
 
     async def _read(self, call: _Call, found: Found) -> list[Result]:

@@ -7,26 +7,31 @@ from enum import StrEnum
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.models import Viewer
 from cognition_engines.retrieval.snippets import Window
+from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.values import Stored
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a caller wants of whatever is recalled.
+class RecallRequest:
+    """What is recalled, and how much of it.
 
-    `limit` (1 to 50) bounds results and attached events together, `budget` (0 to 50) related items. `categories` are
-    those of related events; None is every one.
+    The first of `id`, `conversation_id` and `query` that is not None selects; without any of them `filters` do.
+    `limit` (1 to 50) bounds results and attached events together, `budget` (0 to 50) related items. `categories`
+    are those of related events; None is every one.
     """
 
-    viewer: Viewer
-    filters: MemoryFilters
-    limit: int
-    expand: bool
-    include_events: bool
-    include_entities: bool
-    expand_neighbors: bool
-    budget: int
-    categories: tuple[str, ...] | None
+    viewer: Viewer = Viewer()
+    filters: MemoryFilters = MemoryFilters()
+    limit: int = 10
+    expand: bool = True
+    include_events: bool = True
+    include_entities: bool = True
+    expand_neighbors: bool = False
+    budget: int = 10
+    categories: tuple[str, ...] | None = None
+    id: str | None = None
+    conversation_id: str | None = None
+    query: str | None = None
 
 
 class Reason(StrEnum):
@@ -71,9 +76,13 @@ class Mentioned:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer: results in order, what is related to them, who is named in all of it, and how many records match."""
+    """The answer: results in order, what is related to them, who is named in all of it, and how many records match.
+
+    Of a conversation it is `turns` alone.
+    """
 
     results: Sequence[Result]
     related: Sequence[Related]
     entities: Sequence[Mentioned]
     total: int
+    turns: TurnPage | None = None

@@ -1,0 +1,110 @@
+"""`SyncEngine`: the engine for notebooks and scripts."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from threading import Thread
+from types import TracebackType
+from typing import Any, TypeVar
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.open import EmbeddingChoice
+from cognition_engines.engine import DEFAULTS, Engine, EngineOptions
+from cognition_engines.indexes.columns.listing import ListPage
+from cognition_engines.ingest.options import Options, Progress, Silent, Summary
+from cognition_engines.kinds.extractions import ExtractionType
+from cognition_engines.models import Viewer
+from cognition_engines.queries.chunks import Related
+from cognition_engines.queries.decisions import Match, Question
+from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
+from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage
+from cognition_engines.queries.recall.results import Recalled, RecallRequest
+from cognition_engines.store.reads.knowledge import ChunkFound
+
+T = TypeVar("T")
+
+
+class SyncEngine:
+    """An engine whose questions return their answers. A text stands for a question about it.
+
+    It has an event loop in a thread, so that it also works where a loop runs already. It is a context manager, which
+    closes it in the end.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="engine", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def open(
+        cls,
+        store: str,
+        folder: Path | str,
+        embedder: Embedder | EmbeddingChoice | None = EmbeddingChoice(),
+        options: EngineOptions = DEFAULTS,
+    ) -> "SyncEngine":
+        """As `Engine.open`."""
+        return cls(Engine.open(store, folder, embedder, options))
+
+    def query_decisions(self, question: Question | str) -> list[Match]:
+        """The decisions that answer best, in order."""
+        asked = Question(question) if isinstance(question, str) else question
+        return self._run(self.engine.query_decisions(asked))
+
+    def search_knowledge(self, question: KnowledgeQuestion | str) -> list[KnowledgeMatch]:
+        """The chunks and extractions that answer best, in order."""
+        asked = KnowledgeQuestion(question) if isinstance(question, str) else question
+        return self._run(self.engine.search_knowledge(asked))
+
+    def get_chunk(
+        self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5
+    ) -> tuple[ChunkFound, list[Related]] | None:
+        """A chunk and at most `related_limit` that are like it, best first; None where there is no such chunk."""
+        return self._run(self.engine.get_chunk(id, viewer, related_limit))
+
+    def list_episodes(
+        self, filters: EpisodeFilters = EpisodeFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
+    ) -> ListPage:
+        """The episodes from `offset` on, newest first."""
+        return self._run(self.engine.list_episodes(filters, viewer, offset, limit))
+
+    def list_extractions(
+        self,
+        type: ExtractionType,
+        topic: str | None = None,
+        viewer: Viewer = Viewer(),
+        offset: int = 0,
+        limit: int = 50,
+    ) -> ExtractionPage:
+        """The extractions of a type from `offset` on, newest first, of a topic or of all."""
+        return self._run(self.engine.list_extractions(type, topic, viewer, offset, limit))
+
+    def recall(self, request: RecallRequest | str) -> Recalled | None:
+        """What the request selects; None when it names an id of which its viewer sees no record."""
+        return self._run(self.engine.recall(RecallRequest(query=request) if isinstance(request, str) else request))
+
+    def ingest(
+        self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
+    ) -> Summary:
+        """Reads files and folders, and brings the store in line with them. Searches find them when it returns."""
+        return self._run(self.engine.ingest(paths, options, progress))
+
+    def close(self) -> None:
+        """Ends all."""
+        self.engine.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> "SyncEngine":
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, call: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(call, self._loop).result()

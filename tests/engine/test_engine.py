@@ -1,0 +1,135 @@
+"""The engine by itself: opened, filled and asked without a server."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cognition_engines.engine import Engine, EngineOptions, PartBounds
+from cognition_engines.errors import ComponentFailed, FolderInUse
+from cognition_engines.ingest.options import Options
+from cognition_engines.models import Filters, Mode, Sensitivity, Viewer
+from cognition_engines.queries.decisions import Question
+from cognition_engines.queries.knowledge import KnowledgeQuestion
+from cognition_engines.queries.recall.results import RecallRequest
+from cognition_engines.sync_engine import SyncEngine
+from tests.serving import SeededEmbedder, break_store
+from tests.stores import Stores
+
+ROOT = Path(__file__).parents[2]
+RECORDS = [
+    {"kind": "decision", "id": "dec_cache", "title": "Cache masks", "status": "accepted", "text": "Agents ask again."},
+    {"kind": "decision", "id": "dec_guarded", "title": "Cache secrets", "text": "No.", "sensitivity": "sensitive"},
+    {"kind": "source", "id": "src_book", "title": "A book"},
+    {"kind": "chunk", "id": "chk_one", "content": "A cache keeps what was computed.", "source_id": "src_book"},
+    {"kind": "extraction", "id": "ext_one", "type": "warning", "topics": ["cache"], "source_id": "src_book"}
+    | {"content": {"title": "A cache may be stale", "description": "It keeps what has changed since."}},
+    {"kind": "episode", "id": 7, "query": "cache", "reward": 0.5, "tags": ["cache"]},
+]
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    file = tmp_path / "records.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores) -> Iterator[SyncEngine]:
+    options = EngineOptions(vectors_url=stores.vectors)
+    with SyncEngine.open(stores.records(tmp_path), tmp_path / "indexes", SeededEmbedder(), options) as opened:
+        yield opened
+
+
+def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, records: Path) -> None:
+    summary = engine.ingest([records])
+    assert (summary.new, summary.rejected) == (len(RECORDS), ())
+    (match,) = engine.query_decisions("cache")
+    assert (match.decision.id, match.decision.status) == ("dec_cache", "accepted")
+    assert {found.record.id for found in engine.search_knowledge("cache")} == {"chk_one", "ext_one"}
+    read = engine.get_chunk("chk_one")
+    assert read is not None
+    assert read[0].chunk.content == "A cache keeps what was computed."
+    assert [stored.record.id for stored in engine.list_episodes().stored] == [7]
+    assert [drawn.citation.title for drawn in engine.list_extractions("warning", "cache").drawn] == ["A book"]
+    recalled = engine.recall("cache")
+    assert recalled is not None
+    assert {result.stored.record.id for result in recalled.results} >= {"dec_cache", "chk_one"}
+    by_id = engine.recall(RecallRequest(id="chk_one"))
+    assert by_id is not None
+    assert [result.stored.record.id for result in by_id.results] == ["chk_one"]
+    assert engine.recall(RecallRequest(id="chk_none")) is None
+
+
+def test_a_question_sees_what_its_viewer_may_see_and_nothing_guarded_unless_it_says_so(
+    engine: SyncEngine, records: Path
+) -> None:
+    engine.ingest([records])
+    assert [match.decision.id for match in engine.query_decisions("secrets")] == ["dec_cache"]
+    cleared = Question(
+        "secrets", mode=Mode.KEYWORD, viewer=Viewer(Sensitivity.SENSITIVE), filters=Filters(status=None), limit=1
+    )
+    assert [match.decision.id for match in engine.query_decisions(cleared)] == ["dec_guarded"]
+
+
+def test_ingest_takes_the_options_of_a_run(engine: SyncEngine, records: Path) -> None:
+    assert engine.ingest([records], Options(dry_run=True)).new == len(RECORDS)
+    assert engine.query_decisions("cache") == []
+    with pytest.raises(FileNotFoundError):
+        engine.ingest([records.with_name("none.jsonl")])
+
+
+async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stores: Stores, records: Path) -> None:
+    options = EngineOptions(vectors_url=stores.vectors)
+    engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, options)
+    await engine.ingest([records])
+    assert engine.modes == (Mode.KEYWORD,)
+    decisions, knowledge = await asyncio.gather(
+        engine.query_decisions(Question("cache")), engine.search_knowledge(KnowledgeQuestion("stale"))
+    )
+    assert ([match.decision.id for match in decisions], [match.record.id for match in knowledge]) == (
+        ["dec_cache"],
+        ["ext_one"],
+    )
+    # a notebook has a loop that runs already
+    face = SyncEngine(engine)
+    assert [match.decision.id for match in face.query_decisions("cache")] == ["dec_cache"]
+    await asyncio.to_thread(face.close)
+
+
+def test_a_part_that_fails_is_named(engine: SyncEngine, records: Path) -> None:
+    engine.ingest([records])
+    break_store(engine.engine.records)
+    with pytest.raises(ComponentFailed) as caught:
+        engine.get_chunk("chk_one")
+    assert caught.value.component == "records"
+
+
+@pytest.mark.embedded_only("is about the lock of a folder")
+def test_a_second_engine_over_the_same_folder_is_refused_and_leaves_nothing_open(
+    engine: SyncEngine, tmp_path: Path, stores: Stores
+) -> None:
+    bounds = EngineOptions(store=PartBounds(1, 1.0))
+    with pytest.raises(FolderInUse):
+        Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, bounds)
+
+
+@pytest.mark.embedded_only("is a program")
+def test_the_notebook_finds_decisions_in_three_lines() -> None:
+    command = [sys.executable, str(ROOT / "examples" / "notebook.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    titles = [line.split(maxsplit=2)[2] for line in done.stdout.splitlines()]
+    assert len(titles) == 10
+    assert "One store of truth, with indexes derived from it" in titles
+    lines = (ROOT / "examples" / "notebook.py").read_text(encoding="utf-8").splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("engine = "))
+    assert [line.partition("(")[0] for line in lines[first : first + 3]] == [
+        "engine = SyncEngine.open",
+        "engine.ingest",
+        "matches = engine.query_decisions",
+    ]
