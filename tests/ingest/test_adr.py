@@ -338,6 +338,9 @@ def test_a_file_with_one_mark_of_a_decision_is_a_document(path: str, text: str) 
         ("docs/decision-records/2022-03-28-x/README.md", "# A\n\nwords\n"),
         ("docs\\adr\\payments\\adr-pay-001.md", "# A\n\nwords\n"),
         ("adr/0005-use-adr-template.md", "# A\n\nwords\n"),
+        ("adr/2024-01-02-x.md", "# A\n\n## Context\n\nx\n\n## Decision\n\ny\n"),
+        ("adr/2024-001-x.md", "# A\n\nwords\n"),
+        ("adr/20240102.md", "# A\n\n## Status\n\nDone\n\n## Decision\n\ny\n"),
     ],
 )
 def test_a_file_with_the_marks_of_a_decision_is_recognised(path: str, text: str) -> None:

@@ -50,6 +50,25 @@ def test_at_least_99_of_a_hundred_real_decision_records_are_decisions(shared_fol
     assert sum(found) >= 0.99 * len(files)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "notes/weekly.md",
+        "notes/2024-01-02.md",
+        "adr/2024-notes.md",
+        "adr/2024-05-notes.md",
+        "adr/2024-01-02-weekly.md",
+        "adr/2024/README.md",
+        "weekly",
+    ],
+)
+@pytest.mark.parametrize("status", ["done", "Draft", "in progress", "open"])
+def test_notes_of_a_week_that_name_a_decision_are_a_document(path: str, status: str) -> None:
+    text = f"# Weekly 2024-01-02\n\nStatus: {status}\n\n## Decision\nwe agreed to go on.\n"
+    assert _type(path, text) is DocumentDraft
+    assert _type(path, "# Notes of 2024\n\nWords.\n") is DocumentDraft
+
+
 @pytest.mark.parametrize("path", ["notes.md", "notes.txt", "notes", "-"])
 def test_a_text_is_of_the_kind_that_the_caller_states(path: str) -> None:
     (decision,) = _items(path, NOTES, Texts(TextKind.DECISION)) or ()

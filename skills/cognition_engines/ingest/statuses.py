@@ -42,6 +42,7 @@ _WEAK: Final[Mapping[str, str]] = MappingProxyType(
         "review": "pending",
     }
 )
+_OF_DECISIONS: Final = frozenset({"proposed", "accepted", "rejected", "deprecated", "superseded", "decided"})
 _WORD: Final = re.compile(r"[a-z]+")
 _STRUCK: Final = re.compile(r"~~[^~\n]{1,200}~~")
 _PARTLY: Final = frozenset({"partly", "partially", "partial", "mostly", "largely"})
@@ -60,6 +61,7 @@ class _Meaning:
     first: int
     words: int
     partly: bool
+    strong: bool
     followed_by_by: bool
 
 
@@ -79,7 +81,9 @@ def _meanings(text: str) -> Iterator[_Meaning]:
         negated = bool(before) and (before[-1] in _NEGATIONS or before == ["not", "yet"])
         if not negated:
             partly = bool(before) and (before[-1] in _PARTLY or before == ["in", "part"])
-            yield _Meaning(status, at, length, partly, words[at + length : at + length + 1] == ["by"])
+            yield _Meaning(
+                status, at, length, partly, phrase in _STRONG, words[at + length : at + length + 1] == ["by"]
+            )
         at += length
 
 
@@ -96,6 +100,12 @@ def normalise_status(text: str) -> str:
         return "superseded"
     first = found[0]
     return "other" if first.partly and first.status in _UNDONE else first.status
+
+
+def is_of_decisions(text: str) -> bool:
+    """Whether a stated status is one that few texts but decisions have: `accepted`, but not `done` or `draft`."""
+    first = next(_meanings(without_links(text)), None)
+    return first is not None and first.status in _OF_DECISIONS and first.strong
 
 
 def _kinds(text: str) -> set[str]:

@@ -19,10 +19,10 @@ from cognition_engines.ingest.adr.titles import (
     FileName,
     clean_title,
     file_name,
+    form_sections,
     is_minutes,
     is_placeholder,
     title_heading,
-    typical_name,
 )
 from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.items import Notice
@@ -30,7 +30,7 @@ from cognition_engines.ingest.markdown.document import Document, Heading
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.markdown.inline import LONGEST_LINE, bare, excerpt
 from cognition_engines.ingest.parse.plain_values import Refused, Value, listed
-from cognition_engines.ingest.statuses import chosen, normalise_status
+from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
 from cognition_engines.ingest.storable import joined
 from cognition_engines.ingest.structured.decision_rules import TEXT_LENGTH, TITLE_LENGTH, sound
 from cognition_engines.ingest.structured.decisions import Fields, Unacceptable, read_fields
@@ -165,17 +165,23 @@ def _is_empty_form(file: _File, title: _Title | None) -> bool:
 
 
 def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
-    """Whether the front matter says so, or the place and name of the file, or a status and a heading together."""
+    """Whether the front matter says so, or the place and name of the file, or a status and the sections together."""
     if any(plain_name(file.front.text(name)) in _DECISION_NAMES for name in _KIND_MEMBERS):
         return True
-    names = {name for name in map(typical_name, file.document.headings) if name is not None}
-    if not file.name.listing and file.name.numbered and file.name.lies_in(folders):
-        return not title.from_name or bool(names)
+    sections = form_sections(file.document)
+    decides = not sections.isdisjoint(DECISION_HEADINGS) or sections >= _NYGARD
+    in_folder = not file.name.listing and file.name.lies_in(folders)
+    if in_folder and file.name.numbered:
+        return not title.from_name or bool(sections - {"status"})
+    if is_minutes(file.document):
+        return False
+    formed = decides and len(sections) > 1
+    if in_folder and file.name.dated and formed:
+        return True
     statuses = _stated_statuses(file)
     if file.name.listing:
         statuses = [text for text in statuses if normalise_status(text) != "other"]
-    formed = not names.isdisjoint(DECISION_HEADINGS) or names >= _NYGARD
-    return formed and bool(statuses) and not is_minutes(file.document)
+    return (formed and bool(statuses)) or (decides and any(map(is_of_decisions, statuses)))
 
 
 def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:

@@ -62,6 +62,8 @@ _RECORD_NAME: Final = r"(?:m?adr|[a-z]?dr|decision)"
 _NUMBERED: Final = re.compile(
     rf"(?:{_RECORD_NAME}[-_. ]?|(?:[a-z]{{1,8}}[-_. ]){{0,2}})\d{{1,6}}(?=[-_. ]|$)", re.IGNORECASE
 )
+# A year, with or without a month and a day, and behind it the number of a record if it has one: `2022-03-28_017-x`.
+_PERIOD: Final = re.compile(r"(?:19|20|21)\d\d(?:[-_. ]?\d\d){0,2}(?=[-_. ]|$)(?P<number>[-_. ]\d{1,6}(?=[-_. ]|$))?")
 _NAME_PREFIX: Final = re.compile(
     rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{8}})[-_. ]|{_RECORD_NAME}?[-_. ]?\d{{1,6}}[-_. ]", re.IGNORECASE
 )
@@ -80,17 +82,26 @@ LISTING_FILES: Final = frozenset(
 class FileName:
     """What a path says: the stem that names the record, a folder's for its README, and whether it names a listing.
 
-    `above` are the names of the two folders around it.
+    `above` are the names of the two folders around it. `own_folder` says that the folder is that of the record.
     """
 
     stem: str
     listing: bool
     above: tuple[str, ...] = ()
+    own_folder: bool = False
 
     @property
     def numbered(self) -> bool:
-        """Whether the name begins with a record number or a date."""
-        return _NUMBERED.match(self.stem) is not None or date_in_name(self.stem) is not None
+        """Whether the name begins with the number of a record, which a date is for a folder alone."""
+        period = _PERIOD.match(self.stem)
+        if period is None:
+            return _NUMBERED.match(self.stem) is not None
+        return period["number"] is not None or (self.own_folder and date_in_name(self.stem) is not None)
+
+    @property
+    def dated(self) -> bool:
+        """Whether the name begins with a year, a month or a day, as that of notes may, too."""
+        return _PERIOD.match(self.stem) is not None
 
     def lies_in(self, folders: Collection[str]) -> bool:
         """Whether the file is in one of these folders, named as by `bare_name`, or in a folder of it."""
@@ -117,9 +128,16 @@ def file_name(path: str) -> FileName:
     stem = parts[-1].rpartition(".")[0] or parts[-1] if parts else ""
     listing = stem.lower() in LISTING_FILES
     if stem.lower() in _FOLDER_FILES and len(parts) > 1:
-        folder = FileName(parts[-2], listing=False, above=tuple(parts[-4:-2]))
+        folder = FileName(parts[-2], listing=False, above=tuple(parts[-4:-2]), own_folder=True)
         return folder if folder.numbered else FileName(parts[-2], listing, tuple(parts[-3:-1]))
     return FileName(stem, listing, tuple(parts[-3:-1]))
+
+
+def form_sections(document: Document) -> frozenset[str]:
+    """The names of its headings that decision records use; a heading for the status is `status`."""
+    names = {name for name in map(typical_name, document.headings) if name is not None}
+    has_status = any(heading_kind(heading)[0] == "status" for heading in document.headings)
+    return frozenset(names | {"status"} if has_status else names)
 
 
 def typical_name(heading: Heading) -> str | None:
