@@ -46,7 +46,7 @@ bench: .venv/.dev ## measure, with controls
 bench-quality: .venv/.dev ## measure how good the answers are, on sets with known answers
 	@.venv/bin/python -m benchmarks.quality $(ARGS)
 
-docs: .venv/.server ## write the files that are generated from the code, and the answers in README.md
+docs: .venv/.server ## write the files that are generated from the code, and the answers in docs/calls.md
 	@.venv/bin/python -m cstp_server.generate --write
 	@mkdir -p build && .venv/bin/python -m tests.cli.answers
 

@@ -1,4 +1,4 @@
-"""`cstp demo` as a program: what it prints works when pasted, and its answers are those of README.md."""
+"""`cstp demo` as a program: what it prints works when pasted, and its answers are those of docs/calls.md."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def test_the_demo_prints_a_call_of_each_method_and_each_has_results(running: Dem
     assert sorted(asked) == sorted(method.name for method in METHODS if method.name.startswith("cstp."))
 
 
-def test_the_answers_in_the_readme_are_the_answers_of_the_demo(running: Demo) -> None:
+def test_the_answers_that_are_shown_are_the_answers_of_the_demo(running: Demo) -> None:
     assert differences(shown(), section(running)) == [], "run: make docs"
 
 

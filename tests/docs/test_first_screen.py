@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.answers import END_OF_FIRST, between, first_call, shown
+from tests.cli.answers import FIRST as FIRST_CALL
 from tests.docs.test_readme import PAGES, ROOT, words_after
 from tests.mcp.conftest import Connect, over_stdio, sampled
 
 __all__ = ["over_stdio", "sampled"]
 
 SCREEN = 40  # lines
+LONGEST = 120  # lines
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST = "\n".join(README.splitlines()[:SCREEN])
 
@@ -44,6 +47,11 @@ def test_the_first_screen_names_mcp_and_shows_ones_own_records() -> None:
     assert "make demo" in before
     assert "cstp ingest" in after
     assert '"mcpServers"' in after
+
+
+def test_the_readme_is_short_and_shows_the_first_of_the_calls() -> None:
+    assert len(README.splitlines()) <= LONGEST
+    assert between(ROOT / "README.md", FIRST_CALL, END_OF_FIRST) == first_call(shown())
 
 
 async def test_the_mcp_configuration_of_the_readme_starts_and_answers(sampled: Path, over_stdio: Connect) -> None:

@@ -210,3 +210,9 @@ def test_the_version_is_the_same_everywhere() -> None:
     newest = re.search(r"^## \[([^\]]+)\]", changelog, re.MULTILINE)
     assert newest is not None
     assert newest[1] == project["version"] == cstp.__version__
+
+
+def test_the_changes_of_a_version_are_what_it_offers_in_few_lines() -> None:
+    versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert versions
+    assert all(len(version.splitlines()) <= 40 for version in versions)

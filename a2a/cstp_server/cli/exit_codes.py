@@ -1,4 +1,4 @@
-"""The exit codes of every command; `calling.py` has those of error answers."""
+"""The exit codes of every command; `cli/remote.py` has those of error answers."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,7 @@
 """Options that several commands share, and the settings behind them.
 
 Every command with settings imports this module, so it imports nothing else that takes time: the records are opened in
-`opened.py`.
+`cli/store.py`.
 """
 
 import re
