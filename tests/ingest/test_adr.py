@@ -310,6 +310,9 @@ def test_a_file_without_the_marks_of_a_decision_is_not_recognised(path: str, tex
         ("2022-03-28-x/README.md", "# A\n\nwords\n"),
         ("some/folder/README.md", "# A\n\n## Decision\n\nx\n"),
         ("adr/notes.md", "# A\n\nwords\n"),
+        ("adr/notes-2024.md", "# A\n\nwords\n"),
+        ("adr/team-notes-202401.md", "# A\n\nwords\n"),
+        ("adr/week-12.md", "# A\n\nwords\n"),
         ("adr/one/two/three/0001-x.md", "# A\n\nwords\n"),
         ("x.md", "---\ntype: guide\n---\n# A\n\nwords\n"),
     ],
@@ -340,6 +343,8 @@ def test_a_file_with_one_mark_of_a_decision_is_a_document(path: str, text: str) 
         ("adr/0005-use-adr-template.md", "# A\n\nwords\n"),
         ("adr/2024-01-02-x.md", "# A\n\n## Context\n\nx\n\n## Decision\n\ny\n"),
         ("adr/2024-001-x.md", "# A\n\nwords\n"),
+        ("adr/shop-0012-x.md", "# A\n\nwords\n"),
+        ("adr/shop-adr-7.md", "# A\n\nwords\n"),
         ("adr/20240102.md", "# A\n\n## Status\n\nDone\n\n## Decision\n\ny\n"),
     ],
 )

@@ -59,8 +59,11 @@ _PREFIXES: Final = tuple(
     )
 )
 _RECORD_NAME: Final = r"(?:m?adr|[a-z]?dr|decision)"
+# Behind other words two digits are those of a week or a part, and four may be a year: `week-12`, `notes-2024`.
 _NUMBERED: Final = re.compile(
-    rf"(?:{_RECORD_NAME}[-_. ]?|(?:[a-z]{{1,8}}[-_. ]){{0,2}})\d{{1,6}}(?=[-_. ]|$)", re.IGNORECASE
+    rf"(?:(?:(?:[a-z]{{1,8}}[-_. ])?{_RECORD_NAME}[-_. ]?)?\d{{1,6}}"
+    r"|(?:[a-z]{1,8}[-_. ]){1,2}(?!(?:19|20|21)\d\d(?:\d\d)?(?!\d))\d{3,6})(?=[-_. ]|$)",
+    re.IGNORECASE,
 )
 # A year, with or without a month and a day, and behind it the number of a record if it has one: `2022-03-28_017-x`.
 _PERIOD: Final = re.compile(r"(?:19|20|21)\d\d(?:[-_. ]?\d\d){0,2}(?=[-_. ]|$)(?P<number>[-_. ]\d{1,6}(?=[-_. ]|$))?")
