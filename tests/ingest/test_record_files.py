@@ -75,6 +75,13 @@ def test_what_is_given_twice_hides_nothing_else_that_is_wrong() -> None:
     assert [name in reason for name in ("ticket", "created_at must")] == [True, True]
 
 
+@pytest.mark.parametrize("type", [{"type": "poem"}, {"type": ["pattern"]}, {}])
+def test_an_extraction_of_no_known_type_hides_nothing_else_that_is_wrong(type: dict[str, Any]) -> None:
+    reason = refusal(kind="extraction", **type, content={"name": 5}, extracted_at="soon", confidence=2)
+    assert reason.startswith("type ")
+    assert reason.endswith("; confidence must be at most 1; extracted_at must be a date or time in ISO 8601")
+
+
 def in_camel_case(members: dict[str, Any]) -> dict[str, Any]:
     return {
         to_camel(name): in_camel_case(value)

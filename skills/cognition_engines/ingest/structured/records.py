@@ -13,6 +13,7 @@ from cognition_engines.ingest.refusal_messages import a, reasons
 from cognition_engines.ingest.storable import joined, misspelled_right, unsound
 from cognition_engines.ingest.structured.aliases import VECTORS, Members, Twice, content_lists, read_members, snake
 from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.registry import Kind, validated
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -61,6 +62,8 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
         record = cast("OtherRecord", validated(kind, cast("Mapping[str, JsonValue]", _tolerated(kind, known))))
     except ValidationError as error:
         found = reasons(error, kind, known, absent={*map(snake, bad), *twice})
+        if kind is Kind.EXTRACTION and known.get("type") not in EXTRACTION_TYPES:
+            found += _wrong_beside_type(known)
         raise Unacceptable(joined([*wrong, *found])) from None
     if wrong:
         raise Unacceptable(joined(wrong))
@@ -83,6 +86,16 @@ def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str,
             if not spellings:
                 twice["content"] = str(error)  # both stand in it
             del rest[spellings[-1] if spellings else "content"]
+
+
+def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
+    """What else is wrong with an extraction of no known type; its content could be anything."""
+    others: dict[str, Value] = {**known, "type": "warning", "content": {"title": "-", "description": "-"}}
+    try:
+        validated(Kind.EXTRACTION, cast("Mapping[str, JsonValue]", others))
+    except ValidationError as error:
+        return reasons(error, Kind.EXTRACTION, others)
+    return []
 
 
 def check_rights(names: Iterable[str]) -> None:
