@@ -39,8 +39,20 @@ def test_anything_like_data_never_raises(path: str, pieces: list[str], explicit:
     read_file(path, "".join(pieces).encode(), explicit)
 
 
-@pytest.mark.parametrize("path", ["0001-x.md", "adr/0001-x.md", "d.yaml", "d.json", "d.jsonl"])
-@pytest.mark.parametrize("start", ["", "# t\n\n## Status\n\n", "---\nstatus: ", "title: ", '{"title": "'])
+@pytest.mark.parametrize(
+    ("path", "start"),
+    [
+        ("0001-x.md", ""),
+        ("adr/0001-x.md", "# t\n\n## Status\n\n"),
+        ("0001-x.md", "---\nstatus: "),
+        ("d.yaml", ""),
+        ("d.yaml", "title: "),
+        ("d.json", ""),
+        ("d.json", '{"title": "'),
+        ("d.jsonl", ""),
+        ("d.jsonl", '{"title": "'),
+    ],
+)
 def test_repetition_takes_time_in_proportion(path: str, start: str) -> None:
     for unit in [
         "<!--",
@@ -64,7 +76,7 @@ def test_repetition_takes_time_in_proportion(path: str, start: str) -> None:
         "`<!--",
         "> - a\n",
     ]:
-        content = (start + unit * (200_000 // len(unit))).encode()
+        content = (start + unit * (100_000 // len(unit))).encode()
         began = time.process_time()
         read_file(path, content)
-        assert time.process_time() - began < 5, unit
+        assert time.process_time() - began < 2.5, unit

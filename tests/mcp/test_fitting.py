@@ -26,7 +26,7 @@ WITHOUT_EVENTS: Mapping[str, Mapping[str, Any]] = {"recall": {"include_events": 
 
 
 def long_text(number: int) -> str:
-    return FILLER * 100 + ANSWER.format(number) + " " + FILLER * 100
+    return FILLER * 35 + ANSWER.format(number) + " " + FILLER * 35
 
 
 def decisions() -> Iterator[dict[str, Any]]:
