@@ -57,6 +57,6 @@ def refused(done: "subprocess.CompletedProcess[str]", reason: str) -> None:
     """A command has failed in one line that says so of the records, and why; before it, it may name its store."""
     assert (done.returncode, done.stdout) == (1, ""), done
     *before, last = done.stderr.splitlines()
-    assert last.startswith(f"cstp: records: {reason}; "), done.stderr
+    assert last.startswith(f"cstp: records: {reason}: check that the database"), done.stderr
     assert all("; settings: " in line for line in before), done.stderr
     assert len(before) <= 1, done.stderr
