@@ -48,7 +48,7 @@ class ServerSettings(Section):
     max_header_bytes: Positive = Field(16_384, description="Larger request headers are refused with 400.")
     max_headers: Positive = Field(64, description="More request headers than this are refused with 400.")
     max_batch: Positive = Field(100, description="A longer batch is refused whole.")
-    batch_concurrency: Positive = Field(8, description="So many elements of one batch run at a time.")
+    batch_concurrency: Positive = Field(8, description="Elements of an agent's batches that run at a time.")
     handler_seconds: Seconds = Field(
         15.0, description="A call that takes longer, or that a batch begins later, fails as -32003."
     )

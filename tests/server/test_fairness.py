@@ -152,3 +152,22 @@ def test_calls_that_no_thread_takes_in_time_are_refused_as_overload_and_the_serv
     assert (codes.count(0), codes.count(-32003), codes.count(-32010)) == (1, 1, 6)
     assert {"retryAfter": 1} in [error.get("data") for error in errors]
     assert serving.client.get(serving.url.replace("/cstp", "/readyz")).status_code == 200
+
+
+def test_batches_of_one_agent_share_what_runs_of_them_at_a_time(serve: Serve, wait_until: Any) -> None:
+    embedder = EndlessEmbedder()
+    serving = serve(embedder, server={"port": 0, "batch_concurrency": 3})
+    numbers, one, other = count(), serving.token(), serving.token()
+
+    def asked() -> float:
+        return sum(figure(serving, f'cstp_pool_{state}{{pool="embedder"}}') for state in ("running", "waiting"))
+
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(send(serving, one, "/cstp", [search(next(numbers)) for _ in range(20)]))
+        wait_until(lambda: figure(serving, "cstp_requests_running") == 4, SECONDS)
+        wait_until(lambda: asked() == 3, SECONDS)
+        stack.enter_context(send(serving, other, "/cstp", [search(next(numbers)) for _ in range(20)]))
+        wait_until(lambda: asked() == 6, SECONDS)
+        assert [asked() for _ in range(20)] == [6] * 20
+    wait_until(lambda: figure(serving, "cstp_requests_running") == 0, SECONDS)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from inspect import BoundArguments, Signature, signature
 from time import monotonic, perf_counter
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import orjson
 import structlog
@@ -125,6 +126,8 @@ class Dispatcher:
         self._log_call = call_line()
         self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
         self._unknown: Final = self._guard(None)
+        # by agent, while it has a batch: its elements wait for each other, not the event loop for all of them
+        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def handle(self, body: bytes, call: Call) -> Answer:
         """Runs what `body` holds. Never raises for anything that a caller sent."""
@@ -159,10 +162,12 @@ class Dispatcher:
         places = iter(enumerate(requests))
         room = _Room(self._bounds.answer_bytes, self._bounds.batch_answer_bytes)
         begin_by = monotonic() + self._bounds.batch_seconds
+        slots = self._slots.setdefault(call.token.agent, asyncio.Semaphore(self._bounds.concurrency))
 
         async def work(places: Iterator[tuple[int, Request | Malformed]]) -> None:
             for place, request in places:
-                replies[place] = (await self._answer(request, call, room, begin_by)).body
+                async with slots:
+                    replies[place] = (await self._answer(request, call, room, begin_by)).body
 
         workers = min(self._bounds.concurrency, len(requests))
         await asyncio.gather(*(work(places) for _ in range(workers)))
