@@ -14,14 +14,14 @@ How to read it:
   real server in a process of its own. One server for each size ran all the time, and all calls to all of them took
   turns, in another order each round, so that whatever else the machine did met all sizes alike.
 - A size is the number of records of each of {len(KINDS)} kinds. A source has {CHUNKS} chunks, a conversation {TURNS}
-  turns, one artifact in {PASSAGES} is cut into {PASSAGES} passages. Topics, tags and people are drawn unevenly: a few
-  are frequent; there are {TOPICS} topics and {PROJECTS} projects, and as many people as the size says.
-- *{MIDDLE}* is the page that begins at half of what matches; *offset* says where that is at the largest size.
+  turns, one artifact in {PASSAGES} is cut into {PASSAGES} passages. Topics, tags and people are sampled unevenly: a few
+  are frequent; there are {TOPICS} topics and {PROJECTS} projects, and as many people as the size.
+- *{MIDDLE}* is the page that begins at half of what matches; *offset* is where that is at the largest size.
 - *growth* is the median at the largest size over that at the smallest. It is to be at most the ratio of the logarithms
   of the two sizes.
 - Query texts are known to the server, which has their vectors in its cache: what embedding takes does not depend on
-  the size. Masks of filters that were asked for before are remembered until a record changes, as for any caller who
-  asks again; filters that are drawn anew each round are told.
+  the size. Masks of filters that were asked for before are cached until a record changes, as for any caller who
+  asks again; masks of filters that are new in each round are computed.
 - Texts and vectors are those of real texts, extended by copies with seeded noise and other words in another order."""
 
 

@@ -30,21 +30,21 @@ How to read it:
 
 - A time is `p50 / p95` in milliseconds. All variants of a table took turns in one run, in another order each round, so
   that whatever else the machine did met all of them alike; compare medians within a table, not across runs.
-- *(×)* after a time is its ratio to the same column's row "no filter". Other ratios say what they compare.
-- *Whole call*: `cstp.queryDecisions` with limit 10 over HTTP on loopback, one connection, the real server in a process
-  of its own. When the query text is *known*, the server has its vector in its cache; *new* texts are embedded in the
-  call. A server remembers the masks of the filters that it was asked for last, until a record changes.
-- *Search alone*: from a query vector to ten rows, in this process; no HTTP, no embedding, no records. The mask is told
-  in each of them, none is remembered.
+- *(×)* after a time is its ratio to the same column's row "no filter". Other ratios name what they compare.
+- *Whole call*: `cstp.queryDecisions` with limit 10 over HTTP on loopback, one connection, the real server in its own
+  process. When the query text is *known*, the server has its vector in its cache; *new* texts are embedded in the
+  call. A server caches the masks of recent filters until a record changes.
+- *Search alone*: from a query vector to ten rows, in this process; no HTTP, no embedding, no records. The mask is
+  computed in each of them, none is cached.
 - *Exact*: the same search without a neighbour index. *Raw Chroma*: an embedded collection of the same vectors, the same
   conditions as `where`, ten neighbours; with a filter in one round of ten. *Brute force*: numpy, every vector times the
   query, masked.
 - *Recall* is recall@10 against brute force, of the semantic mode.
 - Above 200,000 decisions raw Chroma is left out, and a cell is the median of 50 calls.
-- Filters "at random" match records whatever they say. "another topic" matches abstracts of papers while every query is
+- Filters "at random" match records of any text. "another topic" matches abstracts of papers while every query is
   about software: the worst case for an index that is asked without the filter.
 - The vectors are those of real texts, extended by copies with seeded noise (cosine about 0.89 to their original) and
-  other words in another order; all fields that are filtered are drawn at random, from a fixed seed.
+  other words in another order; all fields that are filtered are sampled at random, from a fixed seed.
 """
 
 
@@ -175,7 +175,7 @@ def _cheap(rows: Sequence[CheapRow]) -> Iterable[str]:
     """The cheapest call, as a share of what a bare echo of the same framework does in the same seconds."""
     yield "## The cheapest call"
     yield (
-        "`cstp.whoami` with a token, over 16 connections, beside a bare starlette application that sends the body "
+        "`cstp.whoami` with a token, over 16 connections, next to a bare starlette application that sends the body "
         "back; slices of a second in turn, medians. In batches, a call is an element."
     )
     cells = []
@@ -219,13 +219,13 @@ def _embedding(results: Results) -> Iterable[str]:
     else:
         yield "The vectors of an earlier run were used; nothing was measured."
     queries = [[f"{block.size:,}", _time(block.embedding)] for block in results.blocks]
-    yield _table(["measured beside the calls at", "one query, ms"], queries)
+    yield _table(["measured next to the calls at", "one query, ms"], queries)
 
 
 def _ingest(row: IngestRow) -> Iterable[str]:
     yield "## Ingest"
     yield (
-        "`cstp ingest` of decisions of one window, beside a process that embeds the same texts with as many threads "
+        "`cstp ingest` of decisions of one window, next to a process that embeds the same texts with as many threads "
         "and does nothing else; in slices in turn, without the time that each process takes to start."
     )
     cells = [
