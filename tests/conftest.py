@@ -36,7 +36,7 @@ from tests.threads import SESSION, starting, watch_threads
 hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 hypothesis.settings.load_profile("suite")
 
-pytest_plugins = ["tests.rules"]
+pytest_plugins = ["tests.folders", "tests.rules"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

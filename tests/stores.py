@@ -24,6 +24,8 @@ import sqlalchemy as sa
 from cognition_engines.store.records import open_records
 
 COMES_UP = 60.0  # seconds that a server may take on a busy machine
+# no test pulls the plug of the machine, and none is large enough to be tidied up
+SETTINGS = ("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 500")
 TEMPLATE = "template_store"
 COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
 
@@ -54,10 +56,11 @@ class PostgreSQL:
         self._server.__enter__()
         self.url: str = self._server.get_uri()
         with self.connect() as connection:
-            connection.execute("ALTER SYSTEM SET fsync = off")  # no test pulls the plug of the machine
-            connection.execute("ALTER SYSTEM SET max_connections = 500")
+            for setting in SETTINGS:
+                connection.execute(f"ALTER SYSTEM SET {setting}")
         self.stop()
         self.start()
+        self._has_template = False
 
     def start(self) -> None:
         self._server.ensure_postgres_running()
@@ -98,6 +101,18 @@ class PostgreSQL:
         )
         with self.connect() as connection:
             return [name for (name,) in connection.execute(statement, [database])]
+
+    def create_store(self) -> tuple[str, str]:
+        """A database with a new, empty store, a copy of the first; its name and the id of the store."""
+        if not self._has_template:
+            with self.connect() as connection:
+                connection.execute(f"CREATE DATABASE {TEMPLATE}")
+            open_records(self.database_url(TEMPLATE)).close()
+            self._has_template = True
+        name, store_id = self.create_database(TEMPLATE), uuid4().hex
+        with self.connect(name) as connection:
+            connection.execute("UPDATE meta SET value = %s WHERE name = 'store_id'", [store_id])
+        return name, store_id
 
     def create_database(self, template: str | None = None) -> str:
         """A new database; its name."""
@@ -206,22 +221,10 @@ class ChromaProgram:
 
 @dataclass
 class Servers:
-    """The PostgreSQL and the Chroma server of one run, with an empty store to copy."""
+    """The PostgreSQL and the Chroma server of one run."""
 
     postgresql: PostgreSQL
     chroma: ChromaProgram
-
-    def __post_init__(self) -> None:
-        with self.postgresql.connect() as connection:
-            connection.execute(f"CREATE DATABASE {TEMPLATE}")
-        open_records(self.postgresql.database_url(TEMPLATE)).close()
-
-    def create(self) -> tuple[str, str]:
-        """The name and the store id of a new, empty store."""
-        name, store_id = self.postgresql.create_database(TEMPLATE), uuid4().hex
-        with self.postgresql.connect(name) as connection:
-            connection.execute("UPDATE meta SET value = %s WHERE name = 'store_id'", [store_id])
-        return name, store_id
 
 
 @dataclass
@@ -237,7 +240,7 @@ class Stores:
         if self.servers is None:
             return f"sqlite:///{folder}/records.sqlite3"
         if folder not in self.made:
-            self.made[folder] = self.servers.create()
+            self.made[folder] = self.servers.postgresql.create_store()
         return self.servers.postgresql.database_url(self.made[folder][0])
 
     @property

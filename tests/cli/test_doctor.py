@@ -30,6 +30,12 @@ DATA = Path("data")
 PARTS = ["settings", "folder", "tokens", "model", "store", "records", "keywords", "vectors", "limits", "server"]
 
 
+@pytest.fixture
+def tmp_path(folder_on_disk: Path) -> Path:
+    """On the disk: what lies in memory is a finding of `cstp doctor`."""
+    return folder_on_disk
+
+
 class Doctor:
     """Runs the command and looks at what it found."""
 

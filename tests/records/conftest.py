@@ -12,6 +12,7 @@ from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import Entry, FloatArray, Origin
+from tests.stores import PostgreSQL
 
 EntryMaker = Callable[..., Entry]
 
@@ -22,9 +23,22 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest) -> str:
+def new_url(request: pytest.FixtureRequest) -> str:
+    """Where no store is yet."""
     value: str = request.getfixturevalue(f"{request.param}_url")
     return value
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Of an empty store; in PostgreSQL it is there already, since its tables take a while to be made."""
+    if request.param == "sqlite":
+        yield request.getfixturevalue("sqlite_url")
+        return
+    server: PostgreSQL = request.getfixturevalue("postgresql")
+    name, _ = server.create_store()
+    yield server.database_url(name)
+    server.drop_database(name)
 
 
 @pytest.fixture

@@ -57,9 +57,11 @@ def file_of(sqlite_url: str) -> Path:
     return Path(sqlite_url.removeprefix("sqlite:///"))
 
 
-def test_processes_that_open_a_new_store_at_once_all_succeed(url: str) -> None:
+def test_processes_that_open_a_new_store_at_once_all_succeed(new_url: str) -> None:
     openers = [
-        subprocess.Popen([sys.executable, "-c", OPENER, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", OPENER, new_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(4)
     ]
     for opener in openers:
@@ -75,10 +77,10 @@ def test_processes_that_open_a_new_store_at_once_all_succeed(url: str) -> None:
     assert answer.endswith(" 0\n")
 
 
-def test_the_store_id_is_made_once(url: str, entry: Make) -> None:
-    first = open_records(url)
+def test_the_store_id_is_made_once(new_url: str, entry: Make) -> None:
+    first = open_records(new_url)
     first.put([entry("a")], None)
-    second = open_records(url)
+    second = open_records(new_url)
     assert len(first.store_id) == 32
     assert int(first.store_id, 16) >= 0
     assert second.store_id == first.store_id
@@ -94,9 +96,9 @@ def test_two_new_stores_have_different_ids(tmp_path: Path) -> None:
         store.close()
 
 
-def test_a_new_store_has_the_tables_that_the_program_works_with(url: str) -> None:
-    open_records(url).close()
-    engine = sa.create_engine(url)
+def test_a_new_store_has_the_tables_that_the_program_works_with(new_url: str) -> None:
+    open_records(new_url).close()
+    engine = sa.create_engine(new_url)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection)
         assert context.get_current_revision() == HEAD
