@@ -37,41 +37,43 @@ class Section(BaseModel):
 class ServerSettings(Section):
     """The HTTP side."""
 
-    host: str = Field("127.0.0.1", description="Loopback only, until somebody decides otherwise.")
+    host: str = Field("127.0.0.1", description="Loopback only by default.")
     port: int = Field(8100, ge=0, le=65535, description="0 takes any free port and prints it.")
-    ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain: then HTTPS alone.")
-    ssl_keyfile: str | None = Field(None, description="Its key, in PEM; not needed where the other file has it.")
+    ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain: then HTTPS only.")
+    ssl_keyfile: str | None = Field(None, description="Its key, in PEM; not needed if the certificate file holds it.")
     public_url: str | None = Field(
         None, description="Where others reach it, as https://host/path without /cstp; the agent card names it."
     )
     max_body_bytes: Positive = Field(1_048_576, description="A larger request is refused with 413.")
     max_header_bytes: Positive = Field(16_384, description="Larger request headers are refused with 400.")
     max_headers: Positive = Field(64, description="More request headers than this are refused with 400.")
-    max_batch: Positive = Field(100, description="A longer batch is refused whole.")
-    batch_concurrency: Positive = Field(8, description="Elements of an agent's batches that run at a time.")
+    max_batch: Positive = Field(100, description="A longer batch is refused as a whole.")
+    batch_concurrency: Positive = Field(8, description="Elements of an agent's batches that run concurrently.")
     handler_seconds: Seconds = Field(
-        15.0, description="A call that takes longer, or that a batch begins later, fails as -32003."
+        15.0, description="A call that takes longer, or starts later in its batch, fails as -32003."
     )
     max_answer_bytes: Positive = Field(5_242_880, description="A larger answer fails as -32003; ask for less.")
     max_batch_answer_bytes: Positive = Field(10_485_760, description="The same for all answers to one batch.")
     max_in_flight: Positive = Field(
-        64, description="So many requests run at a time, of one agent half of them at most; the next ones wait."
+        64, description="Requests that run concurrently, at most half of them for one agent; further ones wait."
     )
     max_queue: int = Field(
-        64, ge=0, description="So many requests may wait, as long as a call may take; then one is refused with 503."
+        64,
+        ge=0,
+        description="Requests that may wait, as long as a call may take; beyond that they get 503.",
     )
     max_connections: Positive = Field(
-        1000, description="One more takes the place of one that is without a first request for a second, else gets 503."
+        1000, description="Above this, a new connection evicts one that has sent no request for a second, or gets 503."
     )
     receive_seconds: Seconds = Field(10.0, description="From a request's first byte to its last; then 408.")
-    idle_seconds: Seconds = Field(5.0, description="A connection that begins no request for so long is closed.")
-    send_seconds: Seconds = Field(10.0, description="A client that takes nothing of its answer for so long is cut.")
-    grace_seconds: Seconds = Field(10.0, description="On SIGTERM, calls, closing and exit have so long in all.")
+    idle_seconds: Seconds = Field(5.0, description="A connection that starts no request for this long is closed.")
+    send_seconds: Seconds = Field(10.0, description="A client that reads none of its answer for this long is cut off.")
+    grace_seconds: Seconds = Field(10.0, description="On SIGTERM, total time for running calls, closing and exit.")
     drain_seconds: float = Field(
-        0.0, ge=0, le=3600, description="On SIGTERM, go on listening so long, not ready; for a load balancer."
+        0.0, ge=0, le=3600, description="On SIGTERM, keep listening this long, not ready; for a load balancer."
     )
     trusted_proxies: tuple[str, ...] = Field(
-        (), description="Networks (CIDR) whose X-Forwarded-For is believed; none unless named."
+        (), description="Networks (CIDR) whose X-Forwarded-For is trusted; default: none."
     )
 
     @property
@@ -145,7 +147,7 @@ class EmbeddingSettings(Section):
     )
     threads: Positive = Field(2, description="Texts embedded at a time.")
     deadline_seconds: Seconds = Field(5.0, description="A query that takes longer to embed fails as -32003.")
-    cache_size: Positive = Field(1024, description="Query texts whose vectors are kept.")
+    cache_size: Positive = Field(1024, description="Query texts whose vectors are cached.")
 
 
 class LimitSettings(Section):
@@ -157,20 +159,20 @@ class LimitSettings(Section):
     agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
         {},
-        description="Units a call of a method takes; 1, and 2 for searches, unless named here. A text costs one "
+        description="Units that a call of a method costs; default: 1, and 2 for searches. A text costs one "
         "more for each 1,024 characters beyond its first; no call more than its agent's smallest window holds.",
     )
     redis_url: str | None = Field(None, description="redis://host:port/0 shares the limits between servers.")
-    redis_timeout_seconds: Seconds = Field(0.1, description="Then the local limiter takes over.")
+    redis_timeout_seconds: Seconds = Field(0.1, description="After this, fall back to the local limiter.")
     auth_failures: str = Field("30/minute", description="Wrong tokens per client address; then 429.")
 
 
 class AuthSettings(Section):
     """Tokens."""
 
-    tokens_file: str | None = Field(None, description="tokens.json in the data folder unless named; digests only.")
+    tokens_file: str | None = Field(None, description="Default: tokens.json in the data folder. It holds digests only.")
     reload_seconds: Annotated[float, Field(gt=0, le=5)] = Field(
-        1.0, description="A new or revoked token counts after so long at most."
+        1.0, description="A new or revoked token takes effect within this time."
     )
 
 
@@ -182,7 +184,7 @@ class McpSettings(Section):
         description="Further values of the Host header, such as decisions.lan:8100, or decisions.lan:* for any port.",
     )
     allowed_origins: tuple[str, ...] = Field(
-        (), description="Further web pages that may ask, such as https://app.example.com; none unless named."
+        (), description="Further web pages that may ask, such as https://app.example.com; default: none."
     )
 
 
@@ -213,7 +215,7 @@ class Settings(Section):
 
     @property
     def store_named(self) -> str:
-        """The setting that says where the records are."""
+        """The setting that locates the records."""
         return "data_dir" if self.store.url is None else "store.url"
 
     @property
@@ -309,14 +311,14 @@ def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
     tree: dict[str, Any] = {name: value for name, value in leaves.items() if "." not in name}
     for name, value in leaves.items():
         section, _, key = name.partition(".")
-        # a section that is no mapping stays, to be refused as what it is
+        # a section that is not a mapping stays, so that validation refuses it
         if key and isinstance(inner := tree.setdefault(section, {}), dict):
             inner[key] = value
     return tree
 
 
 def _environment_leaves() -> dict[str, object]:
-    """What CSTP_* variables say. Raises ConfigurationError for those that name no setting or hold no JSON."""
+    """The values of CSTP_* variables. Raises ConfigurationError for those that name no setting or hold no JSON."""
     check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
         # the source needs nothing of BaseSettings but the names and types of the fields

@@ -508,12 +508,12 @@ def test_limits_that_cannot_be_and_a_redis_that_does_not_count_are_problems(
     monkeypatch.setenv("CSTP_LIMITS__REDIS_URL", redis.url)
     assert "Redis counted a hit in" in doctor().of("limits", "ok")["seen"]
     redis.freeze()
-    assert "does not count" in doctor().of("limits", "problem")["seen"]
+    assert "cannot reach Redis" in doctor().of("limits", "problem")["seen"]
     redis.thaw()
     redis.command("CONFIG", "SET", "maxmemory", "1")
-    assert "does not count" in doctor().of("limits", "problem")["seen"]
+    assert "cannot reach Redis" in doctor().of("limits", "problem")["seen"]
     redis.kill()
-    assert "does not count" in doctor().of("limits", "problem")["seen"]
+    assert "cannot reach Redis" in doctor().of("limits", "problem")["seen"]
     doctor.others_are_ok("limits")
     monkeypatch.delenv("CSTP_LIMITS__REDIS_URL")
     monkeypatch.setenv("CSTP_LIMITS__DEFAULT", "1/minute")

@@ -128,8 +128,12 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
         (["--to", "mysql://me:hunter2@host/x"], 2, "--to: mysql is neither sqlite nor postgresql"),
         (["--to", "no url"], 2, "--to: not a database URL"),
         (["--to", "sqlite:////proc/x"], 2, "--to: cannot use /proc/x: "),
-        (["--to", "sqlite:////dev/null/x"], 2, "--to: /dev/null is no folder; make it first"),
-        (["--to", "sqlite:///nope/deep/x"], 2, f"--to: {Path('nope/deep').absolute()} is no folder; make it first"),
+        (["--to", "sqlite:////dev/null/x"], 2, "--to: /dev/null is not a folder; create it"),
+        (
+            ["--to", "sqlite:///nope/deep/x"],
+            2,
+            f"--to: {Path('nope/deep').absolute()} is not a folder; create it",
+        ),
         (
             ["--to", "postgresql://me:hunter2@127.0.0.1:1/x"],
             1,

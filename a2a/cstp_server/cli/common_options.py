@@ -11,10 +11,10 @@ import typer
 
 DataDirOption = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="FOLDER", help="The folder that holds everything; ./data unless named."),
+    typer.Option("--data-dir", metavar="FOLDER", help="Data folder. Default: ./data."),
 ]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML; else CSTP_CONFIG names one.")
+    Path | None, typer.Option("--config", metavar="FILE", help="A settings file in YAML. Default: CSTP_CONFIG.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line for machines.")]
 

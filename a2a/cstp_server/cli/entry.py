@@ -1,4 +1,4 @@
-"""The `cstp` command. The base install has only the client, and says here how to get the rest."""
+"""The `cstp` command. The base install has only the client; this module reports how to install the rest."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ SERVER_PACKAGES = (
     *("mcp", "uvicorn"),
 )
 UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
-OVER_PIPES = "mcp"  # the command that says itself which standard files must be open
+OVER_PIPES = "mcp"  # the command that checks its standard files itself
 VALUED = ("--data-dir", "--config")  # options before a command's name that take a value
 
 
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _explain(error: ModuleNotFoundError) -> int:
-    """Says how to install a package of the server that is missing; the exit code. Raises any other `error`."""
+    """Reports how to install a missing package of the server; returns the exit code. Raises any other `error`."""
     if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
         raise error
     sys.stderr.write(
@@ -82,7 +82,7 @@ def _replace_closed(words: Sequence[str]) -> None:
 
 
 def _fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """The end by an exception that nobody foresaw."""
+    """Exits after an unexpected exception."""
     with suppress(OSError):
         import_module("cstp_server.terminal").say_error(kind, error, trace)  # whose own imports the base may lack
     _leave(130 if issubclass(kind, KeyboardInterrupt) else 1)

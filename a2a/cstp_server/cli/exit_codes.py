@@ -17,12 +17,12 @@ BROKEN: Final = 8
 
 MEANINGS: Final[Mapping[int, str]] = {
     DONE: "done",
-    FAILED: "it did not work, or a part of it did not; the message says why",
+    FAILED: "it did not work, or a part of it did not; the message gives the reason",
     MISUSED: "misused or misconfigured; nothing was done",
     UNREACHABLE: "no CSTP server answers there",
     NOT_ALLOWED: "the token is unknown, expired, revoked or lacks a scope (-32001, -32009)",
     REFUSED: "the server refuses the method or its parameters (-32700, -32600, -32601, -32602)",
-    NOT_FOUND: "there is no such record for this token (-32007)",
+    NOT_FOUND: "no such record for this token (-32007)",
     LATER: "the limit is used up or the server is busy; try later (-32002, -32010)",
     BROKEN: "a part of the server fails (-32003, -32603)",
     STOPPED: "stopped by Ctrl-C",
@@ -30,4 +30,4 @@ MEANINGS: Final[Mapping[int, str]] = {
 
 
 class Unreachable(Exception):
-    """Nothing answers there, or what answers is no CSTP server; the message names the address."""
+    """Nothing answers there, or what answers is not a CSTP server; the message names the address."""

@@ -46,7 +46,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "schema": _Entry("records", "Print the JSON Schema of a record"),
     "token": _Entry("token", "Make, list, revoke and rotate bearer tokens"),
     "call": _Entry("call", "Call a method and print its result"),
-    "status": _Entry("status", "Tell what the data folder holds and whether a server answers"),
+    "status": _Entry("status", "Show what the data folder holds and whether a server answers"),
     "config": _Entry("status", "Show every setting, its value and where it came from"),
     "reindex": _Entry("reindex", "Build the indexes anew"),
     "copy": _Entry("backup", "Copy all records, with their vectors, into another database"),
@@ -91,7 +91,7 @@ class _Commands(TyperGroup):
             formatter.write_dl([(name, f"{entry.about}.") for name, entry in _COMMANDS.items()])
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        # by name alone: to tell what each command does, every module would have to be imported
+        # names only: listing what each command does would import every module
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [_Offered(name) for name in _COMMANDS if name.startswith(incomplete)]
@@ -146,7 +146,7 @@ def run(arguments: Sequence[str]) -> int:
     except EngineError as error:
         return _tell(str(error), code=FAILED)
     except BrokenPipeError:
-        # the reader has gone; the interpreter must not try to flush at exit what nobody reads
+        # the reader has gone; the interpreter must not flush at exit into a closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
@@ -155,7 +155,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _tell(*reasons: str, code: int) -> int:
-    with suppress(OSError):  # the exit code says it, too
+    with suppress(OSError):  # the exit code reports it, too
         say(f"cstp: {reasons[0]}", err=True)
         for reason in reasons[1:]:
             say(reason, err=True)

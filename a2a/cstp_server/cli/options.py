@@ -67,8 +67,8 @@ def store_line(loaded: Loaded) -> str:
 
 
 def name_store(loaded: Loaded) -> None:
-    """Says on standard error which store a command opens, and by which settings."""
-    with suppress(OSError):  # whoever was to read it has gone
+    """Reports on standard error which store a command opens, and by which settings."""
+    with suppress(OSError):  # the reader has gone
         say(store_line(loaded), err=True)
 
 
@@ -88,7 +88,7 @@ def without_secrets(text: str) -> str:
 
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints a table; where nobody looks at it, every row is one line, however long."""
+    """Prints a table; outside a terminal every row is one line, however long."""
     console, table = Console(), Table(*names, box=None)
     for cells in rows:
         table.add_row(*(Text(one_line(cell)) for cell in cells))

@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal, with the rate and the time that is left; elsewhere nothing is drawn."""
+"""Progress bars: on a terminal only, with the rate and the time that is left."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ class RecordBars:
 
 @contextmanager
 def record_bars(*, quiet: bool) -> Iterator[RecordBars]:
-    """Bars on standard error, gone in the end; none when `quiet` or where nobody looks."""
+    """Bars on standard error, gone in the end; none when `quiet` or outside a terminal."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

@@ -354,7 +354,7 @@ async def _timed_hit(storage: RedisStorage, seconds: float) -> float:
             await limiter.hit(_PROBE)
         return monotonic() - start
     except (StorageError, TimeoutError) as error:
-        raise ComponentFailed("limits", f"limits.redis_url does not count ({_reason(error)})") from error
+        raise ComponentFailed("limits", f"limits.redis_url: cannot reach Redis ({_reason(error)})") from error
     finally:
         await _close(storage)
 

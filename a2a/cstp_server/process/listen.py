@@ -34,7 +34,7 @@ def bind(settings: Settings) -> socket.socket:
 def _not_bound(host: str, port: int, error: OSError | TypeError) -> str:
     """Which setting is wrong, and what to do."""
     if isinstance(error, socket.gaierror | TypeError):
-        return f"server.host: {host} is no address, and no name that can be resolved; {_HOSTS}"
+        return f"server.host: {host} is not an address, nor a name that can be resolved; {_HOSTS}"
     match error.errno:
         case errno.EADDRNOTAVAIL:
             return f"server.host: this machine does not have the address {host}; {_HOSTS}"

@@ -30,13 +30,13 @@ from cstp_server.terminal import say
 from cstp_server.tokens import Token, dump_tokens, parse_tokens, read_tokens, replace_tokens
 
 app = command_family()
-_TOKENS: Final = "tokens"  # the name under which a backup keeps them
+_TOKENS: Final = "tokens"  # their name in a backup
 
 
 @app.command("copy")
 def copy_command(
     ctx: typer.Context,
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="As store.url names one; it must be empty.")],
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="Target URL, as in store.url; must be empty.")],
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
@@ -69,7 +69,7 @@ def backup_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write all records, their vectors and the tokens to one file, as of one moment. A server may go on meanwhile.
+    """Write all records, their vectors and the tokens to one file, as of one moment. A server may keep running.
 
     Indexes are not in it: they are built from the records.
     """
@@ -95,12 +95,12 @@ def backup_command(
 @app.command("restore")
 def restore_command(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What cstp backup wrote.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to read.", exists=True, dir_okay=False)],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Also where there are records: what is not in the backup is lost.")
+        bool, typer.Option("--replace", help="Replace existing records; those not in the backup are deleted.")
     ] = False,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Put the tokens back too; without a tokens file they always are.")
+        bool, typer.Option("--tokens", help="Restore tokens too; without a tokens file they always are.")
     ] = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
@@ -117,7 +117,7 @@ def restore_command(
         members = {"file": str(file.absolute()), "createdAt": backup.notes.created_at, **counts}
         say(json.dumps({**members, **_members(done.contents), "tokens": restored}))
         return
-    kept = "tokens left as they are" if restored is None else f"{restored} tokens put back"
+    kept = "tokens left as they are" if restored is None else f"{restored} tokens restored"
     say(
         f"the store is that of {backup.notes.created_at}: {_counts(done.contents)}; {done.new} new, "
         f"{done.changed} changed, {done.unchanged} unchanged, {done.deleted} deleted; {kept}"
@@ -128,7 +128,7 @@ def _open_target(url: str) -> Records:
     """The database to copy to. Raises ConfigurationError where its folder is missing: the path may be mistyped."""
     file = sqlite_file(url, named="--to")
     if file is not None and not file.parent.is_dir():
-        raise ConfigurationError(f"--to: {file.parent} is no folder; make it first, or name another one")
+        raise ConfigurationError(f"--to: {file.parent} is not a folder; create it, or name another one")
     try:
         return open_records(url, named="--to")
     except ComponentFailed as error:
@@ -157,7 +157,7 @@ def _instead(settings: Settings) -> str:
 
 
 def _put_back_tokens(settings: Settings, backup: Backup, *, wanted: bool) -> int | None:
-    """How many tokens were put back; None when those that are there were kept."""
+    """The number of tokens restored; None when the existing ones were retained."""
     kept = backup.notes.attached.get(_TOKENS)
     if kept is None or (settings.tokens_path.exists() and not wanted):
         return None

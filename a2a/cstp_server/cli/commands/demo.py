@@ -67,7 +67,7 @@ def demo_command(
             "auth__tokens_file": f"{folder}/tokens.json",
         }
         loaded = settings_for(ctx, Path(folder), config, server__host=host, server__port=port, **own)
-        # no flag says "none"
+        # no flag expresses "none"
         vectors = loaded.settings.vectors.model_copy(update={"url": None})
         settings = loaded.settings.model_copy(update={"vectors": vectors})
         configure_logging(settings.log)
@@ -82,7 +82,7 @@ def demo_command(
             scheme = "http" if settings.server.ssl_certfile is None else "https"
 
             def say_where() -> None:
-                with suppress(OSError):  # whoever was to read it has gone; calls are answered all the same
+                with suppress(OSError):  # the reader has gone; calls are answered all the same
                     _tell(token, f"{scheme}://{place}:{port}/cstp")
 
             serve(settings, listener, say_where, watchdog, lambda: embedder)

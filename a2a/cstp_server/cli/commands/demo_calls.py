@@ -25,12 +25,12 @@ CALLS: Final[Sequence[Call]] = (
         },
     ),
     Call(
-        "Decisions drawn from sources, by topic",
+        "Decisions extracted from sources, by topic",
         "cstp.getDecisions",
         {"topic": "indexes", "limit": 1},
     ),
-    Call("Patterns drawn from sources, by topic", "cstp.getPatterns", {"topic": "search", "limit": 1}),
-    Call("Warnings drawn from sources, by topic", "cstp.getWarnings", {"topic": "errors", "limit": 1}),
+    Call("Patterns extracted from sources, by topic", "cstp.getPatterns", {"topic": "search", "limit": 1}),
+    Call("Warnings extracted from sources, by topic", "cstp.getWarnings", {"topic": "errors", "limit": 1}),
     Call(
         "A passage with its knowledge card, its clusters and what is like it",
         "cstp.getChunk",
@@ -42,12 +42,12 @@ CALLS: Final[Sequence[Call]] = (
         {"tags": ["filters"], "limit": 2},
     ),
     Call(
-        "Passages and what was drawn from them, by meaning and by words",
+        "Passages and what was extracted from them, by meaning and by words",
         "cstp.searchKnowledge",
         {"query": "can an index be trusted after a crash", "filters": {"type": "extraction"}, "limit": 1},
     ),
     Call(
-        "What was said, written and decided, with what is related to it",
+        "Conversations, minutes and mails, with related records",
         "cstp.recall",
         {"query": "what happened after the power cut", "source": "wiki", "limit": 1, "graphBudget": 1},
     ),

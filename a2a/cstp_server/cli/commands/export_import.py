@@ -38,7 +38,7 @@ def export_command(
     ctx: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")],
     kind: Annotated[
-        list[str] | None, typer.Option(metavar="KIND", help="Records of this kind alone; repeatable.")
+        list[str] | None, typer.Option(metavar="KIND", help="Only records of this kind; repeatable.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
     data_dir: DataDirOption = None,
@@ -46,14 +46,14 @@ def export_command(
 ) -> None:
     """Write all records as lines of JSON, by kind and id, whole but for their vectors.
 
-    A server may go on writing; cstp backup keeps one moment, with vectors and tokens. A named pipe is written to.
+    A server may keep writing; cstp backup saves one moment, with vectors and tokens. A named pipe is written to.
     """
     kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
     loaded = settings_for(ctx, data_dir, config)
     if file != "-" and Path(file).is_dir():
         raise typer.BadParameter(f"{file} is a folder; name a file in it", param_hint="FILE")
     if file != "-" and Path(file).is_file() and not force:
-        raise typer.BadParameter(f"{file} exists; name another, or say --force", param_hint="FILE")
+        raise typer.BadParameter(f"{file} exists; name another, or pass --force", param_hint="FILE")
     count = 0
     with existing_records(loaded) as records, record_bars(quiet=file == "-") as bars, _opened(file) as out:
         for line in exported(records, kinds, bars):
@@ -65,16 +65,16 @@ def export_command(
 @app.command("import")
 def import_command(
     ctx: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="What cstp export wrote; - is standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file written by cstp export; - is standard input.")],
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Bring exported records into the store, with their ids, rights, origins and times; vectors are made again.
+    """Bring exported records into the store, with their ids, rights, origins and times; vectors are recomputed.
 
-    The file is checked first: with one line that is no record, nothing is written. Importing twice changes nothing,
+    The file is checked first: with one invalid line, nothing is written. Importing twice changes nothing,
     and what the file does not have is left alone. A record that is stored already as the line has it is unchanged and
-    keeps its own updatedAt, which says when its content changed in this store. For files that people write, see cstp
+    has its own updatedAt, the time its content changed in this store. For files that people write, see cstp
     ingest.
 
     Exit code 1 when the file was rejected.
@@ -111,7 +111,7 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
 def _written(file: str) -> Iterator[IO[bytes]]:
     """Standard output, or a file that appears when it is complete, readable for its owner only.
 
-    What is there and is no file, such as a named pipe, is written to as it is.
+    An existing path that is not a file, such as a named pipe, is written to in place.
     """
     path = Path(file)
     if file == "-":
@@ -140,7 +140,7 @@ def _written(file: str) -> Iterator[IO[bytes]]:
 def _regular(file: str) -> Iterator[Path]:
     """A file that can be read twice: standard input is copied into one that is gone at the end.
 
-    Raises BadParameter for what is no file: a pipe without a writer would keep the command waiting.
+    Raises BadParameter for what is not a file: on a pipe without a writer the command would hang.
     """
     if file == "-":
         with copied(sys.stdin.buffer, file, "FILE") as copy:
@@ -164,6 +164,6 @@ def _tell(done: Imported, file: str, *, as_json: bool) -> None:
         return
     for line in problem_lines([replace(problem, file=file) for problem in done.rejected]):
         say(f"rejected: {line}", err=True)
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
+    shown = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
     nothing = "; nothing was written" if done.rejected else ""
-    say(f"{done.read} read: {told}, {len(done.rejected)} rejected{nothing}")
+    say(f"{done.read} read: {shown}, {len(done.rejected)} rejected{nothing}")

@@ -44,22 +44,22 @@ from cstp_server.terminal import say
 app = command_family()
 _Open = Callable[[str, Embedder | None], AbstractContextManager[Collection]]
 _KindOption = Annotated[
-    TextKind | None, typer.Option(help="What all Markdown and plain text is; else each is recognised by its marks.")
+    TextKind | None, typer.Option(help="Kind of all Markdown and plain text. [default: detected for each file]")
 ]
 _FoldersOption = Annotated[
     list[str],
-    typer.Option(metavar="NAME", help="A folder whose numbered Markdown files are decisions; may be repeated."),
+    typer.Option(metavar="NAME", help="A folder whose numbered Markdown files are decisions; repeatable."),
 ]
 _FOLDERS = list(DECISION_FOLDERS)
 _NameOption = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="What standard input is called, such as notes.md: the extension is its format."),
+    typer.Option(metavar="FILE", help="File name for standard input, such as notes.md: the extension is its format."),
 ]
 _LevelOption = Annotated[
     str | None,
     typer.Option(
         metavar="LEVEL",
-        help="Likewise: normal, sensitive or highly_sensitive. [default: what an earlier run gave, else normal]",
+        help="Default sensitivity: normal, sensitive or highly_sensitive. [default: as in an earlier run, else normal]",
     ),
 ]
 _RepositoryOption = Annotated[
@@ -80,7 +80,7 @@ class _Sources:
 
 
 class _Bar:
-    """The progress bar, on a terminal; elsewhere nothing is drawn."""
+    """The progress bar, on a terminal only."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -106,15 +106,15 @@ def ingest_command(
         ),
     ],
     project: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The project of records that do not name their own.")
+        str | None, typer.Option(metavar="NAME", help="Project of records that do not state one.")
     ] = None,
     sensitivity: _LevelOption = None,
     repository: _RepositoryOption = None,
     kind: _KindOption = None,
     name: _NameOption = None,
     decision_folder: _FoldersOption = _FOLDERS,
-    prune: Annotated[bool, typer.Option("--prune", help="Delete what a file or folder no longer holds.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change no record.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would happen; change no record.")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")
     ] = False,
@@ -126,7 +126,7 @@ def ingest_command(
 
     Reading twice changes nothing.
 
-    Exit code 1 when a record was rejected; the others are kept.
+    Exit code 1 when a record was rejected; the others are stored.
     """
     level = _level(sensitivity)
     _check_name(project, "--project")

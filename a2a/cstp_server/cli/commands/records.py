@@ -19,9 +19,7 @@ from cstp_server.terminal import say, say_lines
 
 app = command_family()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
-KindOption = Annotated[
-    str | None, typer.Option("--kind", metavar="KIND", help="Of which kind, where several kinds have the id.")
-]
+KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")]
 _LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, as they are
 
 
@@ -63,7 +61,7 @@ def delete(
     kinds, gone = _kinds(kind), 0
     wanted = list(dict.fromkeys(ids))
     with existing_records(settings_for(ctx, data_dir, config)) as records:
-        # looked up first, so that an id of several kinds is told before anything is gone
+        # looked up first, so that an ambiguous id is reported before anything is deleted
         found = {id: _found(records, id, kinds) for id in wanted}
         for id, stored in found.items():
             deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
@@ -76,7 +74,7 @@ def delete(
 def schema(kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.")]) -> None:
     """Print the JSON Schema of a record in YAML, JSON or JSONL files."""
     if kind not in KIND_NAMES:
-        raise ConfigurationError(f"there is no schema of {kind!r}; there are: {', '.join(KINDS)}")
+        raise ConfigurationError(f"no schema for {kind!r}; known kinds: {', '.join(KINDS)}")
     say_lines(json.dumps(record_schema(KIND_NAMES[kind]), indent=2))
 
 
@@ -110,7 +108,7 @@ def _print(members: dict[str, object]) -> None:
 
 
 def _members(stored: Stored) -> dict[str, object]:
-    """What a record says, in camelCase, and where it comes from."""
+    """The fields of a record, in camelCase, and its origin."""
     if isinstance(stored.record, Decision):
         return _of_decision(stored, stored.record)
     given: dict[str, object] = adapter(stored.kind).dump_python(stored.record, mode="json", by_alias=True)

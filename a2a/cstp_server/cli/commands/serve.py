@@ -34,11 +34,10 @@ app = command_family()
 _Model = Callable[[], Embedder | None]
 _Serve = Callable[[Settings, socket, Callable[[], None], Watchdog, _Model], None]
 
-HostOption = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Address to listen on; 127.0.0.1 unless named.")
-]
+HostOption = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")]
 PortOption = Annotated[
-    int | None, typer.Option(metavar="PORT", help="8100 unless named; 0 takes any free port and prints it.")
+    int | None,
+    typer.Option(metavar="PORT", help="Port; 0 takes any free port and prints it. Default: 8100."),
 ]
 CertificateOption = Annotated[
     str | None, typer.Option("--ssl-certfile", metavar="FILE", help="Certificate chain in PEM: serve HTTPS.")

@@ -40,7 +40,7 @@ def status(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Tell what the data folder holds and whether a server answers. Changes nothing.
+    """Show what the data folder holds and whether a server answers. Changes nothing.
 
     With a URL: that server's version, health and methods, and with a token what is left of its limits.
     """
@@ -69,7 +69,7 @@ def status(
 
 
 def _stored(found: Glance | None) -> dict[str, object]:
-    """What the records are; of a schema that is not read, `records` says so and the rest is unknown."""
+    """What the records are; for an unknown schema, `records` names it and the rest is unknown."""
     if found is not None and found.schema != HEAD:
         return {"decisions": None, "records": "; ".join(other_schema(found.schema)), "vectors": None}
     kinds, models = ({}, {}) if found is None else (found.kinds, found.models)

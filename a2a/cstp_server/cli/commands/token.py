@@ -33,22 +33,22 @@ def parse_lifetime(text: str, option: str) -> timedelta:
 @app.command()
 def create(
     ctx: typer.Context,
-    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="Whom the token speaks for.")],
+    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="The agent that the token belongs to.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", metavar="SCOPE", help="read (unless named), write or admin; repeatable."),
+        typer.Option("--scope", metavar="SCOPE", help="read, write or admin; repeatable. Default: read."),
     ] = None,
     expires: ExpiresOption = "90d",
     clearance: Annotated[str, typer.Option(metavar="LEVEL", help="normal, sensitive or highly_sensitive.")] = "normal",
     project: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Sees only these projects; repeatable. All unless named.")
+        list[str] | None, typer.Option(metavar="NAME", help="Sees only these projects; repeatable. Default: all.")
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a token. Its text is shown once and kept nowhere."""
+    """Make a token. Its text is shown once and not stored."""
     path = settings_for(ctx, data_dir, config).settings.tokens_path
     token, text = create_token(
         path,
@@ -87,7 +87,7 @@ def revoke(
     now = datetime.now(UTC)
     for other in read_tokens(path):
         if other.agent == token.agent and other.live(now):
-            say(f"{other.id} of {other.agent} is still live; to end it, too: cstp token revoke {other.id}", err=True)
+            say(f"{other.id} of {other.agent} is still live; to revoke it, too: cstp token revoke {other.id}", err=True)
 
 
 @app.command()
@@ -95,7 +95,7 @@ def rotate(
     ctx: typer.Context,
     token_id: IdArgument,
     expires: ExpiresOption = "90d",
-    overlap: Annotated[str, typer.Option(metavar="LIFETIME", help="How long the old token goes on.")] = "24h",
+    overlap: Annotated[str, typer.Option(metavar="LIFETIME", help="How long the old token stays valid.")] = "24h",
     quiet: QuietOption = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
