@@ -32,7 +32,7 @@ from benchmarks.throughput import measure_cheap_calls, measure_load
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.store.values import FloatArray
 from cstp_server.process.model import open_model
-from cstp_server.settings import Settings
+from cstp_server.settings import Settings, VectorSettings
 
 TEXTS: Final = 2000
 QUERIES: Final = 2600
@@ -182,7 +182,7 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
     _say(f"{size} decisions with {len(corpus.vectors)} windows: filling the store and its indexes")
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
         kept = Path(folder) if plan.stores is None else plan.stores / f"{size}{'-real' if real_windows else ''}"
-        settings = Settings(data_dir=kept / "data")
+        settings = Settings(data_dir=kept / "data", vectors=VectorSettings(index="chroma"))
         filled = fill(settings, corpus, material.embedder.model)
         _say(f"  {filled.records:.0f} s for the store, {filled.neighbours:.0f} s for the indexes; filling raw Chroma")
         raw = RawChroma(Path(folder) / "raw", corpus) if size <= RAW_CHROMA else None

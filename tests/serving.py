@@ -19,6 +19,7 @@ from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, alway
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
@@ -194,7 +195,7 @@ def start(
     records = open_records(settings.store_url)
     calls = Calls()
     sa.event.listen(records._store.reader, "begin", calls.note)
-    indexes = open_indexes(settings.indexes_path, records, embedder, vectors or stores.vectors)
+    indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", vectors or stores.vectors))
     url, client, stop = listen(settings, records, indexes, embedder)
     return Serving(url, settings, records, indexes, client, calls), stop
 

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.indexes.vectors.choice import VectorIndex
 from cstp_server.variables import CONFIG_VARIABLE, check_names, variable_of
 
 Positive = Annotated[int, Field(ge=1)]
@@ -129,9 +130,20 @@ class StoreSettings(Section):
 class VectorSettings(Section):
     """Nearest neighbours."""
 
+    index: VectorIndex = Field("auto", description="memory, chroma, or auto: memory while the vectors fit into it.")
     url: str | None = Field(None, description="Chroma in the data folder, or http://host:port of a Chroma server.")
+    memory_mb: Positive | None = Field(
+        None, description="For auto: MB of vectors in a search space; a quarter of the machine by default."
+    )
     threads: Positive = Field(2, description="Concurrent searches; one per core is as fast as it gets.")
     deadline_seconds: Seconds = Field(5.0, description="A search that takes longer fails as -32003.")
+
+    @field_validator("url")
+    @classmethod
+    def _url_needs_an_index(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is not None and info.data.get("index") == "memory":
+            raise ValueError("means nothing with vectors.index: memory, which keeps no index")
+        return url
 
 
 class EmbeddingSettings(Section):

@@ -16,6 +16,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.queries.chunks import Chunks
 from cognition_engines.queries.decisions import Decisions
@@ -42,16 +43,16 @@ class PartBounds:
 class EngineOptions:
     """How much of each part works at a time and for how long.
 
-    `call_seconds` bounds a call over all its parts. Lists have as many threads as `store`. `vectors_url` names a Chroma
-    server; without it Chroma has a folder. `cache_size` is how many texts of queries keep their vectors. `store_named`
-    is what gave the URL of the store, for errors.
+    `call_seconds` bounds a call over all its parts. Lists have as many threads as `store`. `vector_index` is where
+    nearest neighbours are looked for. `cache_size` is how many texts of queries keep their vectors. `store_named` is
+    what gave the URL of the store, for errors.
     """
 
     call_seconds: float = 15.0
     store: PartBounds = PartBounds(4)
     vectors: PartBounds = PartBounds(2)
     embedding: PartBounds = PartBounds(2)
-    vectors_url: str | None = None
+    vector_index: VectorChoice = VectorChoice()
     cache_size: int = 1024
     store_named: str = SETTING
 
@@ -128,7 +129,7 @@ class Engine:
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
                 model.expect(dim)  # so that a model that is down needs not be asked
-            indexes = open_indexes(Path(folder), records, model, options.vectors_url, options.vectors.seconds)
+            indexes = open_indexes(Path(folder), records, model, options.vector_index)
             undo.callback(indexes.close)
             indexes.start()
             engine = cls(records, indexes, model, options)

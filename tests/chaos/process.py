@@ -29,6 +29,7 @@ AGENT = "chaos"
 # what a server of these tests has unless a test says otherwise: no model, and limits that no test reaches
 DEFAULTS: Mapping[str, object] = {
     "embedding.model": "none",
+    "vectors.index": "chroma",
     "limits.default": "1000000/second",
     "auth.reload_seconds": 0.05,
 }

@@ -78,6 +78,7 @@ def embedded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records and vectors in the data folder, whatever the rest of the run is on: a test says so when they are not."""
     for name in ("CSTP_STORE__URL", "CSTP_VECTORS__URL"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CSTP_VECTORS__INDEX", "chroma")
 
 
 @pytest.fixture
@@ -179,7 +180,7 @@ def test_a_variable_that_names_no_setting_is_a_problem(doctor: Doctor, monkeypat
     monkeypatch.delenv("CSTP_PORT")
     assert doctor("--config", "mine.yaml").code == 0
     assert len([one for one in doctor.findings if one["part"] == "settings"]) == 1
-    assert doctor.findings[0]["seen"] == "mine.yaml, and 3 settings from the environment"
+    assert doctor.findings[0]["seen"] == "mine.yaml, and 4 settings from the environment"
     doctor.others_are_ok("settings")
 
 
@@ -604,3 +605,12 @@ def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
         "http://[::1]:8100",
         "http://example.org:8100",
     ]
+
+
+@pytest.mark.parametrize(("index", "words"), [("memory", "ranked in memory"), ("auto", "while the vectors fit")])
+def test_vectors_in_memory_need_no_index(
+    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, index: str, words: str
+) -> None:
+    monkeypatch.setenv("CSTP_VECTORS__INDEX", index)
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "minilm")
+    assert words in doctor().of("vectors", "ok")["seen"]

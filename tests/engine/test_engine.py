@@ -11,6 +11,7 @@ import pytest
 
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.errors import ComponentFailed, FolderInUse
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import Options
 from cognition_engines.models import Filters, Mode, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
@@ -41,7 +42,7 @@ def records(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def engine(tmp_path: Path, stores: Stores) -> Iterator[SyncEngine]:
-    options = EngineOptions(vectors_url=stores.vectors)
+    options = EngineOptions(vector_index=VectorChoice("chroma", stores.vectors))
     with SyncEngine.open(stores.records(tmp_path), tmp_path / "indexes", SeededEmbedder(), options) as opened:
         yield opened
 
@@ -85,7 +86,7 @@ def test_ingest_takes_the_options_of_a_run(engine: SyncEngine, records: Path) ->
 
 
 async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stores: Stores, records: Path) -> None:
-    options = EngineOptions(vectors_url=stores.vectors)
+    options = EngineOptions(vector_index=VectorChoice("chroma", stores.vectors))
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, options)
     await engine.ingest([records])
     assert engine.modes == (Mode.KEYWORD,)

@@ -12,6 +12,7 @@ import pytest
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
@@ -78,7 +79,7 @@ def opened(
     running: list[Indexes] = []
 
     def start(embedder: SeededEmbedder | None, ready: bool = True, folder: Path = tmp_path / "indexes") -> Indexes:
-        indexes = open_indexes(folder, records, embedder, stores.vectors)
+        indexes = open_indexes(folder, records, embedder, VectorChoice("chroma", stores.vectors))
         indexes.start()
         running.append(indexes)
         if ready and indexes[DECISIONS].vectors is not None:

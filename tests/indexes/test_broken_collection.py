@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.indexes.indexes import open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
@@ -63,7 +64,7 @@ def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(
     embedder = seeded()
 
     def opened() -> Any:
-        indexes = open_indexes(tmp_path / "indexes", filled, embedder, chroma.url)
+        indexes = open_indexes(tmp_path / "indexes", filled, embedder, VectorChoice("chroma", chroma.url))
         indexes.start()
         return indexes
 

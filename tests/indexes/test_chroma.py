@@ -11,8 +11,8 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.folders import collection_name
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_folder, open_folder
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS

@@ -13,6 +13,7 @@ import pytest
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.indexes import open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS
@@ -169,7 +170,7 @@ def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tm
     run.opened(model).close()
     older = open_records(f"sqlite:///{backup}")
     assert older.store_id == run.records.store_id
-    indexes = open_indexes(run.folder, older, model, None)
+    indexes = open_indexes(run.folder, older, model, VectorChoice("chroma", None))
     indexes.start()
     try:
         assert indexes[DECISIONS].vectors is not None
@@ -292,12 +293,12 @@ def test_a_keyword_index_that_is_damaged_while_it_is_used_is_built_anew_beside_t
 
 def test_an_address_of_a_chroma_server_that_is_none_is_refused_at_once_and_the_folder_is_free(run: Run) -> None:
     with pytest.raises(ConfigurationError, match=r"vectors\.url"):
-        open_indexes(run.folder, run.records, run.seeded(), "chroma without a scheme")
+        open_indexes(run.folder, run.records, run.seeded(), VectorChoice("chroma", "chroma without a scheme"))
     run.opened(run.seeded())
 
 
 def test_closing_before_and_after_starting_is_quiet(run: Run) -> None:
-    indexes = open_indexes(run.folder, run.records, run.seeded(), None)
+    indexes = open_indexes(run.folder, run.records, run.seeded(), VectorChoice("chroma", None))
     indexes.close()
     run.opened(run.seeded(), ready=False).close()
     run.opened(run.seeded()).close()

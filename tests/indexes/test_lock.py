@@ -15,6 +15,7 @@ import pytest
 from cognition_engines.errors import ComponentFailed, FolderInUse
 from cognition_engines.indexes.folder_lock import FolderLock, holder
 from cognition_engines.indexes.indexes import open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.store.records import Records
 
 HOLDER = """
@@ -83,7 +84,7 @@ def test_indexes_hold_their_folder_until_they_are_closed(
 ) -> None:
     indexes = opened(seeded())
     with pytest.raises(FolderInUse):
-        open_indexes(tmp_path / "indexes", records, seeded(), None)
+        open_indexes(tmp_path / "indexes", records, seeded(), VectorChoice("chroma", None))
     opened(seeded(), folder=tmp_path / "another")
     indexes.close()
     opened(seeded())
@@ -95,6 +96,6 @@ def test_indexes_that_cannot_be_opened_leave_the_folder_free(
     (tmp_path / "indexes/memory").mkdir(parents=True)
     (tmp_path / "indexes/memory/keywords").write_text("a file where a folder belongs")
     with pytest.raises(Exception, match="cannot be made") as refused:
-        open_indexes(tmp_path / "indexes", records, seeded(), None)
+        open_indexes(tmp_path / "indexes", records, seeded(), VectorChoice("chroma", None))
     assert not isinstance(refused.value, ComponentFailed)
     FolderLock(tmp_path / "indexes").close()

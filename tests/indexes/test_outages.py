@@ -10,6 +10,7 @@ import pytest
 
 from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.indexes.vectors import live as neighbours
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.kinds.search_text import embedded
 from cognition_engines.store.records import Records
@@ -47,7 +48,7 @@ def test_after_a_thousand_failures_in_a_row_the_server_is_still_asked(
         thread = Thread(target=refuse, args=(server,), daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        indexes = open_indexes(tmp_path / "indexes", records, embedder, url)
+        indexes = open_indexes(tmp_path / "indexes", records, embedder, VectorChoice("chroma", url))
         indexes.start()
         wait_until(lambda: asked > MANY, 60)
         assert indexes.vectors_state == "down"

@@ -9,10 +9,11 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.folders import collection_name
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer, Found, start_over
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
@@ -43,7 +44,9 @@ class Shared:
         """Indexes as another process would have them: over connections of their own."""
         number = len(self.running)
         records = open_records(self.url)
-        indexes = open_indexes(self.folder / f"indexes-{number}", records, self.embedder, self.servers.chroma.url)
+        indexes = open_indexes(
+            self.folder / f"indexes-{number}", records, self.embedder, VectorChoice("chroma", self.servers.chroma.url)
+        )
         indexes.start()
         self.running.append(indexes)
         return indexes
@@ -344,7 +347,9 @@ def test_over_sqlite_the_one_process_writes_the_collection_and_trusts_it_at_the_
     write(records, shared.embedder, NAMES, "")
     seen = []
     for _ in range(2):
-        indexes = open_indexes(tmp_path / "one", records, shared.embedder, shared.servers.chroma.url)
+        indexes = open_indexes(
+            tmp_path / "one", records, shared.embedder, VectorChoice("chroma", shared.servers.chroma.url)
+        )
         indexes.start()
         assert indexes[DECISIONS].vectors is not None
         assert indexes[DECISIONS].vectors.role == "writer"

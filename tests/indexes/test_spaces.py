@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.indexes.space import open_space
-from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE
-from cognition_engines.indexes.vectors.chroma.folders import collection_name
+from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.registry import Kind, Record
@@ -224,7 +224,7 @@ def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
 def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
     fewer = replace(DECISIONS, labels=tuple(label for label in DECISIONS.labels if label.name != "stakes"))
     run.put(*(Decision(f"d-{n}", "one queue", stakes="high" if n % 2 else "low") for n in range(1500)))
-    earlier = open_space(fewer, run.folder / "decisions", run.records, None, None, LEAST_DEADLINE)
+    earlier = open_space(fewer, run.folder / "decisions", run.records, None, VectorChoice())
     earlier.start()
     earlier.close(monotonic() + 5)
     index = run.opened(None)[DECISIONS]

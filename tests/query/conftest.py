@@ -18,6 +18,7 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder, Wanted, always
 from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
@@ -268,7 +269,7 @@ def start_asking(folder: Path, stores: Stores, embedder: Embedder | None, known:
     records = open_records(settings.store_url)
     if known:
         put(records, known)
-    indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
+    indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", stores.vectors))
     url, client, stop = listen(settings, records, indexes, embedder)
     return Running(Asking(url, settings, records, indexes, client), stop)
 

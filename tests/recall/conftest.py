@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from cognition_engines.embedding.base import Embedder, Wanted, always
 from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.kinds.search_text import embedded
 from cognition_engines.store.records import Records, open_records
@@ -135,7 +136,7 @@ def _start(
     )
     records = open_records(settings.store_url)
     put(records, embedder, entries)
-    indexes = open_indexes(settings.indexes_path, records, embedder, stores.vectors)
+    indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", stores.vectors))
     transactions: list[object] = []
 
     def note(connection: object) -> None:

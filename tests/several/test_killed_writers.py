@@ -23,6 +23,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from cognition_engines.indexes.indexes import open_indexes
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 
@@ -32,7 +33,7 @@ class Embedder:
     dim: int = 8
 
 records_url, vectors_url, folder = sys.argv[1:]
-indexes = open_indexes(Path(folder), open_records(records_url), Embedder(), vectors_url)
+indexes = open_indexes(Path(folder), open_records(records_url), Embedder(), VectorChoice("chroma", vectors_url))
 indexes[DECISIONS].vectors.start()
 print("follows", flush=True)
 sys.stdin.read()

@@ -9,8 +9,9 @@ from cognition_engines.indexes.folder_lock import is_held
 from cognition_engines.indexes.keywords.inspection import KeywordState, inspect_keywords
 from cognition_engines.indexes.keywords.label_terms import columns_of
 from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.folders import collection_name, inspect_folder
+from cognition_engines.indexes.vectors.chroma.folders import inspect_folder
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.inspection import Held, Position, position, windows_up_to
 from cstp_server.doctor.components import Model
@@ -60,6 +61,8 @@ def check_vectors(settings: Settings, held: Held | None, model: Model | None) ->
 
     Without records or model to compare with, whether the server answers.
     """
+    if settings.vectors.index == "memory":
+        return Checked([Finding("vectors", Level.OK, "no index is kept: vectors are ranked in memory")])
     if settings.vectors.url is not None:
         return _check_chroma_server(settings, settings.vectors.url, held, model)
     if model is None or held is None:
@@ -67,7 +70,8 @@ def check_vectors(settings: Settings, held: Held | None, model: Model | None) ->
     if is_held(settings.indexes_path):
         seen = "a server has Chroma's folders open; they are checked at each start"
         return Checked([Finding("vectors", Level.OK, seen)])
-    nothing = "there is no index yet; cstp serve builds it"
+    few = "no index is kept while the vectors fit into memory (vectors.memory_mb)"
+    nothing = few if settings.vectors.index == "auto" else "there is no index yet; cstp serve builds it"
     return _over_spaces("vectors", nothing, lambda space: _check_folder(settings, held, model, space))
 
 

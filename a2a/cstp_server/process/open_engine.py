@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cstp_server.process.model import LOCAL_MODELS, open_model
-from cstp_server.settings import Settings
+from cstp_server.settings import Settings, VectorSettings
 
 
 def open_engine(settings: Settings, model: Callable[[], Embedder | None] | None = None) -> Engine:
@@ -28,7 +29,12 @@ def engine_options(settings: Settings) -> EngineOptions:
         store=PartBounds(store.threads, store.deadline_seconds),
         vectors=PartBounds(vectors.threads, vectors.deadline_seconds),
         embedding=PartBounds(embedding.threads, embedding.deadline_seconds),
-        vectors_url=vectors.url,
+        vector_index=vector_choice(vectors),
         cache_size=embedding.cache_size,
         store_named=settings.store_named,
     )
+
+
+def vector_choice(vectors: VectorSettings) -> VectorChoice:
+    """Where the settings want nearest neighbours to be looked for."""
+    return VectorChoice(vectors.index, vectors.url, vectors.deadline_seconds, vectors.memory_mb)

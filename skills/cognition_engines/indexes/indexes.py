@@ -14,7 +14,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
-from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.folders import remove_folders
 from cognition_engines.kinds.search_text import embedded
 from cognition_engines.spaces import SEARCHED, Space
@@ -25,6 +25,7 @@ FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
 PROBE: Final = "Does the model work?"
 _log = logging.getLogger(__name__)
+DEFAULT: Final = VectorChoice()
 
 
 class Indexes:
@@ -55,8 +56,9 @@ class Indexes:
     @property
     def vectors_state(self) -> str:
         """`off` without a model; `ready`, `rebuilding` (answers are exact meanwhile) or `down`: the worst of all."""
-        states = [index.vectors.state for index in self.all if index.vectors is not None]
-        return worst(states) if states else "off"
+        if self._embedder is None:
+            return "off"
+        return worst([index.vectors.state for index in self.all if index.vectors is not None])
 
     def start(self) -> None:
         """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot."""
@@ -174,20 +176,18 @@ def open_indexes(
     folder: Path,
     records: Records,
     embedder: Embedder | None,
-    vectors_url: str | None,
-    vectors_deadline: float = LEAST_DEADLINE,
+    choice: VectorChoice = DEFAULT,
 ) -> Indexes:
     """Takes the lock of `folder` and opens the indexes in it, not yet started.
 
-    A Chroma server at `vectors_url` has `vectors_deadline` seconds for each answer. Raises FolderInUse,
-    ConfigurationError, ComponentFailed.
+    Raises FolderInUse, ConfigurationError, ComponentFailed.
     """
     with ExitStack() as undo:
         lock = FolderLock(folder)
         undo.callback(lock.close)
         opened: dict[str, SpaceIndex] = {}
         for space in SEARCHED:
-            index = open_space(space, folder / space.name, records, embedder, vectors_url, vectors_deadline)
+            index = open_space(space, folder / space.name, records, embedder, choice)
             undo.callback(index.close, 0.0)
             opened[space.name] = index
         undo.pop_all()

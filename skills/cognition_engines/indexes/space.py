@@ -14,7 +14,8 @@ from cognition_engines.indexes.keywords.index import KeywordIndex, ViewedWords
 from cognition_engines.indexes.keywords.label_terms import columns_of, marked
 from cognition_engines.indexes.keywords.live import WordSide
 from cognition_engines.indexes.outage import Outage
-from cognition_engines.indexes.vectors.live import VectorSide
+from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
@@ -33,7 +34,7 @@ class SpaceIndex:
     """
 
     def __init__(
-        self, space: Space, records: Records, embedder: Embedder | None, words: WordSide, vectors: VectorSide | None
+        self, space: Space, records: Records, embedder: Embedder | None, words: WordSide, vectors: LiveVectors | None
     ) -> None:
         self.space: Final = space
         self.vectors: Final = vectors
@@ -165,16 +166,15 @@ def open_space(
     folder: Path,
     records: Records,
     embedder: Embedder | None,
-    vectors_url: str | None,
-    vectors_deadline: float,
+    choice: VectorChoice,
 ) -> SpaceIndex:
     """Opens the index of `space` in `folder`, whose lock is held, not yet started.
 
     Raises FolderInUse, ConfigurationError, ComponentFailed.
     """
     side = None
-    if embedder is not None:
-        side = VectorSide(records, space, embedder.model, embedder.dim, folder, vectors_url, vectors_deadline)
+    if embedder is not None and not choice.keeps_none:
+        side = LiveVectors(records, space, embedder.model, embedder.dim, folder, choice)
     words = WordSide(folder / "keywords", records.store_id, columns_of(space), records.last_seq())
     return SpaceIndex(space, records, embedder, words, side)
 

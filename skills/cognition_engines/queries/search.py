@@ -14,7 +14,7 @@ from cognition_engines.indexes.columns.snapshot import Bools, Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.index import ViewedWords
 from cognition_engines.indexes.keywords.label_terms import textual
-from cognition_engines.indexes.vectors.live import VectorSide
+from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.retrieval.fusion import (
@@ -87,7 +87,7 @@ class _View:
     sought: Sought
     snapshot: Snapshot
     words: ViewedWords | None
-    neighbours: VectorSide | None
+    neighbours: LiveVectors | None
 
     def mask(self, viewer: Viewer) -> Bools:
         return self.snapshot.mask(self.sought.conditions, viewer)

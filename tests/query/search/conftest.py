@@ -15,9 +15,9 @@ from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.label_terms import Marks, marked, textual
 from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.folders import collection_name
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, open_folder
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.registry import Kind
 from cognition_engines.kinds.search_text import embedded
 from cognition_engines.models import EVERYTHING, Filters, Viewer

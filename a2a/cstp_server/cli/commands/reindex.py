@@ -15,6 +15,7 @@ from cognition_engines.spaces import SEARCHED
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
 from cstp_server.process.model import open_model
+from cstp_server.process.open_engine import vector_choice
 from cstp_server.terminal import say
 
 app = command_family()
@@ -51,7 +52,7 @@ def reindex_command(
                     start_over(records, space, embedder.model, embedder.dim, settings.vectors.url)
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
             progress.add_task("indexing", total=None)
-            indexes = open_indexes(settings.indexes_path, records, embedder, settings.vectors.url)
+            indexes = open_indexes(settings.indexes_path, records, embedder, vector_choice(settings.vectors))
             indexes.name_holder("cstp reindex")
             try:
                 indexes.start()

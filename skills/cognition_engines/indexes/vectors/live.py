@@ -11,31 +11,33 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
+from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT
-from cognition_engines.indexes.vectors.collection import Kept, Need
+from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, has_folders
+from cognition_engines.indexes.vectors.collection import CollectionSpec, Need
 from cognition_engines.spaces import Space
 from cognition_engines.store.advisory_lock import SharedLock
 from cognition_engines.store.records import Records
 
 if TYPE_CHECKING:
-    from cognition_engines.indexes.vectors.backend import Keeper
+    from cognition_engines.indexes.vectors.backend import VectorBackend
 
 POLL_SECONDS: Final = 0.25
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
 HOPELESS: Final = 4  # failures in a row after which nobody should wait for the index
-_KEEPERS: Final = "cognition_engines.indexes.vectors.backend"  # loads Chroma
+_BACKEND: Final = "cognition_engines.indexes.vectors.backend"  # loads Chroma
+_Make: TypeAlias = "Callable[[CollectionSpec, SharedLock | None, int], VectorBackend]"
 _log = logging.getLogger(__name__)
 
 
-class VectorSide:
-    """Owns the Chroma index of one space of a store and one model. Chroma is loaded when there is a vector for it."""
+class LiveVectors:
+    """Owns the index of one space of a store and one model. Its backend is loaded when there are vectors for it."""
 
     def __init__(
         self,
@@ -44,16 +46,17 @@ class VectorSide:
         model: str,
         dim: int,
         folder: Path,
-        url: str | None,
-        deadline_seconds: float,
+        choice: VectorChoice,
     ) -> None:
-        """`url` None is a folder of our own under `folder`. Raises ConfigurationError for one that is no address."""
-        address = None if url is None else server_address(url)
+        """Without a server the index is below `folder`. Raises ConfigurationError for a URL that is no address."""
+        if choice.url is not None:
+            server_address(choice.url)
         self._records = records
-        self._kept = Kept(records, space, model, dim, folder, address, deadline_seconds)
-        self._lock: SharedLock | None = None if url is None else records.shared_lock(self._kept.name)
-        self._need = Need(self._kept)
-        self._keeper: Keeper | None = None
+        deadline = choice.deadline_seconds
+        self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline, choice.most_bytes)
+        self._lock: SharedLock | None = None if choice.url is None else records.shared_lock(self._spec.name)
+        self._need = Need(self._spec, has_folders)
+        self._backend: VectorBackend | None = None
         self._failure: str | None = None
         self._failures = 0  # in a row
         self._expected = 0  # the last change that searches show
@@ -79,8 +82,8 @@ class VectorSide:
         if self._thread.is_alive():
             return
         try:
-            if self._keeper is not None:
-                self._keeper.close()
+            if self._backend is not None:
+                self._backend.close()
             elif self._lock is not None:
                 self._lock.close()
         except (ComponentFailed, OSError) as error:
@@ -89,9 +92,9 @@ class VectorSide:
     @property
     def role(self) -> str:
         """`writer`, or `reader` while another process writes what several share."""
-        if self._keeper is None:
+        if self._backend is None:
             return "writer" if self._lock is None else "reader"
-        return self._keeper.role
+        return self._backend.role
 
     @property
     def state(self) -> str:
@@ -106,20 +109,21 @@ class VectorSide:
         Raises ComponentFailed.
         """
         while self._failure is None and not (self.seq >= self._records.last_seq() and self._can_be_asked()):
-            unloadable = self._keeper is not None and self._keeper.unloadable
+            unloadable = self._backend is not None and self._backend.unloadable
             hopeless = self._failures >= HOPELESS or unloadable
             if hopeless or self._stop.wait(POLL_SECONDS):
                 return False
         return self._failure is None
 
     def _can_be_asked(self) -> bool:
-        keeper = self._keeper
-        return keeper is None or (index := keeper.index) is None or keeper.loaded(index)
+        return self._backend is None or self._backend.can_answer()
 
     @property
     def seq(self) -> int:
         """Every change up to here is covered."""
-        return self._need.seq if self._keeper is None else self._keeper.seq
+        if self._backend is not None:
+            return self._backend.seq
+        return self._expected if self._need.few else self._need.seq
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
         """See `ChromaIndex.nearest`.
@@ -127,43 +131,40 @@ class VectorSide:
         None also when an embedded index is yet to be loaded, when a collection fails, which is then rebuilt, and while
         its server does not answer.
         """
-        keeper = self._keeper
-        if self._failure is not None or keeper is None:
-            return None
-        if (index := keeper.index) is None or not keeper.loaded(index):
+        backend = self._backend
+        if self._failure is not None or backend is None:
             return None
         try:
-            return index.nearest(vector, limit)
+            return backend.nearest(vector, limit)
         except ComponentFailed as error:
-            keeper.doubt(index)
-            if not keeper.exact_after(error):
+            if not backend.exact_after(error):
                 self._failure = _reason(error)
             return None
 
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
-                behind, pause = self._turn(), POLL_SECONDS
+                behind, pause = self._step(), POLL_SECONDS
             except (ComponentFailed, OSError) as error:
                 self._note_failure(error)
-                longest = LONGEST_PAUSES["folder" if self._kept.address is None else "server"]
+                longest = LONGEST_PAUSES["folder" if self._spec.url is None else "server"]
                 behind, pause = False, min(longest, POLL_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS))
             else:
                 if self._failures:
-                    _log.warning("the vector index follows again")
+                    _log.warning("the vector index: recovered")
                 self._failure, self._failures = None, 0
             if not behind:
                 self._stop.wait(pause)
 
-    def _turn(self) -> bool:
+    def _step(self) -> bool:
         """Goes one page further; whether there may be more."""
-        if self._keeper is None:
+        if self._backend is None:
             if not self._need.look():
-                return self._need.seq < self._records.last_seq()
+                return not self._need.few and self._need.seq < self._records.last_seq()
             with ForeignCalls(COMPONENT):
-                make: Callable[[Kept, SharedLock | None, int], Keeper] = import_module(_KEEPERS).make_keeper
-                self._keeper = make(self._kept, self._lock, self._need.seq)
-        return self._keeper.turn()
+                make: _Make = import_module(_BACKEND).make_backend
+                self._backend = make(self._spec, self._lock, self._need.seq)
+        return self._backend.step()
 
     def _note_failure(self, error: ComponentFailed | OSError) -> None:
         self._failures += 1
@@ -171,9 +172,9 @@ class VectorSide:
             if self._failures == 1:
                 _log.warning("the vector index cannot follow: %s", error)
             return
-        if self._keeper is not None:
-            self._keeper.failed()
-        if self._kept.address is None if self._keeper is None else self._keeper.exact_after(error):
+        if self._backend is not None:
+            self._backend.failed()
+        if self._spec.url is None if self._backend is None else self._backend.exact_after(error):
             _log.warning("the vector index fails (%s); answers are exact meanwhile", error)
             return
         if self._failure is None:

@@ -35,11 +35,6 @@ class Checkpoint:
     files: dict[str, list[int]]  # size and CRC-32 by path
 
 
-def collection_name(kind: str, model: str, store_id: str) -> str:
-    """Names what is in it, so that vectors of two models, or of two stores, never meet."""
-    return f"{kind}-{model}-{store_id[:12]}"
-
-
 @dataclass(frozen=True, slots=True)
 class Taken:
     """A folder for this process's collection, which covers every change up to `seq`, and the sums of its files."""

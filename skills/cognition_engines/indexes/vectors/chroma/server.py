@@ -17,8 +17,9 @@ from chromadb.types import Collection as Model
 
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, ServerAddress, server_address
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, collection_name
+from cognition_engines.indexes.vectors.chroma.folders import COMPONENT
 from cognition_engines.indexes.vectors.chroma.index import COSINE, ChromaIndex
+from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 

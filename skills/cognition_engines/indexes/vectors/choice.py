@@ -1,0 +1,40 @@
+"""Where nearest neighbours are looked for: in memory, or in an index that a backend keeps."""
+
+import os
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+VectorIndex: TypeAlias = Literal["auto", "memory", "chroma"]
+MEGABYTE: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class VectorChoice:
+    """`memory` ranks in memory and keeps no index; `chroma` has one, in a folder or on the server at `url`.
+
+    `auto` is `memory` until the vectors of a search space take more than `memory_mb` megabytes, by default a quarter of
+    the machine's memory, and `chroma` from then on. With a `url` it is `chroma`: somebody runs a server for it.
+    `deadline_seconds` is for each answer of that server.
+    """
+
+    index: VectorIndex = "auto"
+    url: str | None = None
+    deadline_seconds: float = 5.0
+    memory_mb: float | None = None
+
+    @property
+    def keeps_none(self) -> bool:
+        """Whether there never is an index."""
+        return self.index == "memory"
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes of vectors a search space has before an index is kept; 0 is from the first vector on."""
+        if self.index == "chroma" or self.url is not None:
+            return 0
+        return machine_memory() // 4 if self.memory_mb is None else int(self.memory_mb * MEGABYTE)
+
+
+def machine_memory() -> int:
+    """Bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
