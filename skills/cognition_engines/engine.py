@@ -124,8 +124,9 @@ class Engine:
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
-            bounds = options.store  # its threads are there twice, for records and for lists
-            records = open_records(store, bounds.seconds, options.store_named, 2 * bounds.threads)
+            bounds = options.store  # its threads are there twice, for records and for lists; vectors may be read, too
+            calls = 2 * bounds.threads + options.vectors.threads
+            records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
                 model.expect(dim)  # so that a model that is down needs not be asked

@@ -9,7 +9,7 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns.builder import Columns
-from cognition_engines.indexes.columns.snapshot import Snapshot
+from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewedWords
 from cognition_engines.indexes.keywords.label_terms import columns_of, marked
 from cognition_engines.indexes.keywords.live import WordSide
@@ -71,7 +71,9 @@ class SpaceIndex:
         """
         damaged = self.keywords.set_aside is not None
         if self.model is not None:
-            self._columns.reserve(self._records.windows(self.space, self.model, self._records.last_seq()))
+            windows = self._records.windows(self.space, self.model, self._records.last_seq())
+            self._leave_vectors(windows)
+            self._columns.reserve(windows)
         while self._step(skip_words=damaged):
             pass
         self._publish()
@@ -130,7 +132,17 @@ class SpaceIndex:
     def _publish(self) -> None:
         if self.vectors is not None:
             self.vectors.expect(self._columns.seq)
+            self._leave_vectors(self._columns.windows)
         self._columns.publish()
+
+    def _leave_vectors(self, windows: int) -> None:
+        """Holds no vectors in memory once an index is used for so many windows."""
+        if self.vectors is not None and not self._columns.fetches and self.vectors.outgrown(windows):
+            self._columns.fetch_vectors(self._fetch)
+
+    def _fetch(self, keys: Sequence[int]) -> dict[int, Floats]:
+        assert self.model is not None
+        return self._records.vectors_of(keys, self.model)
 
     def _rebuild_words(self) -> bool:
         """Applies one page to a keyword index that is behind the columns; whether it still is."""

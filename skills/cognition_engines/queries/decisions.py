@@ -90,7 +90,7 @@ class Decisions:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
-        windows = found.windows(mode)
+        windows = await self._searching.windows(caller, found, mode)
         hits = []
         for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
             stored = read.get(key)

@@ -74,8 +74,9 @@ class KnowledgeSearch:
     ) -> list[KnowledgeMatch]:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.with_sources, keys, question.viewer, KNOWLEDGE.kinds)
+        windows = await self._searching.windows(caller, found, mode)
         matches = []
-        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), found.windows(mode), strict=True):
+        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
             stored = read.stored.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):

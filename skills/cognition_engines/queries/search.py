@@ -64,16 +64,17 @@ class Found:
         """The record's key for each hit."""
         return [int(self.parts[hit.part].snapshot.keys[hit.row]) for hit in self.hits]
 
-    def windows(self, mode: Mode) -> list[Window | None]:
-        """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
-        return [None if mode is Mode.KEYWORD else self._nearest(hit) for hit in self.hits]
-
-    def _nearest(self, hit: Hit) -> Window | None:
-        snapshot = self.parts[hit.part].snapshot
-        start, count = int(snapshot.starts[hit.row]), int(snapshot.counts[hit.row])
-        if self.vector is None or not count:
-            return None
-        return Window(int(np.argmax(snapshot.vectors[start : start + count] @ self.vector)), count)
+    def windows(self) -> list[Window | None]:
+        """The window of each hit that is nearest to the query; None where there are no vectors."""
+        found: dict[tuple[int, int], Window] = {}
+        for number, part in enumerate(self.parts):
+            rows = np.array([hit.row for hit in self.hits if hit.part == number], np.int64)
+            vectors, counts = part.snapshot.vectors_of(rows)
+            ends = np.cumsum(counts)
+            for row, end, count in zip(rows.tolist(), ends.tolist(), counts.tolist(), strict=True):
+                if self.vector is not None and count:
+                    found[number, row] = Window(int(np.argmax(vectors[end - count : end] @ self.vector)), count)
+        return [found.get((hit.part, hit.row)) for hit in self.hits]
 
     def seqs(self) -> list[int]:
         """The `seq` of the record that was found, for each hit: another one in the store means that it changed."""
@@ -182,6 +183,14 @@ class Searching:
         if any(len(part.semantic.rows) and len(part.keyword.rows) for part in parts):
             scored = await self._pools.keywords.run(caller, lambda: [with_bm25(part, query) for part in parts])
         return await self._pools.vectors.run(caller, fused, scored, vector, limit, groups)
+
+    async def windows(self, caller: Caller, found: Found, mode: Mode) -> list[Window | None]:
+        """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
+        if mode is Mode.KEYWORD or found.vector is None:
+            return [None] * len(found.hits)
+        if any(part.snapshot.fetch is not None for part in found.parts):
+            return await self._pools.vectors.run(caller, found.windows)
+        return found.windows()
 
     def _view(self, sought: Sought, query: Query) -> _View:
         index = self._indexes[sought.space]

@@ -4,7 +4,7 @@ Semantic: cosine of a record's best window to the query. Keyword: BM25. Every or
 one order: see fusion.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Final, Protocol
@@ -27,6 +27,7 @@ BLOCK: Final = 2048  # vectors gathered at a time
 
 # Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
 GATHERED_VECTOR: Final = 0.14
+FETCHED_VECTOR: Final = 4.0
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
 NEIGHBOUR: Final = 4.5
@@ -106,14 +107,12 @@ def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
 def cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Doubles:
     """Each row's best window against `vector`, in double precision and alike for alike vectors; NaN without one."""
     result = np.full(len(rows), np.nan)
-    counts = snapshot.counts[rows]
-    owned = counts > 0
-    if not owned.any():
+    windows, counts = snapshot.vectors_of(rows)
+    if not len(windows):
         return result
-    some = rows[owned]
-    windows = snapshot.vectors[window_indices(snapshot.starts[some], counts[owned])].astype(np.float64)
     # a row-wise sum, unlike a matrix product, does not depend on where in the array a row stands
-    similarities = (windows * vector.astype(np.float64)).sum(axis=1)
+    similarities = (windows.astype(np.float64) * vector.astype(np.float64)).sum(axis=1)
+    owned = counts > 0
     first = np.cumsum(counts[owned]) - counts[owned]
     result[owned] = np.round(np.maximum.reduceat(similarities, first), DECIMALS)
     return result
@@ -141,13 +140,13 @@ def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
 
 def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> Ranked:
     rows = rows[snapshot.counts[rows] > 0]
-    if len(rows) > limit:
+    if len(rows) > limit and snapshot.fetch is None:
         coarse = _coarse_cosines(snapshot, rows, vector)
         threshold = np.partition(coarse, len(coarse) - limit)[len(coarse) - limit]
         rows = rows[coarse >= threshold - TIE]
-    if not len(rows):
-        return EMPTY
-    return _best(snapshot, rows, cosines(snapshot, rows, vector), limit)
+    scores = cosines(snapshot, rows, vector)
+    scored = ~np.isnan(scores)  # not where a fetched record is gone by now
+    return _best(snapshot, rows[scored], scores[scored], limit) if scored.any() else EMPTY
 
 
 def semantic_leg(
@@ -164,7 +163,7 @@ def semantic_leg(
     """
     accepted = snapshot.windows_of(mask)
     exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit, viewer)
-    budget = min(exact, sketched * CLEARLY)
+    budget = min(exact, sketched * CLEARLY) if snapshot.fetch is None else exact
     matching = int(np.count_nonzero(mask))
     seen = snapshot.count((), viewer)
     most = 2 * matching >= seen or not snapshot.sketches
@@ -173,10 +172,11 @@ def semantic_leg(
         if found is not None:
             return found
     if sketched < exact:
-        alike = _alike(snapshot, accepted, vector, _candidates(limit))
-        # a few long records may own all the windows that were chosen
-        if len(alike) >= limit:
-            return _best_cosines(snapshot, alike, vector, limit)
+        for count in _widening(_candidates(limit), snapshot):
+            alike = _alike(snapshot, accepted, vector, count)
+            # a few long records may own all the windows that were chosen
+            if len(alike) >= limit:
+                return _best_cosines(snapshot, alike, vector, limit)
     return _best_cosines(snapshot, np.flatnonzero(mask), vector, limit)
 
 
@@ -196,15 +196,23 @@ def _costs(snapshot: Snapshot, matching: int, limit: int, viewer: Viewer) -> tup
     The same where there are no sketches.
     """
     windows = snapshot.window_count(viewer)
-    exact = min(matching * GATHERED_VECTOR, windows * STREAMED_VECTOR)
+    each = GATHERED_VECTOR if snapshot.fetch is None else FETCHED_VECTOR
+    exact = matching * each if snapshot.fetch else min(matching * each, windows * STREAMED_VECTOR)
     if not snapshot.sketches:
         return exact, exact / CLEARLY
     count = _candidates(limit)
-    return exact, sketches.cost(windows, matching, count) + count * GATHERED_VECTOR
+    return exact, sketches.cost(windows, matching, count) + count * each
 
 
 def _candidates(limit: int) -> int:
     return max(LEAST_CANDIDATES, CANDIDATES_EACH * limit)
+
+
+def _widening(count: int, snapshot: Snapshot) -> Iterator[int]:
+    """How many windows to choose by their sketches; again more of them only where vectors must be fetched."""
+    yield count
+    while snapshot.fetch is not None and (count := 4 * count) < len(snapshot.owners):
+        yield count
 
 
 def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
@@ -219,10 +227,10 @@ def _approximate(
 ) -> Ranked | None:
     """Over-fetches by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
     fresh = snapshot.newer_than(neighbours.seq)
-    budget -= int(snapshot.counts[fresh].sum()) * GATHERED_VECTOR
-    per_record = len(snapshot.vectors) / max(1, len(snapshot.keys))
+    budget -= int(snapshot.counts[fresh].sum()) * (GATHERED_VECTOR if snapshot.fetch is None else FETCHED_VECTOR)
+    per_record = len(snapshot.owners) / max(1, len(snapshot.keys))
     wanted = max(LEAST_NEIGHBOURS, int(limit / (matching / max(1, len(snapshot.keys))) * 1.5 * per_record) + 1)
-    while wanted <= len(snapshot.vectors) and NEIGHBOUR_CALL + wanted * NEIGHBOUR < budget:
+    while wanted <= len(snapshot.owners) and NEIGHBOUR_CALL + wanted * NEIGHBOUR < budget:
         keys = neighbours.nearest(vector, wanted)
         if keys is None:
             return None

@@ -162,6 +162,10 @@ class Records:
         """Those of the keys that exist and that `viewer` sees, of any kinds; naming `kinds` leaves out all others."""
         return read.by_keys(self._store, keys, viewer, kinds)
 
+    def vectors_of(self, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
+        """The vectors of `model` (windows, dimensions), by key, of those of the keys that have any, for any viewer."""
+        return read.vectors_of(self._store, keys, model)
+
     def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, Stored]:
         """Those of the ids that exist, as stored, any number of them; for the operator."""
         return read.by_ids(self._store, kind, ids)

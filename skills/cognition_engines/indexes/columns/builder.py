@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cognition_engines.indexes.columns.mask_cache import Remembered
 from cognition_engines.indexes.columns.sketches import sketch, word_count
-from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Ints, Snapshot, window_indices
+from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, Snapshot, window_indices
 from cognition_engines.spaces import Number, Space
 from cognition_engines.store.values import Page
 
@@ -147,6 +147,7 @@ class Columns:
         self._seq = 0
         self._changed = False
         self.compactions = 0
+        self._fetch: Fetch | None = None
         self._start_over()
         self.snapshot = self._take()
 
@@ -154,10 +155,28 @@ class Columns:
     def seq(self) -> int:
         return self._seq
 
+    @property
+    def windows(self) -> int:
+        """How many there are, those of dead rows among them."""
+        return self._owners.size
+
+    @property
+    def fetches(self) -> bool:
+        """Whether snapshots read vectors from the store."""
+        return self._fetch is not None
+
+    def fetch_vectors(self, fetch: Fetch) -> None:
+        """Snapshots hold no vectors from now on, but read them by `fetch`; short ones, without sketches, are held."""
+        if word_count(self._dim):
+            self._fetch = fetch
+            self._vectors = _Growing(np.float32, self._dim)
+            self._changed = True
+
     def reserve(self, windows: int) -> None:
-        """Makes room for so many vectors at once: to grow there by doubling takes a tenth of a start."""
-        if windows > self._vectors.size:
-            self._vectors.reserve(windows)
+        """Makes room for so many windows at once: to grow there by doubling takes a tenth of a start."""
+        if windows > self._owners.size:
+            if self._fetch is None:
+                self._vectors.reserve(windows)
             self._owners.reserve(windows)
             for words in self._sketches:
                 words.reserve(windows)
@@ -224,12 +243,13 @@ class Columns:
         self._size = size
 
     def _append_windows(self, page: Page, rows: Ints) -> None:
-        self._starts.extend(self._vectors.size + np.cumsum(page.counts) - page.counts)
+        self._starts.extend(self._owners.size + np.cumsum(page.counts) - page.counts)
         self._counts.extend(page.counts)
         self._single &= bool((page.counts == 1).all())
         self._owners.extend(np.repeat(rows, page.counts))
         if len(page.vectors):
-            self._vectors.extend(page.vectors)
+            if self._fetch is None:
+                self._vectors.extend(page.vectors)
             if self._sketches:
                 for column, words in zip(self._sketches, sketch(page.vectors).T, strict=True):
                     column.extend(words)
@@ -268,7 +288,7 @@ class Columns:
             *((column, old.numbers[name]) for name, column in self._numbers.items()),
         ]
         by_window: list[tuple[_Growing[Any], NDArray[Any]]] = [
-            (self._vectors, old.vectors),
+            *(((self._vectors, old.vectors),) if self._fetch is None else ()),
             *zip(self._sketches, old.sketches, strict=True),
         ]
         for columns, places in ((by_row, living), (by_window, windows)):
@@ -299,6 +319,7 @@ class Columns:
             owners=self._owners.view(),
             single=self._single,
             sketches=tuple(column.view() for column in self._sketches),
+            fetch=self._fetch,
             row_of=self._row_of.copy(),
             remembered=Remembered(self._size),
         )

@@ -21,6 +21,7 @@ Floats = NDArray[np.float32]
 Codes = NDArray[np.signedinteger[Any]]
 Postings = Mapping[str | int, Sequence[int]]
 Test = Callable[[slice], Bools | np.bool_]  # which rows of a part are accepted
+Fetch = Callable[[Sequence[int]], Mapping[int, Floats]]  # the vectors of those of the keys that have any
 Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a text: folded, or as it is
 
 ABSENT: Final = -1  # the code of a label that a record does not have
@@ -34,9 +35,10 @@ class Snapshot:
 
     `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `single`
     whether every row has just one, `sketches` the windows' signs, word by word (empty where vectors are short); in a
-    listing all of them are empty. `row_of` maps a record's key to its row, or -1. `codes` maps a label's text to its
-    code in the column of that name, `postings` a text of a set (or, for `parent`, a key) to the rows that hold it,
-    ascending; `read` says how a column reads a text, folded or as it is.
+    listing all of them are empty. With `fetch`, `vectors` is empty and `fetch` reads them from the store. `row_of`
+    maps a record's key to its row, or -1. `codes` maps a label's text to its code in the column of that name,
+    `postings` a text of a set (or, for `parent`, a key) to the rows that hold it, ascending; `read` is how a column
+    reads a text, folded or as it is.
     `ids` holds each row's id, `remembered` the masks that were asked for last. Dictionaries, `ids` and postings may
     have grown since: no row beyond `keys` counts.
     """
@@ -58,6 +60,7 @@ class Snapshot:
     owners: Ints
     single: bool
     sketches: tuple[Words, ...]
+    fetch: Fetch | None
     row_of: NDArray[np.int32]
     remembered: Remembered
 
@@ -91,6 +94,21 @@ class Snapshot:
         """How many windows the rows have that the viewer may see."""
         key = "windows", viewer
         return self.remembered.number(key, lambda: int(self.counts[self._told((), viewer)].sum()))
+
+    def vectors_of(self, rows: Ints) -> tuple[Floats, Ints]:
+        """The vectors of all windows of these rows, row after row, and how many each row has.
+
+        What is fetched may have changed since this snapshot: a record that is gone has none.
+        """
+        counts = self.counts[rows]
+        if self.fetch is None:
+            return self.vectors[window_indices(self.starts[rows], counts)], counts
+        with_windows = self.keys[rows[counts > 0]].tolist()
+        found = self.fetch(with_windows) if with_windows else {}
+        parts = [found.get(key) for key in self.keys[rows].tolist()]
+        some = [part for part in parts if part is not None]
+        stacked = np.concatenate(some) if some else self.vectors[:0]
+        return stacked, np.array([0 if part is None else len(part) for part in parts], np.int64)
 
     def windows_of(self, mask: Bools) -> Bools:
         """Which windows are those of rows under the mask."""

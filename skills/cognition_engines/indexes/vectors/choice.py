@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 VectorIndex: TypeAlias = Literal["auto", "memory", "chroma"]
 MEGABYTE: Final = 1_000_000
+BYTES: Final = 4  # of a number in a vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,10 @@ class VectorChoice:
     def keeps_none(self) -> bool:
         """Whether there never is an index."""
         return self.index == "memory"
+
+    def outgrown(self, windows: int, dim: int) -> bool:
+        """Whether so many vectors are searched by an index, and not held in memory."""
+        return not self.keeps_none and windows * dim * BYTES > self.most_bytes
 
     @property
     def most_bytes(self) -> int:

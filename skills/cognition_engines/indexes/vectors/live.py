@@ -52,10 +52,11 @@ class LiveVectors:
         if choice.url is not None:
             server_address(choice.url)
         self._records = records
+        self._choice = choice
         deadline = choice.deadline_seconds
-        self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline, choice.most_bytes)
+        self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline)
         self._lock: SharedLock | None = None if choice.url is None else records.shared_lock(self._spec.name)
-        self._need = Need(self._spec, has_folders)
+        self._need = Need(self._spec, has_folders, few=choice.most_bytes > 0)
         self._backend: VectorBackend | None = None
         self._failure: str | None = None
         self._failures = 0  # in a row
@@ -69,6 +70,13 @@ class LiveVectors:
     def expect(self, seq: int) -> None:
         """Searches show every change up to `seq` from now on."""
         self._expected = seq
+
+    def outgrown(self, windows: int) -> bool:
+        """Whether there are more vectors than memory is to hold; once there are, the index is built and used."""
+        if self._need.few and self._choice.outgrown(windows, self._spec.dim):
+            self._need.few = False
+            _log.info("%s has %d vectors, more than vectors.memory_mb: using an index", self._spec.space.name, windows)
+        return not self._need.few
 
     def stop(self) -> None:
         """Asks the thread to end, without waiting for it."""

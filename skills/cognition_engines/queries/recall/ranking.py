@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot, window_indices
+from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
 from cognition_engines.models import Viewer
 from cognition_engines.queries.recall.graph import Node, candidates, passages
 from cognition_engines.queries.recall.results import Reason, RecallRequest
@@ -103,7 +103,7 @@ def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
     """The direction of a record's windows and those of its chunks that the viewer sees; None where there are none."""
     row = snapshot.rows_of(np.array([key], np.int64))
     rows = np.concatenate((row, passages(snapshot, snapshot.mask((), viewer), row)))
-    windows = snapshot.vectors[window_indices(snapshot.starts[rows], snapshot.counts[rows])]
+    windows, _ = snapshot.vectors_of(rows)
     if not len(windows):
         return None
     mean: Floats = windows.mean(axis=0)

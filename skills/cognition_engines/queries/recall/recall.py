@@ -138,7 +138,7 @@ class Recall:
         keys = found.keys()
         read = await self._pools.records.run(call.caller, self._records.by_keys, keys, call.asked.viewer)
         filters = call.asked.filters.conditions()
-        windows = found.windows(self._searching.modes[0])
+        windows = await self._searching.windows(call.caller, found, self._searching.modes[0])
         results = []
         for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
             stored = read.get(key)

@@ -16,10 +16,10 @@ from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.database import Store
 from cognition_engines.store.inheritance import neighbours
 from cognition_engines.store.links import dangling_links, exposed_links
-from cognition_engines.store.rows import SELECT_STORED, stored
+from cognition_engines.store.rows import SELECT_STORED, matrix, stored
 from cognition_engines.store.schema import TABLES, counter, dimension_name, meta, records, vectors
 from cognition_engines.store.transactions import REPLACED, pages, reading, scanning
-from cognition_engines.store.values import Dangling, Exposed, Stored, Text
+from cognition_engines.store.values import Dangling, Exposed, FloatArray, Stored, Text
 
 T = TypeVar("T")
 
@@ -101,6 +101,22 @@ def windows(store: Store, space: Space, model: str, up_to: int) -> int:
     )
     with scanning(store) as connection:
         return connection.execute(statement).scalar_one()
+
+
+_VECTORS: Final = (
+    sa.select(vectors.c.key, vectors.c.vector)
+    .where(vectors.c.key.in_(sa.bindparam("keys", expanding=True)), vectors.c.model == sa.bindparam("model"))
+    .order_by(vectors.c.key, vectors.c.window)
+)
+
+
+def vectors_of(store: Store, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
+    cells: dict[int, list[bytes]] = defaultdict(list)
+    with reading(store) as connection:
+        for page in pages(keys):
+            for key, cell in connection.execute(_VECTORS, {"keys": list(page), "model": model}):
+                cells[key].append(cell)
+    return {key: matrix(each) for key, each in cells.items()}
 
 
 def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[Stored]:

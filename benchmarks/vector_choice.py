@@ -1,0 +1,236 @@
+"""`python -m benchmarks.vector_choice`: what each `vectors.index` costs and finds, written to docs/vectors.md.
+
+Every figure is of a process of its own over the same store, whose index an earlier process has built.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from socket import create_connection, create_server
+from tempfile import TemporaryDirectory
+from time import monotonic, perf_counter, process_time, sleep
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.controls import recall
+from benchmarks.corpus import ALL_SIX, NONE, Corpus, make_corpus, share_question
+from benchmarks.embedding import embed_texts
+from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.texts import read_queries, read_texts
+from cognition_engines.embedding.base import Wanted, always
+from cognition_engines.engine import EngineOptions
+from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.kinds.registry import Kind
+from cognition_engines.models import EVERYTHING, Decision, Mode
+from cognition_engines.queries.decisions import Question
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.records import open_records
+from cognition_engines.store.values import Entry, FloatArray, Origin
+from cognition_engines.sync_engine import SyncEngine
+from cstp_server.process.model import open_model
+from cstp_server.settings import Settings
+
+TEXTS: Final = 2000
+QUERIES: Final = 200
+WRITTEN: Final = 1000  # records, one batch each, into a running engine
+LIMIT: Final = 10
+FILTERS: Final = {"none": NONE.filters, "half": share_question(0.5).filters, "six": ALL_SIX.filters}
+UNITS: Final = {"k": 1000, "m": 1_000_000}
+PAGE: Final = Path(__file__).parents[1] / "docs" / "vectors.md"
+BEGIN: Final = "<!-- figures: written by python -m benchmarks.vector_choice -->"
+END: Final = "<!-- end of figures -->"
+INDEXES: Final = ("memory", "chroma", "server")
+NAMES: Final = {"memory": "`memory`", "chroma": "`chroma`, in the data folder", "server": "`chroma`, on a server"}
+
+
+@dataclass(frozen=True)
+class KnownTexts:
+    """An embedder of texts whose vectors are known: a query costs what the search costs."""
+
+    model: str
+    vectors: dict[str, FloatArray]
+
+    @property
+    def dim(self) -> int:
+        return len(next(iter(self.vectors.values())))
+
+    def expect(self, dim: int) -> None:
+        assert dim == self.dim
+
+    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
+        return self.vectors[text]
+
+    def embed_text(self, text: str) -> FloatArray:
+        return self.vectors.get(text, next(iter(self.vectors.values())))[np.newaxis]
+
+    def windows(self, text: str) -> int:
+        return 1
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        return [(0, len(text))]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.vector_choice", description=__doc__)
+    parser.add_argument("--texts", type=Path, default=Path("../shared/data"), help="folder with real texts")
+    parser.add_argument("--sizes", default="100k", help="numbers of decisions, such as 100k,1m")
+    parser.add_argument("--one", nargs=3, metavar=("INDEX", "URL", "FOLDER"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        sys.stdout.write(json.dumps(_measure(*options.one)))
+        return 0
+    texts = read_texts(options.texts, TEXTS)
+    embedder = open_model(Settings())
+    assert embedder is not None
+    embedded = embed_texts(embedder, texts, cached=True).vectors
+    queries = read_queries(texts, QUERIES)
+    asked = np.stack([embedder.embed_query(query) for query in queries])
+    rows = []
+    for size in options.sizes.split(","):
+        count = int(size[:-1]) * UNITS[size[-1]] if size[-1] in UNITS else int(size)
+        corpus = make_corpus(texts, embedded, count, real_windows=False)
+        with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
+            rows += _of_size(Path(folder), corpus, embedder.model, queries, asked)
+    _write(rows, options.sizes)
+    return 0
+
+
+def _of_size(
+    folder: Path, corpus: Corpus, model: str, queries: Sequence[str], asked: FloatArray
+) -> Iterator[dict[str, Any]]:
+    _fill(f"sqlite:///{folder}/records.sqlite", corpus, model)
+    np.savez(folder / "asked.npz", queries=np.array(queries), vectors=asked, model=np.array(model))
+    wanted = [np.argsort(-(corpus.vectors @ vector), kind="stable")[:LIMIT].tolist() for vector in asked]
+    for index in INDEXES:
+        with _server(folder / "server") if index == "server" else _nothing() as url:
+            built, row = (_process(index, url, folder) for _ in range(2))
+        found = [[int(id[4:]) for id in ids] for ids in row.pop("ids")]
+        row |= {"size": len(corpus.counts), "built": built["start"], "recall": recall(found, wanted)}
+        sys.stderr.write(f"{json.dumps(row)}\n")
+        yield row
+
+
+def _fill(url: str, corpus: Corpus, model: str) -> None:
+    records, entries = open_records(url), corpus.entries()
+    while batch := list(islice(entries, 1000)):
+        records.put(batch, model)
+    records.close()
+
+
+def _process(index: str, url: str, folder: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.vector_choice", "--one", index, url, str(folder)]
+    seen: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return seen
+
+
+def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
+    """One start, the searches and the writes."""
+    with np.load(Path(folder) / "asked.npz") as kept:
+        queries, vectors, model = kept["queries"].tolist(), kept["vectors"], str(kept["model"])
+    embedder = KnownTexts(model, dict(zip(queries, vectors, strict=True)))
+    choice = VectorChoice("memory" if index == "memory" else "chroma", url or None)
+    store, began = f"sqlite:///{folder}/records.sqlite", perf_counter()
+    with SyncEngine.open(store, Path(folder) / index, embedder, EngineOptions(vector_index=choice)) as engine:
+        opened = perf_counter() - began
+        if not engine.engine.indexes.wait_until_vectors_are_ready():
+            raise SystemExit("the vector index did not become ready")
+        row: dict[str, Any] = {"index": index, "opened": opened, "start": perf_counter() - began, "ids": []}
+        row["resident"] = _resident_megabytes()
+        for name, filters in FILTERS.items():
+            took = []
+            for query in queries:
+                began = perf_counter()
+                found = engine.query_decisions(Question(query, filters, EVERYTHING, LIMIT, Mode.SEMANTIC))
+                took.append((perf_counter() - began) * 1000)
+                if name == "none":
+                    row["ids"].append([match.decision.id for match in found])
+            row[name] = float(np.median(took))
+        return row | _written(engine, store, model, vectors)
+
+
+def _written(engine: SyncEngine, url: str, model: str, vectors: FloatArray) -> dict[str, float]:
+    """Records a second from the first write until all are indexed, and the processor time of it, in seconds."""
+    records, began, cpu = open_records(url), perf_counter(), process_time()
+    for start in range(0, WRITTEN, 50):
+        places = range(start, start + 50)
+        given = np.resize(vectors, (50, 1, vectors.shape[1]))
+        batch = [
+            Entry(Decision(f"new_{place}", f"new {place}"), Origin("/new.md", place, None, f"{place}"), vector)
+            for place, vector in zip(places, given, strict=True)
+        ]
+        records.put(batch, model)
+    last = records.last_seq()
+    index = engine.engine.indexes[DECISIONS]
+    while index.snapshot.seq < last or (index.vectors is not None and index.vectors.seq < last):
+        sleep(0.01)
+    seen = {"written": WRITTEN / (perf_counter() - began), "written_cpu": process_time() - cpu}
+    records.delete(Kind.DECISION, [f"new_{place}" for place in range(WRITTEN)])
+    records.close()
+    return seen
+
+
+def _resident_megabytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextmanager
+def _nothing() -> Iterator[str]:
+    yield ""
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[str]:
+    """A Chroma server of this environment."""
+    with create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).parent / "chroma"), "run", "--path", str(folder), "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until = monotonic() + 60
+        while not _answers(port):
+            if monotonic() > until:
+                raise SystemExit("the Chroma server does not answer")
+            sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+        process.terminate()
+
+
+def _answers(port: int) -> bool:
+    try:
+        create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _write(rows: Sequence[dict[str, Any]], sizes: str) -> None:
+    """Puts the table between its marks in docs/vectors.md."""
+    versions = describe_versions()
+    lines = [
+        f"`python -m benchmarks.vector_choice --sizes {sizes}`; {describe_machine()}; Chroma {versions['chromadb']}.",
+        "",
+        "| decisions | index | memory | start | first build | no filter | half match | six filters | recall@10 "
+        "| written |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row['size']:,} | {NAMES[row['index']]} | {row['resident']:,.0f} MB | {row['start']:.1f} s "
+        f"| {row['built']:.1f} s | {row['none']:.1f} ms | {row['half']:.1f} ms | {row['six']:.1f} ms "
+        f"| {row['recall']:.3f} | {row['written']:,.0f}/s |"
+        for row in rows
+    ]
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    PAGE.write_text("\n".join([before + BEGIN, "", *lines, "", END + after]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
