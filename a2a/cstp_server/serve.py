@@ -1,4 +1,4 @@
-"""Runs the application on a socket until it is told to stop."""
+"""Runs the application on a socket until it is stopped."""
 
 import gc
 import resource
@@ -28,7 +28,7 @@ _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 
 
 def reserve_descriptors(max_connections: int) -> None:
-    """Raises the soft limit on open files to what so many connections need.
+    """Raises the soft limit on open files to what that many connections need.
 
     Raises ConfigurationError when the hard limit is below that.
     """
@@ -47,7 +47,7 @@ def reserve_descriptors(max_connections: int) -> None:
 
 
 def _ignore(*_: object) -> None:
-    """For a server that is not a program of its own."""
+    """For a server that runs inside another program."""
 
 
 def make_server(
@@ -60,8 +60,8 @@ def make_server(
 ) -> uvicorn.Server:
     """The application as a server that has yet to be run on a socket. Raises ConfigurationError for wrong settings.
 
-    `announce` is called when it answers and signals are heeded; `end_by` is told, on the clock of `time.monotonic`,
-    when a signal wants the process to be gone.
+    `announce` is called when it answers and signals are heeded; `end_by` gets the time, on the clock of
+    `time.monotonic`, by which a signal wants the process to be gone.
     """
     server = settings.server
     config = ServerConfig(
@@ -101,7 +101,7 @@ def serve(
 
     That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
     stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
-    when everything is open, before the first call is answered. Until then a signal ends it as `ended_by_signals` says,
+    when everything is open, before the first call is answered. Until then a signal ends it as in `ended_by_signals`,
     inside which it is called. `model` is as in `open_engine`. Raises ConfigurationError, FolderInUse or
     ComponentFailed when it cannot start.
     """

@@ -40,7 +40,7 @@ def _folder_run(parts: Parts, identify: Identify) -> Run:
         if not await parts.gate.enter(token.agent):
             return Outcome(error=Overloaded(_RETRY_SECONDS))
         try:
-            # names a request, keeps no secret
+            # identifies a request, is no secret
             return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}"))
         finally:
             parts.gate.leave(token.agent)

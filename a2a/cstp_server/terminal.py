@@ -22,7 +22,7 @@ def say_lines(text: str, *, err: bool = False) -> None:
 
 
 def say_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Writes an exception that nobody foresaw to standard error."""
+    """Writes an unexpected exception to standard error."""
     say_lines("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)
 
 

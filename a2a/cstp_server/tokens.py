@@ -1,4 +1,4 @@
-"""Bearer tokens: made here, kept as digests in one file, looked up on every request.
+"""Bearer tokens: made here, stored as digests in one file, looked up on every request.
 
 A token reads `cstp_<id>_<secret>`; the secret has 256 random bits. The file (mode 0600, replaced atomically) holds
 the SHA-256 of each secret, never the secret.
@@ -39,7 +39,7 @@ Instant = Annotated[str, AfterValidator(_with_zone)]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is kept of one token. `projects` None is no restriction; times are ISO 8601 UTC."""
+    """The stored form of one token. `projects` None is no restriction; times are ISO 8601 UTC."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -67,7 +67,7 @@ class Token:
 
 
 class TokenRefused(ConfigurationError):
-    """A token cannot be made, rotated or revoked; the message says why and what to do."""
+    """A token cannot be made, rotated or revoked; the message gives the reason and the remedy."""
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
@@ -130,14 +130,14 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
     draft = path.with_suffix(".new")
     try:
         _replace(path, draft, tokens)
-    except OSError as error:  # a full disk is told without a name
+    except OSError as error:  # the error of a full disk has no file name
         raise OSError(error.errno, error.strerror, error.filename or str(draft)) from error
 
 
 def _replace(path: Path, draft: Path, tokens: Sequence[Token]) -> None:
     descriptor = os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(file.fileno(), 0o600)  # a draft left behind by a crash keeps the mode it had
+        os.fchmod(file.fileno(), 0o600)  # a draft left behind by a crash still has its old mode
         file.write(dump_tokens(tokens))
         file.flush()
         os.fsync(file.fileno())
@@ -238,8 +238,8 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
 class TokenBook:
     """The tokens as last read; looks at the file again at most once in `reload_seconds`.
 
-    A file that becomes unreadable keeps the last good state, one that is gone ends all tokens; `problem` and the log
-    tell of both.
+    If the file becomes unreadable, the last good state stays in force; if it is gone, all tokens end. `problem` and
+    the log report both.
     """
 
     def __init__(self, path: Path, reload_seconds: float) -> None:
@@ -260,22 +260,24 @@ class TokenBook:
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         except FileNotFoundError:
             if self._stamp is not None:
-                self._tell(f"{self._path}: is gone, and no token counts; make new ones: cstp token create --agent NAME")
+                self._log_problem(
+                    f"{self._path}: is gone, and no token counts; make new ones: cstp token create --agent NAME"
+                )
             self._by_id, self._stamp = {}, None
             return
         except OSError as error:
-            self._tell(f"{self._path}: cannot be read ({error.strerror})")
+            self._log_problem(f"{self._path}: cannot be read ({error.strerror})")
             return
         try:
             if stamp != self._stamp:
                 self._by_id = {token.id: token for token in read_tokens(self._path)}
             self._stamp = stamp
-            self._tell(None)
+            self._log_problem(None)
         except ConfigurationError as error:
-            self._tell(str(error))
+            self._log_problem(str(error))
 
-    def _tell(self, problem: str | None) -> None:
-        """Logs a problem once, and once that it is over."""
+    def _log_problem(self, problem: str | None) -> None:
+        """Logs a problem once, and its recovery once."""
         if problem is not None and self.problem is None:
             _log.warning("tokens_file_fails", reason=problem)
         if problem is None and self.problem is not None:

@@ -134,27 +134,27 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except typer.TyperException as error:
-        return _tell(_in_words(error), code=error.exit_code)
+        return _print_failure(_in_words(error), code=error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        return _tell("stopped", code=STOPPED)
+        return _print_failure("stopped", code=STOPPED)
     except ConfigurationError as error:
-        return _tell(*error.reasons, code=MISUSED)
+        return _print_failure(*error.reasons, code=MISUSED)
     except Unreachable as error:
-        return _tell(str(error), code=UNREACHABLE)
+        return _print_failure(str(error), code=UNREACHABLE)
     except ComponentFailed as error:
-        return _tell(_REMEDIES.get(error.component, "{}").format(error), code=FAILED)
+        return _print_failure(_REMEDIES.get(error.component, "{}").format(error), code=FAILED)
     except EngineError as error:
-        return _tell(str(error), code=FAILED)
+        return _print_failure(str(error), code=FAILED)
     except BrokenPipeError:
         # the reader has gone; the interpreter must not flush at exit into a closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        return _tell(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=FAILED)
+        return _print_failure(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=FAILED)
     return result if isinstance(result, int) else 0
 
 
-def _tell(*reasons: str, code: int) -> int:
+def _print_failure(*reasons: str, code: int) -> int:
     with suppress(OSError):  # the exit code reports it, too
         say(f"cstp: {reasons[0]}", err=True)
         for reason in reasons[1:]:

@@ -55,7 +55,7 @@ def size_of(answer: Wire) -> int:
 async def fit(cut: Cutting, query: str, parts: Sequence[Part], max_tokens: int, empty: Wire) -> list[Wire | None]:
     """The items with their texts cut so that the answer, `empty` without them, fits; None for each that is left out.
 
-    Each says in `truncated` whether its text was cut. The first ones are kept first.
+    `truncated` of each states whether its text was cut. Earlier items take precedence.
     """
     left = max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
     rooms = _rooms([(part, part.cost, _measured(part.text)) for part in parts], left)

@@ -15,7 +15,7 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no token: `presented` tells whether one was tried."""
+    """Why there is no token: `presented` is true if one was tried."""
 
     presented: bool
 

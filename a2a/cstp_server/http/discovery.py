@@ -1,6 +1,6 @@
-"""`GET /openrpc.json`, the agent card and the metadata for OAuth: what anybody may know of a server, without a token.
+"""`GET /openrpc.json`, the agent card and the metadata for OAuth: public documents about a server, without a token.
 
-None tells anything of the records or of the tokens. All have an ETag and may be kept for five minutes.
+None reveals anything of the records or of the tokens. All have an ETag and may be cached for five minutes.
 """
 
 import re
@@ -44,7 +44,7 @@ class Discovery:
         return orjson.dumps(agent_card(self.settings, self.plan, self.settings.server.public_url or url))
 
     def metadata(self, url: str) -> bytes:
-        """What RFC 9728 has a protected resource tell, for a caller who reached it at `url`."""
+        """The protected resource metadata of RFC 9728, for a caller who reached it at `url`."""
         agent = self.settings.agent.id
         return orjson.dumps(
             {
@@ -57,7 +57,7 @@ class Discovery:
 
 
 def make_discovery(settings: Settings, plan: Plan, document: DiscoverResult) -> Discovery:
-    """All that it tells is of the settings and the version, so it was last modified when the server started."""
+    """The documents depend only on settings and version, so Last-Modified is the start of the server."""
     return Discovery(settings, plan, document.model_dump_json().encode(), datetime.now(UTC).replace(microsecond=0))
 
 
@@ -95,6 +95,6 @@ def _known(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
     given = b",".join(value for name, value in headers if name == b"if-none-match")
     since = [value.decode("latin-1") for name, value in headers if name == b"if-modified-since"]
     if not given and len(since) == 1:
-        with suppress(ValueError, TypeError):  # what is no time is ignored, as HTTP wants it
+        with suppress(ValueError, TypeError):  # an invalid date is ignored, as HTTP requires
             return modified <= parsedate_to_datetime(since[0])
     return given.strip() == b"*" or tag in _TAG.findall(given)

@@ -89,7 +89,7 @@ class Face:
 
 @dataclass(slots=True)
 class Answering:
-    """The task that answers a request; whoever learns that its client has gone abandons it."""
+    """The task that answers a request; it is abandoned when its client has gone."""
 
     task: "asyncio.Task[object]"
     abandoned: bool = False
@@ -120,7 +120,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
         if answering.abandoned:
             _log.info("abandoned", request_id=request_id)
             return
-        # else only a server whose grace time is over cancels a call; its client is told rather than dropped
+        # otherwise only a server past its grace time cancels a call; its client gets an answer rather than a reset
         reply = refuse(503, Overloaded(_RETRY_SECONDS), face.error_body)
         reply.headers.append(_CLOSE)
     finally:
@@ -237,7 +237,7 @@ def unauthenticated(
 
 
 def reached(scope: Scope) -> str:
-    """The address that the connection came in on. The Host header is the caller's and says nothing."""
+    """The address that the connection came in on. The Host header comes from the caller and proves nothing."""
     host, port = scope["server"]
     return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -257,11 +257,11 @@ def _request_id(headers: list[Header]) -> str:
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
-    return f"{getrandbits(128):032x}"  # names a request, keeps no secret
+    return f"{getrandbits(128):032x}"  # identifies a request, is no secret
 
 
 def refusal_bytes() -> bytes:
-    """A whole 503, as it is written to a connection that is one too many."""
+    """A whole 503, as it is written to a connection above the limit."""
     reply = refuse(503, Overloaded(_RETRY_SECONDS))
     nosniff = (NOSNIFF[0].encode(), NOSNIFF[1].encode())
     fields = [name + b": " + value for name, value in [*_fields(reply, ""), nosniff, _CLOSE]]

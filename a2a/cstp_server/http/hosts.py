@@ -41,7 +41,7 @@ def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
 
 
 def origin_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
-    """Whether a request's Origin is one of these; what is no page of a browser has none."""
+    """Whether a request's Origin is one of these; clients that are not browsers send none."""
     origin = _field(scope, b"origin")
     return origin is None or _listed(origin, allowed)
 

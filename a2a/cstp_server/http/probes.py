@@ -49,7 +49,7 @@ async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
 async def metrics(scope: Scope, receive: Receive, send: Send) -> None:
     """Prometheus' text format. A server that others can reach wants a token with the scope `admin`.
 
-    Without one, on loopback, nothing is told that counts records, which a clearance may hide.
+    Without one, on loopback, counts of records are left out, since a clearance may hide them.
     """
     probes: Probes = scope["state"]["probes"]
     reply = _refused_method(scope) or _refused_host(scope, probes) or await _metrics(scope, probes)

@@ -47,7 +47,7 @@ class Bodies:
         self.held = 0  # bytes of large bodies
 
     def announced_too_large(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        """Whether Content-Length is no number of bytes up to the limit."""
+        """Whether Content-Length is not a number of bytes up to the limit."""
         announced = next((value for name, value in headers if name == b"content-length"), b"0")
         return not announced.isdigit() or int(announced) > self.limit
 

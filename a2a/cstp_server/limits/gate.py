@@ -36,7 +36,7 @@ class Gate:
         return not (self.running or self.waiting)
 
     def drain(self, ends_at: float) -> None:
-        """From here on nothing new is let in; what runs or waits already goes on."""
+        """Admits nothing new from now on; running and waiting requests continue."""
         self.draining = True
         self.ends_at = ends_at
 

@@ -1,8 +1,8 @@
 """What each agent may spend: the windows, their state, and what happens when Redis does not answer.
 
 Every call is counted in this process and, where there is one, in Redis; both must allow it. So a Redis that goes away,
-or comes back without its memory, gives nobody a second helping. While it does not answer, what this process counted is
-counted on, together with what other servers had spent by its last answers; nothing waits for it, and a background probe
+or comes back without its data, gives no agent a second allowance. While it does not answer, this process continues its
+count, together with what other servers had spent by its last answers; nothing waits for it, and a background probe
 brings it back and counts there what was spent meanwhile.
 """
 
@@ -127,7 +127,7 @@ def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) 
 
 
 def redis_storage(settings: LimitSettings) -> RedisStorage | None:
-    """A connection pool to the configured Redis, not yet connected; None when limits are kept in memory."""
+    """A connection pool to the configured Redis, not yet connected; None when limits are counted in memory."""
     if settings.redis_url is None:
         return None
     connection: Callable[[str], RedisStorage] = import_module(_SHARED).connection
@@ -140,12 +140,12 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 
 
 class Limiter:
-    """Charges agents. One Redis round trip for the calls of a moment; one more a second and agent for the headers."""
+    """Charges agents. Calls of one event-loop turn share a Redis round trip; headers cost one a second and agent."""
 
     def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
         self._plan = plan
         self._local = MovingWindows()
-        self._others = MovingWindows()  # what other servers spent, as Redis has told
+        self._others = MovingWindows()  # what other servers spent, as Redis last reported
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
         self._events = MovingWindows()
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
@@ -247,12 +247,12 @@ class Limiter:
         return allowed
 
     def _wait_here(self, window: Window, agent: str, cost: int) -> float:
-        """The seconds until this process allows `cost` units; what others spent counts where Redis does not say."""
+        """The seconds until this process allows `cost` units; what others spent counts while Redis does not answer."""
         others = self._others if self.degraded else None
         return self._local.wait(agent, window.limit, window.seconds, cost, others)
 
     def _note(self, window: Window, agent: str, units: int, reset: float) -> _Seen:
-        """Keeps what Redis answered of a window: units that count, and when (`time`) the first of them come back."""
+        """Stores the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
         own, wait = self._local.state(agent, window.seconds)
         self._others.set_total(agent, window.seconds, max(0, units - own))
         if own > units:
@@ -261,19 +261,19 @@ class Limiter:
         return seen
 
     async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
-        """Names the window that keeps the call longest: who waits for another one is refused again."""
+        """Reports the window with the longest wait: a caller who waits for a shorter one is refused again."""
         waits = [await self._until(window, agent, cost) for window in windows]
         longest = max(waits)
         return _refusal(longest, windows[waits.index(longest)])
 
     async def _until(self, window: Window, agent: str, cost: int) -> float:
-        """The seconds until `cost` units are free here and in Redis; what the headers tell is read anew."""
+        """The seconds until `cost` units are free here and in Redis; the state for the headers is read again."""
         await self._read(window, agent)
         wait = self._wait_here(window, agent, cost)
         if self._shared is None or self.degraded:
             return wait
         try:
-            # no more than the window, whatever another machine's clock says
+            # at most the window: another machine's clock may be wrong
             return max(wait, min(window.seconds, await self._shared.wait(window.item, agent, cost)))
         except (StorageError, TimeoutError) as error:
             self._fall_back(error)
@@ -333,7 +333,7 @@ class Limiter:
 
 
 def _reason(error: StorageError | TimeoutError) -> str:
-    """What the client raised; a TimeoutError is caused by a cancellation, which would tell nobody anything."""
+    """What the client raised; the cause of a TimeoutError is a cancellation, which explains nothing."""
     return type((isinstance(error, StorageError) and error.__cause__) or error).__name__
 
 

@@ -1,7 +1,7 @@
 """Moving windows counted in this process.
 
-Not the memory storage of the `limits` library: that copies an agent's whole history in a thread of its own after each
-call. Here a call costs a constant, and a history is about STEPS long at most: what is taken within one of so many steps
+Not the memory storage of the `limits` library: that copies an agent's whole history in a separate thread after each
+call. Here a call has constant cost, and a history has about STEPS entries at most: what is taken within one step
 of a window is counted together, and leaves the window with the last of it, so at most one step late.
 """
 
@@ -35,7 +35,7 @@ class _History:
     total: int = 0
 
     def forget(self, now: float) -> None:
-        """Drops what is no longer in the window."""
+        """Evicts what is no longer in the window."""
         while self.steps and self.steps[0].last <= now - self.seconds:
             self.total -= self.steps.popleft().units
 
@@ -49,7 +49,7 @@ class _History:
         self.total += units
 
     def drop_oldest(self, units: int) -> None:
-        """Drops up to so many units of the oldest step."""
+        """Drops up to that number of units of the oldest step."""
         step = self.steps[0]
         gone = min(units, step.units)
         step.units -= gone
@@ -59,7 +59,7 @@ class _History:
 
 
 class MovingWindows:
-    """Counts by a clock that nobody can set, so a change of the time of day neither forgives nor punishes."""
+    """Counts by a monotonic clock, so a change of the time of day neither forgives nor punishes."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -67,7 +67,7 @@ class MovingWindows:
         self._sweep_at = _FIRST_SWEEP
 
     def __len__(self) -> int:
-        """How many histories are kept."""
+        """The number of histories held."""
         return len(self._histories)
 
     def take(self, key: str, limit: int, seconds: int, cost: int) -> bool:
@@ -121,12 +121,12 @@ class MovingWindows:
         while history.total > total:
             history.drop_oldest(history.total - total)
 
-    def wait(self, key: str, limit: int, seconds: int, cost: int, beside: "MovingWindows | None" = None) -> float:
+    def wait(self, key: str, limit: int, seconds: int, cost: int, other: "MovingWindows | None" = None) -> float:
         """The seconds until `cost` units can be taken, 0 if they can be now; `cost` is at most `limit`.
 
-        What `beside` counts of the same key and window is counted, too.
+        Units that `other` counts for the same key and window count, too.
         """
-        counted = (self,) if beside is None else (self, beside)
+        counted = (self,) if other is None else (self, other)
         histories = [found for one in counted if (found := one._histories.get((key, seconds))) is not None]
         if not histories:
             return 0.0
@@ -142,7 +142,7 @@ class MovingWindows:
         return _until_gone(step, seconds, now)
 
     def _sweep(self) -> None:
-        """Drops histories that count nothing any more, once there are twice as many as the last time."""
+        """Evicts empty histories, once there are twice as many as the last time."""
         if len(self._histories) < self._sweep_at:
             return
         for name, history in list(self._histories.items()):

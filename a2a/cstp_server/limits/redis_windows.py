@@ -1,9 +1,9 @@
-"""Moving windows in Redis, as the `limits` library keeps them and reads them, and many calls in one round trip.
+"""Moving windows in Redis, in the format of the `limits` library, and many calls in one round trip.
 
 The script is not the library's: that takes from one window, so a call that the next window denies has spent units.
 
 redis-py works longer on a command than Redis does. The calls of one turn of the event loop go in one pipeline, which
-costs each of 16 of them about half of what a command of its own costs.
+costs each of 16 of them about half of what a separate command costs.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ class SharedWindows:
         self._round_trips: set[asyncio.Task[None]] = set()
 
     async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> Taken:
-        """Takes `cost` units for `key` from all windows, if each has so many left; `cost` is at most any limit.
+        """Takes `cost` units for `key` from all windows, if each has that many left; `cost` is at most any limit.
 
         Raises StorageError when Redis refuses, TimeoutError when it does not answer in time.
         """
@@ -169,7 +169,7 @@ class SharedWindows:
             async with asyncio.timeout(self._timeout):
                 answers = await self._ask(hits)
                 lacking = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
-                if lacking:  # Redis has started anew; another server may have loaded it halfway through
+                if lacking:  # Redis has restarted; another server may have loaded it halfway through
                     await self._client.script_load(self._script.script)
                     again = await self._ask([hits[place] for place in lacking])
                     for place, answer in zip(lacking, again, strict=True):

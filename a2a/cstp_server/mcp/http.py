@@ -87,7 +87,7 @@ def _for_browsers(origins: Sequence[str]) -> ASGIApp:
         _answer_post,
         allow_origin_regex="|".join(patterns),
         allow_methods=_METHODS,
-        allow_headers=["*"],  # a token is asked for, never a cookie, so no header says more than its caller knows
+        allow_headers=["*"],  # callers are known by token, never by cookie, so any header is safe to allow
         expose_headers=_EXPOSED,
         allow_private_network=True,
     )
@@ -111,7 +111,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
 
     async def receive() -> Message:
         if not unread:
-            await asyncio.Event().wait()  # whoever sees the client go cancels the call, as one of /cstp
+            await asyncio.Event().wait()  # the call is cancelled when the client goes, as one of /cstp
         return unread.pop()
 
     async def send(message: Message) -> None:
@@ -128,7 +128,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
 
 
 async def _refused(body: bytes, asked: _Asked, dispatcher: Dispatcher) -> Reply | None:
-    """Of what is no JSON object as strict as `/cstp` wants it: the SDK would repeat it in its answer.
+    """For a body that is not a JSON object as strict as for `/cstp`: the SDK would repeat it in its answer.
 
     What calls no tool costs a unit, whatever it is; a tool costs what its method does.
     """

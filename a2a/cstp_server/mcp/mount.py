@@ -1,4 +1,4 @@
-"""`/mcp` before anybody asks for it: the SDK takes a quarter of what a start imports, so the first request loads it."""
+"""`/mcp`, loaded on demand: the SDK takes a quarter of what a start imports, so the first request loads it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +16,7 @@ _OpenEndpoint = Callable[[Dispatcher, Settings], AbstractAsyncContextManager[ASG
 
 
 class Mount:
-    """The endpoint, made when the first request comes and kept until the application ends."""
+    """The endpoint, made at the first request and closed when the application ends."""
 
     def __init__(self, dispatcher: Dispatcher, settings: Settings) -> None:
         self._dispatcher = dispatcher
@@ -24,7 +24,7 @@ class Mount:
         self._kept: tuple[asyncio.Future[ASGIApp], asyncio.Task[None]] | None = None
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Raises what keeps the endpoint from being made; the next request tries again."""
+        """Raises the error that prevents the endpoint from being made; the next request retries."""
         if self._kept is None or self._kept[1].done():
             future: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
             self._kept = future, asyncio.create_task(self._keep(future))

@@ -84,7 +84,7 @@ def _plain(schema: Schema, plan: _Plan) -> Schema:
 
 
 def _united(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Schema:
-    """What is one of several types; null, which says that a member is absent, is none of them."""
+    """A value of one of several types; null, which marks an absent member, is not one of them."""
     others = [one for one in branches if one.get("type") != "null"]
     if not plan.given and all("format" in one for one in others):  # of times: a date, or a date with a time
         return {"type": "string", "description": _INSTANT} | rest
@@ -135,7 +135,7 @@ def _value(value: Any) -> Any:
 
 
 def bounds(schema: Mapping[str, JsonValue], field: str) -> Mapping[str, JsonValue]:
-    """The schema of a field's value; empty for what is no field."""
+    """The schema of a field's value; empty for a name that is not a field."""
     properties = schema.get("properties")
     found = properties.get(field) if isinstance(properties, Mapping) else None
     return found if isinstance(found, Mapping) else {}

@@ -1,4 +1,4 @@
-"""The MCP server of the SDK with our tools in it; what runs a call is given, so that every transport has its own."""
+"""The MCP server of the SDK with our tools in it. Each transport passes the function that runs a call."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
@@ -24,7 +24,7 @@ from cstp_server.rpc.dispatch import UNKNOWN, Outcome
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[str, Mapping[str, object], Context], Awaitable[Outcome]]
-_LIST_SECONDS: Final = 300  # a client may keep the list of tools, which changes with the server's version only
+_LIST_SECONDS: Final = 300  # a client may cache the list of tools, which changes with the server's version only
 
 
 def make_mcp_server(run: Run) -> Server[Any]:

@@ -99,8 +99,8 @@ class _Lines:
             yield line.decode("utf-8", errors="replace")
 
     def _refusal(self, identifier: int | str) -> SessionMessage:
-        told = f"Invalid Request: longer than {self._longest} bytes (server.max_body_bytes); send less"
-        error = ErrorData(code=InvalidRequest.code, message=told)
+        message = f"Invalid Request: longer than {self._longest} bytes (server.max_body_bytes); send less"
+        error = ErrorData(code=InvalidRequest.code, message=message)
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identifier, error=error))
 
 

@@ -73,7 +73,7 @@ class Tool:
         return members | {name: in_snake_case(members[name]) for name in self.naming}
 
     def failure(self, error: CstpError) -> Body:
-        """What is told of an error."""
+        """The structured content for an error."""
         return self.shape(error, self.schemas.input)
 
 

@@ -1,4 +1,4 @@
-"""What `GET /metrics` tells of the server's state, read when somebody asks."""
+"""The server's state for `GET /metrics`, read at each scrape."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ class StateGauges(Collector):
     def _embeddings(self, cache: QueryCache) -> Iterator[Metric]:
         yield CounterMetricFamily("cstp_embedding_cache_hits", "Queries whose vector was known.", cache.hits)
         yield CounterMetricFamily("cstp_embedding_cache_misses", "Queries that were embedded.", cache.misses)
-        yield _gauge("cstp_embedding_cache_size", "Query vectors kept.", len(cache))
+        yield _gauge("cstp_embedding_cache_size", "Query vectors cached.", len(cache))
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

@@ -1,6 +1,6 @@
 """Logs: one line per call on standard error, JSON or pretty. Secrets and query texts never get in.
 
-What a caller sends is never passed to a logger; the redaction here is the second lock on that door.
+Input of callers is never passed to a logger; the redaction here is a second safeguard.
 """
 
 import logging
@@ -64,7 +64,7 @@ def configure_logging(settings: LogSettings) -> None:
 
 
 def write_rest(patience: float | None = None) -> None:
-    """Returns when all that was logged is written, or as much as is read in so many seconds, PATIENCE unless told."""
+    """Returns when all that was logged is written, or as much as is read in that time; default: PATIENCE."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, LogOutput):
             handler.stream.write_rest(patience)
@@ -81,7 +81,7 @@ def announce(event: str, *sentences: str, **fields: object) -> None:
         line: Event = {**cleaned, "event": event, "level": "info", "timestamp": _now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
-    with suppress(OSError):  # whoever was to read it has gone
+    with suppress(OSError):  # the reader has gone
         for sentence in sentences:
             say(sentence, err=True)
 

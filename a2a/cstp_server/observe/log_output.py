@@ -1,4 +1,4 @@
-"""Where log lines go: standard error, which a thread of its own writes to, so that a reader that stands still holds up
+"""Where log lines go: standard error, written by a separate thread, so that a reader that stalls blocks
 neither the event loop nor any other thread.
 """
 
@@ -13,9 +13,9 @@ from threading import Event, RLock, Thread, current_thread
 from time import monotonic
 from typing import Final, TextIO
 
-HELD: Final = 10_000  # lines that wait for whoever reads; more are left out
+HELD: Final = 10_000  # lines buffered for the reader; later ones are dropped
 GAP: Final = 0.05  # seconds between two writes: each interrupts whatever computes
-PATIENCE: Final = 0.5  # seconds that an end waits for whoever reads
+PATIENCE: Final = 0.5  # seconds that an exit waits for the reader
 _TELL_EVERY: Final = 10.0  # seconds between two counts of what was left out
 _AT_ONCE: Final = 500  # lines that are taken from those that wait
 _PIECE: Final = 65_536  # bytes of one write
@@ -52,10 +52,10 @@ class LogOutput:
                 self._lost += 1
 
     def flush(self) -> None:
-        """For whoever writes, a line is written."""
+        """Does nothing: for the caller, a line counts as written."""
 
     def write_rest(self, patience: float | None = None) -> None:
-        """Returns when all lines are written, after so many seconds at the latest, PATIENCE unless told."""
+        """Returns when all lines are written, or when the time is over; default: PATIENCE."""
         written = Event()
         self._hurry.set()
         self._waiting.put(written)
@@ -69,7 +69,7 @@ class LogOutput:
             if self._lost and (self._waiting.empty() or monotonic() >= self._tell_at):
                 self._own_up()
                 if written is not None:
-                    self._waiting.put(written)  # behind the line that tells it
+                    self._waiting.put(written)  # after the line that reports the loss
             elif written is not None:
                 self._hurry.clear()
                 written.set()
@@ -77,7 +77,7 @@ class LogOutput:
                 self._hurry.wait(GAP)
 
     def _take(self) -> tuple[list[str], Event | None]:
-        """The lines that wait, at least one unless somebody waits for their end; and who that is."""
+        """The lines that wait, at least one unless a flush waits for their end; and its event."""
         item = self._waiting.get()
         lines: list[str] = []
         with suppress(Empty):
@@ -104,7 +104,7 @@ def _piece_of(stream: TextIO | None) -> int:
 
 
 def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
-    """The lines in pieces of at most so many bytes, but whole."""
+    """The lines in pieces of at most that many bytes, never split within a line."""
     piece: list[str] = []
     size = 0
     for line in lines:
@@ -133,7 +133,7 @@ def _put(stream: TextIO | None, text: str) -> bool:
         while written < len(data):
             try:
                 written += os.write(file, data[written:])
-            except BlockingIOError:  # somebody else, of the same terminal, does not want to wait
+            except BlockingIOError:  # another process on the same terminal set it non-blocking
                 room = select.poll()
                 room.register(file, select.POLLOUT)
                 room.poll()

@@ -1,4 +1,4 @@
-"""What the server counts as it goes, for `GET /metrics`. docs/operations.md says what to watch."""
+"""What the server counts as it goes, for `GET /metrics`. docs/operations.md lists what to watch."""
 
 import asyncio
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""Whether this server can answer, part by part. `GET /readyz` tells it, `GET /metrics` counts it."""
+"""Whether this server can answer, part by part. For `GET /readyz` and `GET /metrics`."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""How a server's process uses memory: where threads allocate, and what the garbage collector need not look at."""
+"""How a server's process uses memory: where threads allocate, and what the garbage collector skips."""
 
 import ctypes
 import gc
@@ -14,7 +14,7 @@ _ARENAS: Final = 2
 def share_arenas() -> None:
     """Lets all threads allocate from two arenas, where the C library is glibc and the operator has not chosen.
 
-    By default nearly every thread has one of its own, which keeps what the largest call of that thread needed: ten
+    By default nearly every thread has its own, which retains what the largest call of that thread needed: ten
     minutes of searches and ingests then made the process half as large again.
     """
     if platform.libc_ver()[0] == "glibc" and "MALLOC_ARENA_MAX" not in os.environ:

@@ -1,4 +1,4 @@
-"""The embedding model that the settings name. Imports little, so that a start can load it beside all else."""
+"""The embedding model that the settings name. Imports little, so that a start can load it in parallel to the rest."""
 
 from typing import Final
 

@@ -29,7 +29,7 @@ LEAVING_SHARE: Final = 0.1
 LEAVING_SECONDS: Final = 0.5  # the rest of the log and the interpreter need no more
 FORCED_SECONDS: Final = 2.0  # after a second signal
 _POLL_SECONDS: Final = 0.02
-_LAST_LINE_SECONDS: Final = 0.2  # a log that nobody reads must not hold the end
+_LAST_LINE_SECONDS: Final = 0.2  # a log that is not read must not delay the exit
 _log = structlog.get_logger("cstp.stop")
 
 
@@ -46,7 +46,7 @@ class Grace:
 
     @property
     def after_calls(self) -> float:
-        """Seconds that are kept for closing and leaving."""
+        """Seconds reserved for closing and leaving."""
         return CLOSING_SHARE * self.seconds + self.leaving
 
     def closing_left(self, gate: Gate) -> float:
@@ -57,7 +57,7 @@ class Grace:
 class Watchdog:
     """Ends the process at a given moment if it is still there: one log line, then exit code 1.
 
-    For what nobody can wait for or cancel: a thread that hangs in a database, the interpreter that joins it.
+    For what can be neither awaited nor cancelled: a thread that hangs in a database, the interpreter that joins it.
     """
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class GracefulServer(uvicorn.Server):
 
     The first SIGTERM or SIGINT closes the gate; the server listens on until every call that was let in has left it,
     at least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
-    answered; `end_by` is told when the process must be gone.
+    answered; `end_by` gets the time when the process must be gone.
     """
 
     def __init__(
@@ -158,11 +158,11 @@ class GracefulServer(uvicorn.Server):
             await self.lifespan.shutdown()
 
     async def _finish_calls(self) -> None:
-        """Goes on listening until the drain time is over and the gate is empty, or no time is left."""
+        """Continues to listen until the drain time is over and the gate is empty, or no time is left."""
         listen_until = self._gate.ends_at - self._grace.seconds + self._grace.drain
         calls_until = self._gate.ends_at - self._grace.after_calls
         while not self.force_exit and (now := monotonic()) < calls_until:
             if now >= listen_until and self._gate.empty:
                 break
-            await self.on_tick(0)  # keeps the Date header right
+            await self.on_tick(0)  # updates the Date header
             await sleep(_POLL_SECONDS)

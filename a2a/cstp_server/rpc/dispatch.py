@@ -53,7 +53,7 @@ _log = structlog.get_logger("cstp.call")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one request may take: elements of a batch, so many at a time, bytes of an answer and of a batch's.
+    """What one request may take: elements of a batch, how many at a time, bytes of an answer and of a batch's.
 
     An element that has not begun `batch_seconds` after its batch fails.
     """
@@ -175,7 +175,7 @@ class Dispatcher:
         return Answer(b"[" + b",".join(answered) + b"]" if answered else None)
 
     async def _refuse(self, error: CstpError, call: Call, identifier: object = None) -> Answer:
-        """The response to what is no request, which costs a unit like a call."""
+        """The response to an invalid request, which costs a unit like a call."""
         began = perf_counter()
         error = await self.charge(call) or error
         self._note(UNKNOWN, call, error.code, began)
@@ -234,8 +234,8 @@ class Dispatcher:
                 _log.warning("component_busy", component=error.component, request_id=call.request_id)
                 outcome.error = Overloaded(_RETRY_SECONDS)
             except ComponentFailed as error:
-                told = {"component": error.component, "reason": str(error), "request_id": call.request_id}
-                _log.error("component_failed", **told, exc_info=error)
+                fields = {"component": error.component, "reason": str(error), "request_id": call.request_id}
+                _log.error("component_failed", **fields, exc_info=error)
                 outcome.error = QueryFailed(error.component, call.request_id)
             except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
                 _log.error("bug", method=name, request_id=call.request_id, exc_info=error)

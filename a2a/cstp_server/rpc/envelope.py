@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """What is no request; answered with its id where that is readable."""
+    """An invalid request; answered with its id where that is readable."""
 
     id: object
     error: CstpError
@@ -110,7 +110,7 @@ _NO_PARAMS: Final[dict[str, object]] = {}
 def _literal_ids(body: bytes, *, batch: bool) -> list[orjson.Fragment | None]:
     """The digits of each fractional id, and of -0, as they were sent; None for every other id.
 
-    The fast parser keeps a double, which cannot echo every number; this second reading is rare.
+    The fast parser returns a double, which cannot echo every number; this second reading is rare.
     """
     document = json.loads(body, parse_float=_Digits, parse_int=_integer)
     elements = document if batch else [document]

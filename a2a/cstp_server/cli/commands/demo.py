@@ -83,7 +83,7 @@ def demo_command(
 
             def say_where() -> None:
                 with suppress(OSError):  # the reader has gone; calls are answered all the same
-                    _tell(token, f"{scheme}://{place}:{port}/cstp")
+                    _print_calls(token, f"{scheme}://{place}:{port}/cstp")
 
             serve(settings, listener, say_where, watchdog, lambda: embedder)
 
@@ -95,7 +95,7 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
         ingest(demo_paths(), options, records, embedder, _Quiet(), settings.embedding.threads)
 
 
-def _tell(token: str, url: str) -> None:
+def _print_calls(token: str, url: str) -> None:
     say(f"CSTP answers on {url} until you press Ctrl-C. Ask it, from another terminal:")
     for call in CALLS:
         say_lines(f"\n# {call.about}\n{_curl(call, url, token)}")

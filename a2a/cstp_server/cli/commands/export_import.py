@@ -87,7 +87,7 @@ def import_command(
         record_bars(quiet=as_json) as bars,
     ):
         done = import_file(path, records, model, loaded.settings.embedding.threads, bars)
-    _tell(done, file, as_json=as_json)
+    _print_outcome(done, file, as_json=as_json)
     return 1 if done.rejected else 0
 
 
@@ -156,7 +156,7 @@ def _regular(file: str) -> Iterator[Path]:
     yield path
 
 
-def _tell(done: Imported, file: str, *, as_json: bool) -> None:
+def _print_outcome(done: Imported, file: str, *, as_json: bool) -> None:
     counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
     if as_json:
         rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]

@@ -82,7 +82,7 @@ def _say_where(loaded: Loaded, url: str, live: int) -> None:
     announce("serving", sentence, store_line(loaded), url=url, agent=agent, live_tokens=live, **places)
     if not live:
         remedy = "make a token: cstp token create --agent NAME"
-        announce("no_live_tokens", f"nobody can call yet; {remedy}", remedy=remedy)
+        announce("no_live_tokens", f"there is no live token yet; {remedy}", remedy=remedy)
 
 
 def _loaded(settings: Settings) -> tuple[_Serve, _Model]:
