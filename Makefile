@@ -21,7 +21,7 @@ demo: .venv/.server ## start a server on this project's own records and print ca
 test: .venv/.dev ## run the whole test suite
 	@.venv/bin/python -m pytest $(ARGS)
 
-test-servers: .venv/.dev ## run what uses a store on PostgreSQL and a Chroma server, which it starts itself
+test-servers: .venv/.dev ## run what may differ on PostgreSQL and a Chroma server, which it starts itself
 	@.venv/bin/python -m pytest --stores=servers $(ARGS)
 
 chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md

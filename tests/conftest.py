@@ -43,16 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
     group.addoption("--chaos", choices=["short", "long"], default="short", help="form of the tests in tests/chaos")
     group.addoption("--chaos-soak-minutes", type=float, default=10.0, help="length of the soak in the long form")
-    parser.addoption(
-        "--stores",
-        choices=["embedded", "servers"],
-        default="embedded",
-        help="SQLite with embedded Chroma, or PostgreSQL with a Chroma server",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files and Chroma folders, or no store")
     log_quickly()
     watch_threads(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -64,19 +57,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # the collector would look through all modules and tests again and again: a tenth of the run
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On servers, only what is about a store is run, and not what always runs on both, as tests/records does."""
-    if config.getoption("--stores") == "embedded":
-        return
-    concerned = [item for item in items if USE_STORES & set(getattr(item, "fixturenames", ()))]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(concerned)])
-    items[:] = concerned
-    for item in items:
-        if marker := item.get_closest_marker("embedded_only"):
-            item.add_marker(pytest.mark.skip(reason=f"embedded only: {marker.args[0]}"))
-
-
-USE_STORES = {"stores", "lasting_stores"}
 DEADLINE = 60.0  # seconds that anything here may take to come up, on a machine that is busy
 READ_TIMEOUT = 60.0
 AMPLE = "1000000/minute"  # how much a test's agent may ask for, unless the test is about limits

@@ -1,4 +1,4 @@
-"""What a run tests, and what it may skip: tests with a reason of this list, where it holds.
+"""What a run tests, on which stores, and what it may skip: tests with a reason of this list, where it holds.
 
 Any other skip fails the run. It is refused when the packages are not those of the checkout that the tests are of.
 """
@@ -22,6 +22,29 @@ PACKAGES: Final = {
     "cognition_engines": ROOT / "skills",
 }
 NO_SHARED: Final = "the folder ../shared is absent"
+
+# What --stores=servers runs again where it uses a store: what PostgreSQL and a Chroma server could do otherwise than
+# SQLite and Chroma in a folder. tests/records, tests/several and tests/chaos bring the servers that they need.
+ON_SERVERS: Final = (
+    "tests/indexes/",  # follow the records, and write their vectors into Chroma
+    "tests/ingest/test_batches.py",  # an ingest writes while others write and read, and is killed
+    "tests/ingest/test_interrupted_runs.py",
+    "tests/ingest/test_pruning.py",
+    "tests/ingest/test_record_runs.py",
+    "tests/ingest/test_run.py",
+    "tests/ingest/test_two_at_once.py",
+    "tests/query/search/",  # asks Chroma under every filter
+    "tests/query/test_isolation.py",
+    "tests/query/test_parts_down.py",  # a store that fails, and is there again
+    "tests/query/test_vectors_down.py",
+    "tests/server/test_probes.py",
+    "tests/recall/test_reference.py",  # reads all kinds, and the graph
+    "tests/lists/",  # are pages of SQL
+    "tests/isolation/",  # calls every method with every parameter
+    "tests/engine/test_engine.py",  # opens the stores itself
+    "tests/cli/test_records.py",  # commands that write, from an ingest to a new index
+)
+USE_STORES: Final = {"stores", "lasting_stores"}
 
 _WHEELS: Final = sys.platform == "linux" and platform.machine() == "x86_64"
 
@@ -50,6 +73,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["with", "only"],
         default="with",
         help="only: no tests but those that use the folder ../shared",
+    )
+    parser.addoption(
+        "--stores",
+        choices=["embedded", "servers"],
+        default="embedded",
+        help="SQLite with embedded Chroma, or PostgreSQL with a Chroma server",
     )
 
 
@@ -92,15 +121,27 @@ def pytest_configure(config: pytest.Config) -> None:
         found = find_spec(package)
         if found is None or found.origin is None or Path(found.origin).resolve().parent != folder / package:
             raise pytest.UsageError(f"{package} would be tested from {found and found.origin}, not from {folder}")
+    config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files and Chroma folders")
     config.pluginmanager.register(Skips(config))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--shared=only`, those alone that ask for `shared_folder`, themselves or through a fixture."""
+    """With `--shared=only`, what asks for `shared_folder`, itself or through a fixture; on servers, their part."""
     if config.getoption("--shared") == "only":
-        using = [item for item in items if "shared_folder" in getattr(item, "fixturenames", ())]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(using)])
-        items[:] = using
+        _keep(config, items, lambda item: "shared_folder" in item.fixturenames)
+    if config.getoption("--stores") == "servers":
+        _keep(
+            config, items, lambda item: bool(USE_STORES & set(item.fixturenames)) and item.nodeid.startswith(ON_SERVERS)
+        )
+        for item in items:
+            if marker := item.get_closest_marker("embedded_only"):
+                item.add_marker(pytest.mark.skip(reason=f"embedded only: {marker.args[0]}"))
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], concerned: Callable[[pytest.Function], bool]) -> None:
+    kept = [item for item in items if isinstance(item, pytest.Function) and concerned(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
 @pytest.fixture(scope="session")

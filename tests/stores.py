@@ -81,8 +81,10 @@ class PostgreSQL:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
-        postmaster = self._server.get_postmaster_info().process
-        for process in (postmaster, *postmaster.children(recursive=True)):
+        processes = [self._server.get_postmaster_info().process]
+        with suppress(psutil.NoSuchProcess):  # it may have been stopped
+            processes += processes[0].children(recursive=True)
+        for process in processes:
             with suppress(psutil.NoSuchProcess):  # a session may have ended since they were listed
                 process.send_signal(number)
 

@@ -62,7 +62,6 @@ def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
     running.kill()
 
 
-@pytest.mark.embedded_only("fills an SQLite file")
 @pytest.mark.timeout(7200)
 def test_a_chroma_server_may_die_freeze_and_lose_its_collection_under_a_server(
     served: Callable[..., Served],

@@ -145,7 +145,6 @@ def locked(file: Path, statement: str) -> Iterator[None]:
         holder.communicate("\n", timeout=10)
 
 
-@pytest.mark.embedded_only("locks an SQLite file")
 @pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_a_sqlite_database_that_another_process_locks_is_read_on_and_written_when_it_is_free(
     served: Callable[..., Served],

@@ -75,7 +75,6 @@ def some_docs(folder: Path, count: int, name: str) -> Path:
     return folder
 
 
-@pytest.mark.embedded_only("fills the disk of an SQLite file")
 def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_space(
     served: Callable[..., Served],
     tmp_path: Path,
@@ -132,7 +131,6 @@ def whole_records(records: Records, known: Known) -> None:
     assert records.count() == len(known.texts)
 
 
-@pytest.mark.embedded_only("limits the size of an SQLite file")
 def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
@@ -167,7 +165,6 @@ def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored
     )
 
 
-@pytest.mark.embedded_only("fills an SQLite file")
 def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
     served: Callable[..., Served],
     tmp_path: Path,

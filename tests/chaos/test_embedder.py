@@ -30,8 +30,6 @@ from tests.chaos.store import (
     write_jsonl,
 )
 
-pytestmark = pytest.mark.embedded_only("fills an SQLite file")
-
 WRONG = ("raise", "nan", "dimension", "zero", "infinite", "count", "nothing")
 DEADLINE = 1.0
 LATE = 2.0  # seconds that a busy machine may add

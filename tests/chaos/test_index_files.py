@@ -164,7 +164,6 @@ def cases(long: bool) -> list[tuple[str, Callable[[Path], None]]]:
     return list(zip(kinds, DAMAGES, strict=True))
 
 
-@pytest.mark.embedded_only("damages Chroma's folder")
 @pytest.mark.timeout(7200)
 def test_files_that_are_damaged_between_two_runs_cost_a_rebuild_and_no_answer(
     victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]
@@ -183,7 +182,6 @@ def test_files_that_are_damaged_between_two_runs_cost_a_rebuild_and_no_answer(
     report(chaos_report, victim, "between two runs", done)
 
 
-@pytest.mark.embedded_only("damages Chroma's folder")
 @pytest.mark.timeout(7200)
 def test_files_that_are_damaged_under_a_running_server_cost_a_rebuild_at_most_one_restart_and_no_answer(
     victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]

@@ -149,7 +149,6 @@ class Kills:
         self.ready.append(time.monotonic() - began)
 
 
-@pytest.mark.embedded_only("fills an SQLite file")
 @pytest.mark.timeout(7200)
 def test_killed_at_random_moments_nothing_is_lost_and_everything_is_found(
     served: Callable[..., Served],

@@ -153,7 +153,6 @@ def test_every_family_of_errors_has_a_code_and_every_code_a_meaning() -> None:
     assert not set(OF_ERROR.values()) & {0, 1, 2, 3, 130}
 
 
-@pytest.mark.embedded_only("asks no server of ours")
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
@@ -196,7 +195,6 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.embedded_only("asks no server of ours")
 @pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize(
     "words", [["call", "cstp.whoami", "--url"], ["status"], ["conform"]], ids=lambda words: words[0]
@@ -210,7 +208,6 @@ def test_what_is_no_cstp_server_is_told_in_one_line(
     assert done.err.startswith("cstp: http://127.0.0.1:")
 
 
-@pytest.mark.embedded_only("asks no server of ours")
 @pytest.mark.parametrize(
     "url", ["", "x", "http://", "ftp://a", "http://a:99999", "http://[::1", "http://a/?q", "http://\x00"]
 )

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.embedded_only("is about words")
 # what bash sets before it calls the function: the line, and its words, which it splits at : and = too
 ASK = """
 eval "$(cstp completion bash)"

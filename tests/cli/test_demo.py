@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[2]
 NOWHERE = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
 pytestmark = [
     pytest.mark.timeout(300),  # on a busy machine it embeds for a minute
-    pytest.mark.embedded_only("runs the demo, which has a folder of its own"),
 ]
 
 

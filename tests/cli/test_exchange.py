@@ -208,7 +208,6 @@ def test_export_takes_kinds_and_standard_output_and_replaces_nothing_unasked(cst
     assert cstp("export", "nowhere/b.jsonl").code == 1
 
 
-@pytest.mark.embedded_only("an SQLite file may be missing")
 def test_a_folder_without_records_exports_nothing_and_is_not_made(cstp: Cstp) -> None:
     assert cstp("export", "a.jsonl", "--data-dir", "typo").code == 2
     assert not Path("typo").exists()
@@ -292,7 +291,6 @@ def limited(started: Any, size: int) -> Any:
     return started.finish()
 
 
-@pytest.mark.embedded_only("bounds what a program may write")
 def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, program: Callable[..., Any]) -> None:
     texts = [{"id": f"d-{number}", "title": "t", "text": "x" * 50_000} for number in range(40)]
     Path("d.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in texts))
@@ -310,7 +308,6 @@ def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, 
     assert (done.code, done.err.splitlines()[-1]) == (1, "cstp: standard output: No space left on device")
 
 
-@pytest.mark.embedded_only("bounds what a program may write")
 def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, program: Callable[..., Any]) -> None:
     fill(cstp)
     os.mkfifo("pipe")

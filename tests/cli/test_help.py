@@ -18,7 +18,6 @@ COMMANDS = (
     *("demo", "serve", "mcp", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
 )
-pytestmark = pytest.mark.embedded_only("is about words")
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
 
 

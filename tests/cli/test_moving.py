@@ -32,8 +32,6 @@ DATABASES = ("sqlite", "postgresql")
 RECORDS = 2500
 FILE = Path("backup")
 
-pytestmark = pytest.mark.embedded_only("names its databases, of both kinds, itself")
-
 
 class Quiet:
     """Watches and says nothing."""

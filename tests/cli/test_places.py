@@ -27,7 +27,6 @@ COMMANDS = [
 ]
 pytestmark = [
     pytest.mark.usefixtures("wordless"),
-    pytest.mark.embedded_only("is about what a command says of its data folder"),
 ]
 
 

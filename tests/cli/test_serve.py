@@ -148,7 +148,6 @@ def test_a_wrong_setting_is_told_in_one_line_with_exit_code_2(
     assert names in done.err.splitlines()[-1]
 
 
-@pytest.mark.embedded_only("an SQLite file may be out of reach")
 @pytest.mark.usefixtures("wordless")
 def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_folder(cstp: Cstp) -> None:
     Path("data/records.sqlite3.lock").mkdir(parents=True)

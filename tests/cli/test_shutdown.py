@@ -191,7 +191,6 @@ def stop(server: Any, number: signal.Signals, url: str, request: bytes) -> None:
             status = client.read()[0]
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
     slow_serving: Callable[..., Any], model: SlowModel, request_of: Any, number: signal.Signals, wait_until: Any
@@ -232,7 +231,6 @@ def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
     assert "Traceback" not in done.err
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
     serving: Serving, request_of: Any
 ) -> None:
@@ -252,7 +250,6 @@ def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
     assert server.finish(GRACE).code == 0
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_a_call_that_cannot_finish_in_the_grace_time_is_told_so(
     slow_serving: Callable[..., Any], request_of: Any
 ) -> None:
@@ -269,7 +266,6 @@ def test_a_call_that_cannot_finish_in_the_grace_time_is_told_so(
     assert "Traceback" not in done.err
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_second_signal_stops_it_at_once(
     slow_serving: Callable[..., Any], request_of: Any, number: signal.Signals
@@ -345,7 +341,6 @@ def test_a_database_that_hangs_does_not_hold_it(serving: Serving, request_of: An
     assert "Traceback" not in done.err
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_closing_that_hangs_is_ended_by_the_watchdog_with_1() -> None:
     program = """
 from time import sleep
@@ -376,7 +371,6 @@ with ended_by_signals(0.2):
     assert json.loads(said)["event"] == "stopped_hard"
 
 
-@pytest.mark.embedded_only("is about processes")
 @pytest.mark.parametrize(
     ("end", "code", "said"),
     [
@@ -408,7 +402,6 @@ entry.main()
     assert bool(done.stderr) == bool(said)
 
 
-@pytest.mark.embedded_only("is about processes")
 @pytest.mark.parametrize(
     ("shell", "words", "code"),
     [
@@ -434,7 +427,6 @@ def test_a_standard_file_that_is_closed_or_full_is_told(
     assert program(*words, shell=f"{shell} 2>/dev/full").finish().code == code
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_SERVER__GRACE_SECONDS="60", CSTP_LIMITS__DEFAULT="100000/second")
     with Client(url) as client:
@@ -446,7 +438,6 @@ def test_a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end(serving: Ser
     assert server.process.wait(30) == 0
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 @pytest.mark.parametrize("shell", ["exec 2>&-", "exec 2>/dev/full"])
 def test_a_server_without_a_place_for_its_log_answers(program: Callable[..., Any], shell: str, tmp_path: Path) -> None:
     port = free_port()
@@ -457,7 +448,6 @@ def test_a_server_without_a_place_for_its_log_answers(program: Callable[..., Any
     assert server.end().code == 0
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_a_log_that_is_read_again_tells_how_many_lines_are_missing(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_LIMITS__DEFAULT="100000/second")
     batch = b"[" + b",".join([BODY] * 100) + b"]"
@@ -475,7 +465,6 @@ def test_a_log_that_is_read_again_tells_how_many_lines_are_missing(serving: Serv
     assert sum(line["event"] == "call" for line in events) + events[-1]["count"] == calls
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_time_in_which_the_whole_server_stood_still_does_not_count_against_clients(
     serving: Serving, request_of: Any
 ) -> None:
@@ -507,7 +496,6 @@ def limited(program: Callable[..., Any], cstp: Callable[..., Any]) -> Callable[[
     return start
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited: Any) -> None:
     server = limited("ulimit -Sn 200", 400)
     url = server.line(r"(http://[^\s\"]+)/cstp\b")[1]
@@ -520,7 +508,6 @@ def test_the_limit_on_open_files_is_raised_to_what_the_connections_need(limited:
     assert server.end().code == 0
 
 
-@pytest.mark.embedded_only("is about connections and processes")
 def test_a_limit_that_cannot_be_raised_is_told_with_what_to_do(limited: Any) -> None:
     done = limited("ulimit -n 600", 1000).finish()
     assert done.code == 2

@@ -48,7 +48,6 @@ def test_a_signal_while_the_database_is_being_opened_ends_a_server_with_0(progra
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-@pytest.mark.embedded_only("runs the demo, which has a folder of its own")
 @pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, reason="SIGHUP is ignored here")
 def test_a_demo_whose_terminal_goes_while_it_starts_leaves_nothing_behind(program: Start, tmp_path: Path) -> None:
     (tmp_path / "temporary").mkdir()

@@ -207,7 +207,6 @@ COMMANDS: list[tuple[str, ...]] = [
 ]
 
 
-@pytest.mark.embedded_only("writes to terminals, not to stores")
 @pytest.mark.parametrize("terminal", [True, False], ids=["a terminal", "a pipe"])
 def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, terminal: bool) -> None:
     Path("hostile.yaml").write_text(f"agent: {{name: {json.dumps(EVIL)}}}\n{json.dumps(EVIL)}: 1\n")
@@ -232,7 +231,6 @@ def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, te
     assert shown > 30  # what was refused or asked for is named, legibly
 
 
-@pytest.mark.embedded_only("writes to terminals, not to stores")
 def test_what_is_escaped_in_machine_output_reads_back_as_it_was(files: Path, output: Output) -> None:
     output("ingest", files, terminal=False)
     (line,) = [line for line in output("show", "d", "--json", terminal=False).splitlines() if line.startswith("{")]

@@ -14,7 +14,6 @@ from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, serve
 
 __all__ = ["serve"]
-pytestmark = pytest.mark.embedded_only("is about code")
 ROOT = Path(__file__).parents[2]
 PACKAGES = (str(ROOT / "a2a") + "/", str(ROOT / "skills") + "/")
 

@@ -128,7 +128,6 @@ def test_whatever_changes_every_turn_whose_words_change_is_told(records: Records
         assert differing <= changed(records, seen)
 
 
-@pytest.mark.embedded_only("counts what SQLite does")
 @pytest.mark.parametrize("levels", [["normal"], ["sensitive"], ["highly_sensitive"], ["normal", *["sensitive"] * 9]])
 def test_twice_as_many_turns_of_a_guarded_conversation_are_at_most_about_twice_the_work(
     tmp_path: Path, levels: list[str]

@@ -15,7 +15,6 @@ from cognition_engines.errors import NotWanted
 from tests.serving import SeededEmbedder, Serving, serve
 
 __all__ = ["serve"]
-pytestmark = pytest.mark.embedded_only("is about connections")
 Serve = Callable[..., Serving]
 SECONDS = 20.0
 SEARCH = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {"query": "slow"}}

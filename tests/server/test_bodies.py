@@ -16,7 +16,6 @@ from cstp_server.limits.gate import Gate
 from cstp_server.rpc.envelope import read_body
 
 CALL = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
-pytestmark = pytest.mark.embedded_only("is about HTTP")
 Headers = Callable[..., list[tuple[str, str]]]
 
 

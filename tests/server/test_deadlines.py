@@ -21,7 +21,6 @@ from tests.conftest import Connection
 BODY = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
 CHUNKED = b"".join(b"1\r\n%c\r\n" % byte for byte in BODY) + b"0\r\n"
 TRAILERS = b"".join(b"X-%d: a\r\n" % number for number in range(50))
-pytestmark = pytest.mark.embedded_only("is about connections")
 SECONDS = 5.0  # by when a deadline of a fraction of a second has certainly passed, and no default has
 
 

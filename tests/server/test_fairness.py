@@ -12,7 +12,6 @@ from threading import Semaphore
 from typing import Any
 
 import httpx
-import pytest
 
 from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.errors import NotWanted
@@ -23,7 +22,6 @@ from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, serve
 
 __all__ = ["serve"]
-pytestmark = pytest.mark.embedded_only("is about the places of a server")
 Serve = Callable[..., Serving]
 GREEDY = "greedy"
 WINDOWS = 4

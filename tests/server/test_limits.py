@@ -17,8 +17,6 @@ from cstp_server.settings import LimitSettings
 CALL = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
 NOTE = {"jsonrpc": "2.0", "method": "cstp.whoami"}
 
-pytestmark = pytest.mark.embedded_only("is about limits")
-
 
 @pytest.fixture(params=["memory", "redis"])
 def backend(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:

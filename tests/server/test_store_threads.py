@@ -5,12 +5,10 @@ from threading import Thread
 from typing import Any
 
 import psycopg
-import pytest
 
 THREADS = 24
 
 
-@pytest.mark.embedded_only("brings its own PostgreSQL")
 def test_as_many_calls_reach_the_database_at_a_time_as_there_are_threads(
     live_server: Any, postgresql_url: str, wait_until: Callable[..., None]
 ) -> None:
