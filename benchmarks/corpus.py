@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.texts import Text
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
-from cognition_engines.store.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray
 
 NOISE: Final = 0.5  # length of the noise beside a vector of length 1: copies have a cosine of about 0.89 to it
 WORDS: Final = 180  # what a window of 254 tokens holds, about

@@ -14,9 +14,11 @@ import numpy as np
 
 from benchmarks.corpus import DAYS, FIRST_DAY, NOISE, reworded, window_words
 from benchmarks.texts import Text
-from cognition_engines.kinds.registry import Kind, Record, validated
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Record, validated
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.store.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray
 
 TOPICS: Final = 200  # also tags
 PROJECTS: Final = 20

@@ -28,12 +28,13 @@ from benchmarks.texts import read_queries, read_texts
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.engine import EngineOptions
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import EVERYTHING, Decision, Mode
 from cognition_engines.queries.decisions import Question
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
-from cognition_engines.store.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.sync_engine import SyncEngine
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings

@@ -12,9 +12,11 @@ from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.fields import Line, Lines, Text
-from cognition_engines.kinds.registry import CLASSES, Kind, Record, prefixed, validated
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS, Record, prefixed, validated
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Reason, Sensitivity
-from cognition_engines.store.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray
 
 LETTERS = st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])
 LINE = st.text(LETTERS, min_size=1, max_size=12).filter(lambda text: not text.isspace())
@@ -38,7 +40,7 @@ def records(kind: Kind, id: str | int) -> st.SearchStrategy[Record]:
     """Any record of a kind with this id."""
     if kind is Kind.EXTRACTION:
         return st.one_of([_model(model, id=st.just(id)) for model in get_args(AnyExtraction)])
-    return _model(CLASSES[kind], id=st.just(id))
+    return _model(SPECS[kind].model, id=st.just(id))
 
 
 def _model(model: type[Any], **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 from cognition_engines.filters import Condition
-from cognition_engines.kinds.registry import CLASSES
+from cognition_engines.kinds.registry import SPECS
 from cstp.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[1]
@@ -199,7 +199,7 @@ def test_every_method_has_a_conversation(name: str) -> None:
     assert any(sent.search(file.read_text(encoding="utf-8")) for file in folder.glob("*.txt"))
 
 
-OVER_KINDS = {model.__name__ for model in CLASSES.values()} | {model.__name__ for model in get_args(Condition)}
+OVER_KINDS = {each.__name__ for each in (*(spec.model for spec in SPECS.values()), *get_args(Condition))}
 
 
 def _quiet_defaults(tree: ast.Module) -> Iterator[int]:

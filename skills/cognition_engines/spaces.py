@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS
 
 NO_NUMBER: Final = np.iinfo(np.int64).min  # in a column of whole numbers, where a record has none
 
@@ -45,12 +46,16 @@ class Space:
     texts: bool
 
 
+def _kinds(space: str) -> tuple[Kind, ...]:
+    return tuple(kind for kind, spec in SPECS.items() if space in spec.spaces)
+
+
 _LABELS: Final = (Label("kind", fold=False), Label("project", fold=False), Label("context"), Label("system"))
 _NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
 
 DECISIONS: Final = Space(
     "decisions",
-    (Kind.DECISION,),
+    _kinds("decisions"),
     (*_LABELS, Label("category"), Label("stakes"), Label("status"), Label("status_text")),
     (*_NUMBERS, Number("confidence")),
     (),
@@ -59,7 +64,7 @@ DECISIONS: Final = Space(
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags
 KNOWLEDGE: Final = Space(
     "knowledge",
-    (Kind.CHUNK, Kind.EXTRACTION),
+    _kinds("knowledge"),
     (*_LABELS, Label("type", fold=False), Label("source_id", fold=False)),
     _NUMBERS,
     (Label("topics"),),
@@ -68,7 +73,7 @@ KNOWLEDGE: Final = Space(
 # `actors` and `subjects` are normal references, see kinds.fields.normal
 MEMORY: Final = Space(
     "memory",
-    (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT),
+    _kinds("memory"),
     (*_LABELS, Label("category")),
     _NUMBERS,
     (Label("actors", fold=False), Label("subjects", fold=False)),
@@ -76,7 +81,7 @@ MEMORY: Final = Space(
 )
 EPISODES: Final = Space(
     "episodes",
-    (Kind.EPISODE,),
+    _kinds("episodes"),
     (*_LABELS, Label("category", fold=False)),
     _NUMBERS,
     (Label("tags", fold=False),),
@@ -84,13 +89,13 @@ EPISODES: Final = Space(
 )
 EXTRACTIONS: Final = Space(
     "extractions",
-    (Kind.EXTRACTION,),
+    _kinds("extractions"),
     (*_LABELS, Label("type", fold=False)),
     _NUMBERS,
     (Label("topics"),),
     texts=False,
 )
-TIMELINE: Final = Space("timeline", (Kind.ARTIFACT, Kind.TURN, Kind.DECISION), _LABELS, _NUMBERS, (), texts=False)
+TIMELINE: Final = Space("timeline", _kinds("timeline"), _LABELS, _NUMBERS, (), texts=False)
 
 SEARCHED: Final = (DECISIONS, KNOWLEDGE, MEMORY)
 LISTED: Final = (EPISODES, EXTRACTIONS, TIMELINE)

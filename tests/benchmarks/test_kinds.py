@@ -9,7 +9,8 @@ from benchmarks.kind_table import KindRun, render_kinds
 from benchmarks.kinds import KINDS, KindsCorpus
 from benchmarks.measure import Timing
 from benchmarks.texts import Text
-from cognition_engines.kinds.registry import Kind, kind_of
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import kind_of
 from cognition_engines.store.records import open_records
 from cstp.methods.registry import METHODS
 from cstp_server.process.model import open_model

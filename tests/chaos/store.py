@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, Origin, Upsert
+from cognition_engines.store.values import Entry, Upsert
 from tests.chaos.embedder.chaos_embedder import register, vector_of
 from tests.chaos.process import Served
 
@@ -55,8 +56,8 @@ def fill(
     settings: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
     """Stores decisions with the vectors that `chroma:chaos` with these settings gives them, or those of `vectors`."""
-    made = vectors or (lambda one: vector_of(embedded(one))[None])
-    batch = [Entry(one, Origin("/made/up.md", 0, None, embedded(one)), made(one)) for one in decisions]
+    made = vectors or (lambda one: vector_of(embedding_text(one))[None])
+    batch = [Entry(one, Origin("/made/up.md", 0, None, embedding_text(one)), made(one)) for one in decisions]
     model = model_name(settings)
     for start in range(0, len(batch), 1000):
         records.put(batch[start : start + 1000], model)
@@ -86,7 +87,7 @@ class Known:
             for change in changes:
                 if isinstance(change, Upsert):
                     one = change.stored.record
-                    self.texts[one.id], self.words[one.id] = embedded(one), one.title
+                    self.texts[one.id], self.words[one.id] = embedding_text(one), one.title
                     written.append(one.id)
                     self.last = one.id
                 else:

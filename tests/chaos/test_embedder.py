@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.queries.pools import GIVEN_UP_AFTER
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, Origin, Upsert
+from cognition_engines.store.values import Entry, Upsert
 from tests.chaos.embedder.chaos_embedder import DIM
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.registry import Kind
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Decision
 from cognition_engines.store.records import open_records
 from tests.chaos.asking import Answer, callers
@@ -62,7 +62,7 @@ DAMAGES: tuple[Callable[[Path], None], ...] = (noisy, truncated, grown, removed)
 
 def windows_of(one: Decision, count: int) -> Any:
     """The vector of the text, and others around it."""
-    centre = vector_of(embedded(one), DIM)
+    centre = vector_of(embedding_text(one), DIM)
     around = centre + 0.2 * np.stack([vector_of(f"{number} {one.id}", DIM) for number in range(1, count)])
     return np.concatenate((centre[None], around / np.linalg.norm(around, axis=1, keepdims=True))).astype(np.float32)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.base import FloatArray
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.queries import chunks
 from cognition_engines.store.values import Entry
 from tests.kinds import entry

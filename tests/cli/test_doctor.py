@@ -15,11 +15,12 @@ import psycopg
 import pytest
 
 from cognition_engines.indexes.folder_lock import FolderLock
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import open_records
 from cognition_engines.store.schema import HEAD
-from cognition_engines.store.values import Entry, Origin
+from cognition_engines.store.values import Entry
 from cstp_server.doctor.environment import filesystem_of
 from cstp_server.settings import Settings
 from tests.http_servers import Handler, HttpServer

@@ -16,7 +16,7 @@ import pytest
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.runs import import_file
-from cognition_engines.kinds.registry import KINDS
+from cognition_engines.kinds.kind import KINDS
 from cognition_engines.store.records import open_records
 from cstp_server.generate.reference import ROOT
 from tests.stores import Stores

@@ -9,10 +9,12 @@ from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import PatternContent, PatternExtraction, WarningContent, WarningExtraction
 from cognition_engines.kinds.graph import Actor, Event, Subject
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import Kind, Record, kind_of
+from cognition_engines.kinds.registry import Record, kind_of
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity, Viewer
-from cognition_engines.store.values import Entry, Origin
+from cognition_engines.store.values import Entry
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 WORDS = ("database", "queue", "cache", "token", "index", "deploy")

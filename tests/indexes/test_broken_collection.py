@@ -9,10 +9,11 @@ import pytest
 
 from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, Origin
+from cognition_engines.store.values import Entry
 from tests.stores import ChromaProgram
 
 pytestmark = pytest.mark.embedded_only("has a Chroma server of its own")

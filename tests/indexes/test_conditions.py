@@ -22,7 +22,7 @@ from cognition_engines.indexes.columns.mask_cache import Remembered
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Filters, Sensitivity, Viewer
 from cognition_engines.spaces import (
     DECISIONS,

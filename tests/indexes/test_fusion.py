@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of, fuse
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg

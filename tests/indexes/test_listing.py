@@ -13,7 +13,7 @@ from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAll, OneOf
 from cognition_engines.indexes.columns import listing as listing_module
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import EPISODES, EXTRACTIONS, LISTED, TIMELINE, Space
 from cognition_engines.store.records import Records

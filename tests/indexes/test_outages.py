@@ -11,8 +11,8 @@ import pytest
 from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.indexes.vectors import live as neighbours
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.kinds.registry import Kind
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.store.records import Records
 from tests.indexes.made import Maker, entry
 
@@ -29,7 +29,7 @@ def test_after_a_thousand_failures_in_a_row_the_server_is_still_asked(
 ) -> None:
     monkeypatch.setattr(neighbours, "POLL_SECONDS", 0.0)
     chunk, embedder = Maker(3).record(Kind.CHUNK), seeded()
-    text = embedded(chunk)
+    text = embedding_text(chunk)
     assert text is not None
     records.put([entry(chunk, embedder.embed_text(text))], embedder.model)
     asked = 0

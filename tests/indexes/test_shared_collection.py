@@ -14,11 +14,12 @@ from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer, Found, start_over
 from cognition_engines.indexes.vectors.collection import collection_name
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, Origin
+from cognition_engines.store.values import Entry
 from tests.stores import Servers, Stores
 
 NAMES = ("otter", "falcon", "gecko", "heron", "lynx", "marten")

@@ -17,8 +17,8 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.graph import Entity
-from cognition_engines.kinds.registry import Kind, Record
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.retrieval.fusion import Part, fuse
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
@@ -42,7 +42,7 @@ class Run:
     wait_until: Callable[..., None]
 
     def put(self, *made: Record) -> None:
-        texts = [embedded(one) for one in made]
+        texts = [embedding_text(one) for one in made]
         vectors = [None if text is None else self.embedder.embed_text(text) for text in texts]
         entries = [entry(one, each) for one, each in zip(made, vectors, strict=True)]
         self.records.put(entries, self.embedder.model)
@@ -96,11 +96,11 @@ def test_every_searched_kind_is_found_in_its_space_by_words_and_by_meaning(run: 
     for space in SEARCHED:
         for kind in space.kinds:
             record = maker.record(kind)
-            while embedded(record) is None:  # an artifact that is searched by its chunks
+            while embedding_text(record) is None:  # an artifact that is searched by its chunks
                 record = maker.record(kind)
             run.put(record)
             run.followed(indexes)
-            text = embedded(record)
+            text = embedding_text(record)
             assert text is not None
             assert str(record.id) in [id for id, _ in run.answer(indexes, space, text)][:5]
     assert run.collections() == {space.name for space in SEARCHED}
@@ -187,7 +187,7 @@ def test_chroma_that_cannot_be_loaded_is_told_and_loaded_when_it_can_be(
     run.put(chunk)
     indexes = run.opened(run.embedder)
     run.wait_until(lambda: "ModuleNotFoundError" in caplog.text)
-    text = embedded(chunk)
+    text = embedding_text(chunk)
     assert text is not None
     assert [id for id, _ in run.answer(indexes, KNOWLEDGE, text)] == [str(chunk.id)]
     assert indexes.vectors_state == ("rebuilding" if run.stores.servers is None else "down")

@@ -18,7 +18,7 @@ from cognition_engines.ingest.chroma.names import checked_address
 from cognition_engines.ingest.chroma.source import opened
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent

@@ -15,13 +15,14 @@ from pydantic.alias_generators import to_camel
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
 from cognition_engines.ingest.options import Summary
-from cognition_engines.ingest.structured.aliases import content_names, own_names
+from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.extractions import EXTRACTION_TYPES
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
 from cognition_engines.kinds.fields import ISO_8601
 from cognition_engines.kinds.graph import Evidence
+from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
-from cognition_engines.kinds.registry import KINDS, Kind, kind_of, validated
+from cognition_engines.kinds.registry import kind_of, validated
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
-from cognition_engines.kinds.registry import Kind, kind_of, prefixed
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text, kind_of, prefixed
 from cognition_engines.models import SENSITIVITIES, Sensitivity, Viewer
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
@@ -279,7 +279,7 @@ def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -
     """Stores records with vectors of what they say."""
 
     def told(one: Entry) -> Entry:
-        text = None if embedder is None else embedded(one.record)
+        text = None if embedder is None else embedding_text(one.record)
         return one if embedder is None or text is None else replace(one, vectors=embedder.embed_text(text))
 
     records.put([told(one) for one in entries], None if embedder is None else embedder.model)

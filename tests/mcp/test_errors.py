@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from tests.isolation.world import World
 from tests.mcp.conftest import body_of, mcp_url, over_http
 from tests.serving import Serving

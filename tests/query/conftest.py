@@ -19,10 +19,11 @@ import pytest
 from cognition_engines.embedding.base import Embedder, Wanted, always
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.serving import listen

@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from cognition_engines.embedding.base import Embedder, Wanted, always
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.kinds.registry import Kind
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray
 from cstp_server.settings import Settings
@@ -102,7 +102,9 @@ def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -
     told = [
         replace(
             each,
-            vectors=None if embedder is None or (text := embedded(each.record)) is None else embedder.embed_text(text),
+            vectors=None
+            if embedder is None or (text := embedding_text(each.record)) is None
+            else embedder.embed_text(text),
         )
         for each in entries
     ]

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.copy import Watcher
-from cognition_engines.store.values import Entry, FloatArray, Origin
+from cognition_engines.store.values import Entry, FloatArray
 from tests.stores import PostgreSQL
 
 EntryMaker = Callable[..., Entry]

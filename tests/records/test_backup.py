@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import BackupFailed, ConfigurationError
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Watcher

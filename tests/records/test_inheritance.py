@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Facets
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, Facets, Stored
+from cognition_engines.store.values import Entry, Stored
 from tests.kinds import entry
 
 CLEARED = Viewer(clearance=Sensitivity.HIGHLY_SENSITIVE)

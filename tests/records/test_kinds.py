@@ -11,14 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cognition_engines.kinds.registry import Kind, adapter, validated
-from cognition_engines.kinds.search_text import embedded, worded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import adapter, embedding_text, keyword_text, validated
+from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, MEMORY, TIMELINE
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Watcher
-from cognition_engines.store.values import PART, Entry, IdTaken, Origin, Outcome, Removal, Replaces, Role
+from cognition_engines.store.values import PART, Entry, IdTaken, Outcome, Removal, Replaces
 from tests import kinds
 from tests.kinds import entry
 
@@ -236,7 +237,7 @@ def test_a_copy_and_a_backup_hold_records_of_all_kinds(
 
 
 def test_what_a_record_says_to_searches() -> None:
-    said = {kind: embedded(small(kind).record) for kind in Kind}
+    said = {kind: embedding_text(small(kind).record) for kind in Kind}
     assert said[Kind.DECISION] == "Use SQLite\n"
     assert said[Kind.CHUNK] == "A passage"
     assert said[Kind.EXTRACTION] == "Mind\nthe gap\nRag"
@@ -245,10 +246,10 @@ def test_what_a_record_says_to_searches() -> None:
     assert said[Kind.ARTIFACT] == "Minutes"
     assert [kind for kind in Kind if said[kind] is None] == [2, 4, 6, 11, 12]
     dated = small(Kind.TURN, ts="2023-05-08T10:00:00Z").record
-    assert embedded(dated) == "2023-05-08 Ana  Maria: Hello"
+    assert embedding_text(dated) == "2023-05-08 Ana  Maria: Hello"
     event = small(Kind.EVENT, event_time="2024-03-18", evidence=[{"quote": "we will"}], actors=[]).record
-    assert worded(event) == "2024-03-18 Decision: Done\nShip\nwe will"
-    assert embedded(small(Kind.ARTIFACT, chunked=True).record) is None
+    assert keyword_text(event) == "2024-03-18 Decision: Done\nShip\nwe will"
+    assert embedding_text(small(Kind.ARTIFACT, chunked=True).record) is None
 
 
 @pytest.mark.parametrize(

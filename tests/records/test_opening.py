@@ -15,7 +15,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.database import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import HEAD, metadata

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from cognition_engines.indexes.columns.builder import ABSENT, Columns, Snapshot
 from cognition_engines.indexes.columns.sketches import sketch
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.spaces import DECISIONS as SPACE
 from cognition_engines.spaces import NO_NUMBER
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, Origin, Upsert
+from cognition_engines.store.values import Entry, Upsert
 
 DIM = 130  # long enough for sketches, and no multiple of their words
 LABELS = ("category", "stakes", "status", "status_text", "project")

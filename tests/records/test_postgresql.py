@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.database import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry

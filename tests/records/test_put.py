@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import MAX_ID, Origin
 from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import MAX_ID, Entry, FloatArray, Origin, Outcome, Removal, Upsert
+from cognition_engines.store.values import Entry, FloatArray, Outcome, Removal, Upsert
 
 Make = Callable[..., Entry]
 

@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Reason, Sensitivity
 from cognition_engines.store.database import open_store
 from cognition_engines.store.records import Records, open_records
@@ -20,7 +21,7 @@ from cognition_engines.store.schema import TABLES, metadata
 from cognition_engines.store.transactions import reading
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents
-from cognition_engines.store.values import Entry, FloatArray, Origin, Removal, Upsert
+from cognition_engines.store.values import Entry, FloatArray, Removal, Upsert
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, OneOf
 from cognition_engines.indexes.columns.builder import Columns
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.filters_sql import where

@@ -15,7 +15,7 @@ import httpx
 
 from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.errors import NotWanted
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cstp.methods.registry import METHODS
 from tests.chaos.greedy import MCP, MODEST
 from tests.isolation.world import make_world, put

@@ -9,10 +9,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, FloatArray, Origin, Upsert
+from cognition_engines.store.values import Entry, FloatArray, Upsert
 from tests.stores import Servers, Stores
 
 KILLS = 8

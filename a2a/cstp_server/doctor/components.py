@@ -12,7 +12,7 @@ import httpx
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.folder_lock import holder, is_address
 from cognition_engines.ingest.refusal_messages import kinds
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Held, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
 from cstp.methods.registry import METHODS

@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 from time import perf_counter
 
 from cognition_engines.engine import Engine
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode
 from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.store.supersession import Supersession
-from cognition_engines.store.values import Origin
 from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import (
     QUERY_DECISIONS,

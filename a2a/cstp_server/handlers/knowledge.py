@@ -9,10 +9,9 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from cognition_engines.engine import Engine
-from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction, heading
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.search_text import heading
 from cognition_engines.models import Mode
 from cognition_engines.queries.chunks import Related, author, cluster, place, snippet, title
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion

@@ -8,8 +8,9 @@ from cognition_engines.engine import Engine
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import Entity, Event
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
 from cognition_engines.queries.chunks import place
 from cognition_engines.queries.recall.results import Mentioned, Recalled, RecallRequest, Related, Result

@@ -19,9 +19,11 @@ from cognition_engines.escapes import one_line
 from cognition_engines.ingest.ids import decision_digest, digest, with_place
 from cognition_engines.ingest.storable import joined, unsound
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
-from cognition_engines.kinds.registry import KINDS, Kind, Record, adapter, kind_of, prefixed, validated
+from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.registry import Record, adapter, kind_of, prefixed, validated
+from cognition_engines.kinds.spec import MAX_ID, Origin
 from cognition_engines.models import SENSITIVITIES, Decision, Reason, Sensitivity
-from cognition_engines.store.values import MAX_ID, PART, Entry, Origin, Stored
+from cognition_engines.store.values import PART, Entry, Stored
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _IS_PRINTABLE: Final = re.compile(PRINTABLE)

@@ -16,13 +16,14 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.lines import Unreadable, line_of, read_line
 from cognition_engines.ingest.open_file import lines_of
-from cognition_engines.kinds.registry import Kind, kind_of
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text, kind_of
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Problem
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.records import Records
 from cognition_engines.store.transfer.copy import Watcher
-from cognition_engines.store.values import Entry, IdTaken, Origin, Stored
+from cognition_engines.store.values import Entry, IdTaken, Stored
 
 T = TypeVar("T")
 
@@ -157,7 +158,7 @@ def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, 
             fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
     counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh)})
     if embedder is not None:
-        texts = [embedded(entry.record) for entry in fresh]
+        texts = [embedding_text(entry.record) for entry in fresh]
         asked = [None if text is None else pool.apply_async(embedder.embed_text, (text,)) for text in texts]
         fresh = [
             entry if vectors is None else replace(entry, vectors=vectors.get())

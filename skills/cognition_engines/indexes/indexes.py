@@ -16,7 +16,7 @@ from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.folders import remove_folders
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Stored
@@ -142,7 +142,7 @@ def fill_vectors(
 
 def _embedded(stored: Stored, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
     """The vectors of a record; none where it has no text, or one that is refused."""
-    text = embedded(stored.record)
+    text = embedding_text(stored.record)
     if text is None:
         return []
     try:

@@ -7,9 +7,11 @@ from cognition_engines.ingest.ids import artifact_chunk_id, content_identity, ma
 from cognition_engines.ingest.items import OtherRecord
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import Kind, Record, kind_of
-from cognition_engines.store.values import FloatArray, Origin
+from cognition_engines.kinds.registry import Record, kind_of
+from cognition_engines.kinds.spec import Origin
+from cognition_engines.store.values import FloatArray
 
 
 class Identity(StrEnum):

@@ -18,8 +18,8 @@ from cognition_engines.ingest.parse.plain_values import Refused, Value
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Problem
 
 _LONGEST_TITLE: Final = 500

@@ -6,11 +6,12 @@ from typing import Final
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.report import Tally
 from cognition_engines.ingest.repository import UNNAMED
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Problem
 from cognition_engines.store.links import PARENTS
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Dangling, Exposed, Role
+from cognition_engines.store.values import Dangling, Exposed
 
 _TARGETS: Final[Mapping[Role, str]] = {
     Role.SOURCE: "a source",

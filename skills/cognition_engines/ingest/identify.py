@@ -33,12 +33,14 @@ from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Place, Source
-from cognition_engines.kinds.registry import Kind, kind_of, prefixed
+from cognition_engines.kinds.registry import kind_of, prefixed
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Draft, Sensitivity
 from cognition_engines.store.links import PARENTS
 from cognition_engines.store.origins import full_id
-from cognition_engines.store.values import PART, Known, Origin
+from cognition_engines.store.values import PART, Known
 
 AnyDraft: TypeAlias = Draft | RecordDraft | DocumentDraft
 # What the store has under identities, by identity.

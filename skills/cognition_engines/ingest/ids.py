@@ -10,27 +10,16 @@ from hashlib import sha256
 from typing import Final
 
 from cognition_engines.ingest.items import OtherRecord
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.artifacts import ARTIFACT, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.fields import MAX_REF, normal
-from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.registry import PREFIXES, Kind, adapter, kind_of, prefixed
+from cognition_engines.kinds.fields import MAX_REF
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS, adapter, kind_of, prefixed, spec_of
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.origins import namesakes
-from cognition_engines.store.values import Origin
 
-_PREFIXES: Final = {
-    Kind.DECISION: "dec_",
-    Kind.SOURCE: "src_",
-    Kind.CHUNK: "chk_",
-    Kind.CLUSTER: "clu_",
-    Kind.EXTRACTION: "ext_",
-    Kind.ENTITY: "ent_",
-    Kind.EDGE: "edg_",
-    **PREFIXES,
-}
 _TOLD_APART: Final = ("conversation_id", "session", "turn_index", "role", "speaker", "ts", "content")  # turns
 _LONGEST_NAME: Final = 183  # with what follows it, 200
 _EPISODE_BITS: Final = 52  # what every JSON reader takes as a whole number
@@ -48,7 +37,10 @@ def path_identity(kind: Kind, repository: str, path: str, ordinal: int) -> str:
 
 def made_id(kind: Kind, identity: str, project: str | None) -> str:
     """The id of a record that is given none; not for episodes and artifact chunks."""
-    return _PREFIXES[kind] + hashed(json.dumps([identity, project]))[:16]
+    prefix = SPECS[kind].made_prefix
+    if prefix is None:
+        raise ValueError(f"id: none is made for the kind {kind.label} alone")
+    return prefix + hashed(json.dumps([identity, project]))[:16]
 
 
 def episode_number(text: str) -> int:
@@ -68,25 +60,10 @@ def episode_text(episode: Episode) -> str:
 
 def content_identity(record: OtherRecord, repository: str) -> str:
     """The identity of a record out of what it says; not for episodes, turns and artifact chunks."""
-    match record:
-        case Source():
-            text = _text_of(record, "path", "title", "authors", "url")
-        case Chunk():
-            text = _text_of(record, "source_id", "chunk_index", "start_char", "content")
-        case Cluster():
-            text = record.name
-        case Extraction():
-            text = _text_of(record, "source_id", "chunk_id", "content")
-        case Artifact():
-            text = _text_of(record, "context", "title", "source_system", "source_id", "ts", "content")
-        case Event():
-            text = _text_of(record, "artifact_id", "category", "narrative", "event_time", "actors", "subject")
-        case Entity():
-            text = json.dumps([record.type, normal(record.name)])
-        case Edge():
-            text = json.dumps([normal(record.source_id), normal(record.target_id), record.type, record.artifact_id])
-        case Episode() | Turn() | ArtifactChunk():
-            raise ValueError("id: that of this kind depends on the others of its file, or on its artifact")
+    made = spec_of(record).identity
+    if made is None:
+        raise ValueError("id: that of this kind depends on the others of its file, or on its artifact")
+    text = made(record) if callable(made) else _text_of(record, *made)
     return _identity("content", kind_of(record).label, repository, text)
 
 
@@ -110,7 +87,7 @@ def artifact_chunk_id(chunk: ArtifactChunk) -> str:
     artifact = prefixed(Kind.ARTIFACT, chunk.artifact_id)
     place = f"::chunk::{chunk.chunk_index:03d}::{hashed(chunk.content)[:8]}"
     if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
-        artifact = f"{PREFIXES[Kind.ARTIFACT]}{hashed(artifact)[:16]}"
+        artifact = f"{ARTIFACT}{hashed(artifact)[:16]}"
     return artifact + place
 
 

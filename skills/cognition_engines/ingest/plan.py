@@ -9,10 +9,11 @@ from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_
 from cognition_engines.ingest.refusal_messages import a
 from cognition_engines.ingest.report import Tally, content_of, is_gone, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import PART, Known, Origin, Outcome, Replaces
+from cognition_engines.store.values import PART, Known, Outcome, Replaces
 
 COLLECTION: Final = "chroma:"  # how the address of a collection begins
 

@@ -8,7 +8,7 @@ from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import Pruned
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import EVERYTHING, FilePlace
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, Known
 

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from cognition_engines.ingest.parse.plain_values import Value, named
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 
 _MESSAGES: Final = {
     "missing": "is required",

@@ -11,10 +11,11 @@ from cognition_engines.ingest.identify import Kept
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Problem
 from cognition_engines.store.origins import namesakes
-from cognition_engines.store.values import Origin, Outcome
+from cognition_engines.store.values import Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Asked, Guards
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, IdTaken, Known, Outcome
@@ -289,7 +289,7 @@ class _Embedding:
         return [self._vectors(each.candidate) for each in batch.fresh]
 
     def _vectors(self, candidate: Candidate) -> AsyncResult[FloatArray] | FloatArray | None:
-        text = embedded(candidate.record)
+        text = embedding_text(candidate.record)
         if self._embedder is None or text is None:
             return None
         if candidate.vectors is not None:

@@ -17,7 +17,7 @@ from cognition_engines.ingest.markdown.inline import bare
 from cognition_engines.ingest.parse.plain_values import Value
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.records import read_other
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Problem
 
 _LEAST: Final = 4  # turns

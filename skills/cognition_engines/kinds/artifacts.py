@@ -1,7 +1,8 @@
 """What was said and written: artifacts, their chunks, and the turns of conversations."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -19,6 +20,17 @@ from cognition_engines.kinds.fields import (
     in_order,
     placed,
 )
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import (
+    Facets,
+    KindSpec,
+    first,
+    named_ids,
+    own,
+    plain_facets,
+    titled,
+)
+from cognition_engines.kinds.spec import Role as ReferenceRole
 
 Context: TypeAlias = Literal[
     "meeting",
@@ -109,3 +121,82 @@ class Turn(Base):
     source_system: Annotated[str, Line(200)] = "manual"
     importance: Share = 0.5
     mentions: Refs = ()
+
+
+def turn_text(turn: Turn) -> str:
+    """`2023-05-08 Ana: what she wrote`; what is not known is left out."""
+    speaker = turn.speaker or turn.role
+    day = "" if turn.ts is None else f"{turn.ts.date().isoformat()} "
+    return f"{day}{turn.content}" if speaker is None else f"{day}{speaker}: {turn.content}"
+
+
+def _named_in_artifact(artifact: Artifact) -> Iterator[tuple[ReferenceRole, str]]:
+    yield from ((ReferenceRole.ACTOR, ref) for ref in artifact.participants)
+    yield from ((ReferenceRole.SUBJECT, ref) for ref in artifact.mentions)
+
+
+def _named_in_turn(turn: Turn) -> Iterator[tuple[ReferenceRole, str]]:
+    if turn.speaker is not None:
+        yield ReferenceRole.ACTOR, turn.speaker
+    yield from ((ReferenceRole.SUBJECT, ref) for ref in turn.mentions)
+
+
+def _artifact_facets(artifact: Artifact) -> Facets:
+    at = first(artifact.ts, artifact.ingested_at, artifact.document_date)
+    system = artifact.source_system.casefold()
+    return Facets(*own(artifact), at, artifact.context, system, artifact.importance)
+
+
+def _is_artifact(names: frozenset[str], value: Any) -> bool:
+    context = value.get("context")
+    return "content" in names and isinstance(context, str) and context in CONTEXTS
+
+
+def _is_turn(names: frozenset[str], value: Any) -> bool:
+    marked = bool(names & {"turn_index", "role", "speaker"}) or value.get("context") == CONVERSATION
+    return names >= {"content", "conversation_id"} and marked
+
+
+ARTIFACTS: Final = (
+    KindSpec(
+        kind=Kind.ARTIFACT,
+        model=Artifact,
+        table="artifacts",
+        made_prefix=ARTIFACT,
+        prefix=ARTIFACT,
+        spaces=("memory", "timeline"),
+        identity=("context", "title", "source_system", "source_id", "ts", "content"),
+        embedding_text=lambda artifact: None if artifact.chunked else titled(artifact.title, artifact.content),
+        facets=_artifact_facets,
+        names=_named_in_artifact,
+        aliases={**named_ids("artifact_id"), "text": "content", "markdown": "content"},
+        has_members=_is_artifact,
+    ),
+    KindSpec(
+        kind=Kind.ARTIFACT_CHUNK,
+        model=ArtifactChunk,
+        table="artifact_chunks",
+        indexed=("artifact_id", "chunk_index"),
+        made_prefix=None,
+        spaces=("memory",),
+        embedding_text=lambda chunk: titled(chunk.title, chunk.content),
+        facets=plain_facets,
+        ids={"artifact_id": ReferenceRole.ARTIFACT},
+        aliases={**named_ids("chunk_id"), "content_id": "artifact_id", "text": "content"},
+        has_members=lambda names, _: "content" in names and bool(names & {"artifact_id", "content_id"}),
+    ),
+    KindSpec(
+        kind=Kind.TURN,
+        model=Turn,
+        table="turns",
+        indexed=("conversation_id", "by_index", "by_time", "by_place", "key"),
+        made_prefix=ARTIFACT,
+        prefix=ARTIFACT,
+        spaces=("memory", "timeline"),
+        embedding_text=turn_text,
+        facets=lambda turn: Facets(*own(turn), turn.ts, CONVERSATION, turn.source_system.casefold(), turn.importance),
+        names=_named_in_turn,
+        aliases={**named_ids("turn_id", "artifact_id"), "text": "content"},
+        has_members=_is_turn,
+    ),
+)

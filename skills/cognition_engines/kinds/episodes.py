@@ -1,12 +1,14 @@
 """What was tried, and how well it went."""
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.fields import Instant, Level, Line, Lines, Metadata, Model, Text
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Facets, KindSpec, named_ids, own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +29,15 @@ class Episode(Model):
     def __post_init__(self) -> None:
         if not self.query.strip():
             raise PydanticCustomError("blank", "query must not be blank")
+
+
+EPISODE: Final = KindSpec(
+    kind=Kind.EPISODE,
+    model=Episode,
+    table="episodes",
+    made_prefix=None,
+    spaces=("episodes",),
+    facets=lambda episode: Facets(*own(episode), episode.created_at),
+    aliases=named_ids("episode_id"),
+    has_members=lambda names, _: names >= {"query", "reward"},
+)

@@ -1,11 +1,15 @@
 """What was drawn from a source: seven types, each with content of its own."""
 
-from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import Field
 
 from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Share, Text
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Facets, KindSpec, Role, named_ids, own
 
 LONG: Final = 100_000  # characters of a text of the content
 
@@ -210,4 +214,76 @@ AnyExtraction: TypeAlias = (
     | ChecklistExtraction
     | PersonaExtraction
     | WorkflowExtraction
+)
+HEADINGS: Final = ("question", "name", "title", "role")  # an extraction's content has one of them
+
+
+def heading(extraction: Extraction) -> str:
+    """What an extraction is called: its question, name, title or role."""
+    found: str = next(getattr(extraction.content, name) for name in HEADINGS if hasattr(extraction.content, name))
+    return found
+
+
+@cache
+def _content_hints(type: str) -> Mapping[str, Any]:
+    for extraction in get_args(AnyExtraction):
+        hints = get_type_hints(extraction)
+        if type in get_args(hints["type"]):
+            content = hints["content"]
+            return {name: hint for name, hint in get_type_hints(content).items() if name in content.__slots__}
+    return {}
+
+
+def content_names(type: str) -> frozenset[str]:
+    """The names of the members of an extraction's content."""
+    return frozenset(_content_hints(type))
+
+
+@cache
+def content_lists(type: str) -> frozenset[str]:
+    """Those of them that are lists."""
+    return frozenset(name for name, hint in _content_hints(type).items() if get_origin(hint) is tuple)
+
+
+def _texts(extraction: Extraction) -> Iterator[str]:
+    """The heading, then every other text of the content in the order of its members, then the topics."""
+    yield heading(extraction)
+    for field in fields(extraction.content):
+        if field.name not in HEADINGS:
+            yield from _texts_in(getattr(extraction.content, field.name))
+    yield from extraction.topics
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """The texts in a member: a text, a list of texts or objects, an object; not its numbers and truth values."""
+    if isinstance(value, str):
+        if value:
+            yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts_in(item)
+    elif isinstance(value, Model):
+        for field in fields(value):
+            yield from _texts_in(getattr(value, field.name))
+
+
+def _is_extraction(names: frozenset[str], value: Mapping[str, Any]) -> bool:
+    type = value.get("type")
+    known = content_names(type) if isinstance(type, str) else frozenset()
+    return bool(known) and ("content" in names or len(names & known) >= 2)
+
+
+EXTRACTION: Final = KindSpec(
+    kind=Kind.EXTRACTION,
+    model=Extraction,
+    given=Annotated[AnyExtraction, Field(discriminator="type")],
+    table="extractions",
+    made_prefix="ext_",
+    spaces=("knowledge", "extractions"),
+    identity=("source_id", "chunk_id", "content"),
+    embedding_text=lambda extraction: "\n".join(_texts(extraction)),
+    facets=lambda extraction: Facets(*own(extraction), extraction.extracted_at),
+    ids={"source_id": Role.SOURCE, "chunk_id": Role.CHUNK, "chunk_ids": Role.CHUNK},
+    aliases=named_ids("extraction_id"),
+    has_members=_is_extraction,
 )

@@ -1,9 +1,10 @@
 """What happened and who was part of it: events, entities and the edges between entities."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -24,6 +25,8 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Facets, KindSpec, Origin, Reference, Role, named_ids, own, plain_facets
 
 ActorRole: TypeAlias = Literal["owner", "contributor", "reviewer", "stakeholder", "other"]
 SubjectType: TypeAlias = Literal["person", "project", "object", "other"]
@@ -131,3 +134,83 @@ class Edge(Base):
     def __post_init__(self) -> None:
         if normal(self.source_id) == normal(self.target_id):
             raise PydanticCustomError("ends", "targetId must be another entity than sourceId")
+
+
+def _event_text(event: Event) -> str:
+    """`2024-03-18 Decision: what happened`, and a line with those who were part of it."""
+    day = "" if event.event_time is None else f"{event.event_time.date().isoformat()} "
+    refs = [actor.ref for actor in event.actors] + ([] if event.subject is None else [event.subject.ref])
+    text = f"{day}{event.category}: {event.narrative}"
+    return f"{text}\n{', '.join(dict.fromkeys(refs))}" if refs else text
+
+
+def _named_in_event(event: Event) -> Iterator[tuple[Role, str]]:
+    yield from ((Role.ACTOR, actor.ref) for actor in event.actors)
+    if event.subject is not None:
+        yield Role.SUBJECT, event.subject.ref
+
+
+def _names_of_entity(entity: Entity, origin: Origin) -> Iterator[Reference]:
+    given = () if origin.given is None else (origin.given,)
+    names = (str(entity.id), *given, entity.name, *entity.aliases)
+    return (Reference(Role.NAME, Kind.ENTITY, normal(name)) for name in names)
+
+
+def _is_entity(names: frozenset[str], value: Mapping[str, Any]) -> bool:
+    type = value.get("type")
+    known = isinstance(type, str) and type.casefold() in {*get_args(EntityType), *_SAME_TYPE} - {"other"}
+    marked = known and bool(names & {"id", "entity_id", "aliases", "email"})
+    return bool(names & {"name", "canonical_name"}) and ("entity_type" in names or marked)
+
+
+GRAPH: Final = (
+    KindSpec(
+        kind=Kind.EVENT,
+        model=Event,
+        table="events",
+        made_prefix=EVENT,
+        prefix=EVENT,
+        spaces=("memory",),
+        identity=("artifact_id", "category", "narrative", "event_time", "actors", "subject"),
+        embedding_text=_event_text,
+        keyword_text=lambda event: "\n".join([_event_text(event), *(evidence.quote for evidence in event.evidence)]),
+        facets=lambda event: Facets(*own(event), event.event_time),
+        ids={"artifact_id": Role.ARTIFACT},
+        names=_named_in_event,
+        aliases={**named_ids("event_id"), "actor": "actors", "evidence_quote": "evidence"},
+        has_members=lambda names, _: names >= {"category", "narrative"},
+    ),
+    KindSpec(
+        kind=Kind.ENTITY,
+        model=Entity,
+        table="entities",
+        made_prefix="ent_",
+        identity=lambda entity: json.dumps([entity.type, normal(entity.name)]),
+        facets=plain_facets,
+        references=_names_of_entity,
+        aliases={**named_ids("entity_id"), "canonical_name": "name", "entity_type": "type"},
+        storage=frozenset({"first_seen_artifact_uid", "first_seen_revision_id", "needs_review"}),
+        has_members=_is_entity,
+    ),
+    KindSpec(
+        kind=Kind.EDGE,
+        model=Edge,
+        table="edges",
+        made_prefix="edg_",
+        identity=lambda edge: json.dumps([normal(edge.source_id), normal(edge.target_id), edge.type, edge.artifact_id]),
+        facets=plain_facets,
+        ids={"artifact_id": Role.ARTIFACT},
+        names=lambda edge: iter(((Role.FROM, edge.source_id), (Role.TO, edge.target_id))),
+        aliases={
+            **named_ids("edge_id"),
+            "source_entity_id": "source_id",
+            "from": "source_id",
+            "target_entity_id": "target_id",
+            "to": "target_id",
+            "relationship_type": "type",
+            "relationship_name": "name",
+            "evidence_quote": "evidence",
+        },
+        has_members=lambda names, _: names >= {"source_entity_id", "target_entity_id", "relationship_type"},
+    ),
+)

@@ -1,11 +1,22 @@
 """What was read: sources, their chunks with knowledge cards, and clusters of chunks."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Text, in_order, placed
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import (
+    Facets,
+    KindSpec,
+    Role,
+    first,
+    named_ids,
+    own,
+    plain_facets,
+    titled,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +92,67 @@ class Cluster(Base):
     size: Count | None = None
     created_at: Instant | None = None
     updated_at: Instant | None = None
+
+
+def _chunk_facets(chunk: Chunk) -> Facets:
+    system = None if chunk.source is None else chunk.source.casefold()
+    return Facets(*own(chunk), first(chunk.last_highlighted_at, chunk.created_at), system=system)
+
+
+def _is_chunk(names: frozenset[str], _: object) -> bool:
+    of_artifact = bool(names & {"artifact_id", "content_id"})
+    return names >= {"_id", "title", "text"} or (names >= {"chunk_id", "content"} and not of_artifact)
+
+
+KNOWLEDGE_KINDS: Final = (
+    KindSpec(
+        kind=Kind.SOURCE,
+        model=Source,
+        table="sources",
+        indexed=("title_key",),
+        made_prefix="src_",
+        identity=("path", "title", "authors", "url"),
+        facets=plain_facets,
+        aliases={
+            **named_ids("source_id"),
+            "author": "authors",
+            "markdown": "content",
+            "text": "content",
+            "ingested_at": "created_at",
+        },
+        storage=frozenset({"chunk_count", "chunk_ids", "status"}),
+        has_members=lambda names, _: names >= {"markdown", "title"},
+    ),
+    KindSpec(
+        kind=Kind.CHUNK,
+        model=Chunk,
+        table="chunks",
+        indexed=("source_id", "chunk_index"),
+        made_prefix="chk_",
+        spaces=("knowledge",),
+        identity=("source_id", "chunk_index", "start_char", "content"),
+        embedding_text=lambda chunk: titled(chunk.title, chunk.content),
+        facets=_chunk_facets,
+        ids={"source_id": Role.SOURCE, "cluster_ids": Role.CLUSTER},
+        aliases={
+            **named_ids("chunk_id"),
+            "text": "content",
+            "markdown": "content",
+            "parent_doc_id": "source_id",
+            "cluster_id": "cluster_ids",
+            "position": "place",
+        },
+        storage=frozenset({"overlap_end", "overlap_start"}),
+        has_members=_is_chunk,
+    ),
+    KindSpec(
+        kind=Kind.CLUSTER,
+        model=Cluster,
+        table="clusters",
+        made_prefix="clu_",
+        identity=lambda cluster: str(cluster.name),
+        facets=plain_facets,
+        aliases=named_ids("cluster_id"),
+        storage=frozenset({"umap_version"}),
+    ),
+)

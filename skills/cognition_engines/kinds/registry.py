@@ -1,67 +1,58 @@
-"""All kinds of records by number, by name and by class."""
+"""All kinds of records, and what is found by their specs."""
 
-from collections.abc import Mapping
-from enum import IntEnum
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import orjson
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
-from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
-from cognition_engines.kinds.extractions import AnyExtraction, Extraction
-from cognition_engines.kinds.graph import EVENT, Edge, Entity, Event
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.artifacts import ARTIFACTS, Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.decisions import DECISION
+from cognition_engines.kinds.episodes import EPISODE, Episode
+from cognition_engines.kinds.extractions import EXTRACTION, Extraction
+from cognition_engines.kinds.fields import normal
+from cognition_engines.kinds.graph import GRAPH, Edge, Entity, Event
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import KNOWLEDGE_KINDS, Chunk, Cluster, Source
+from cognition_engines.kinds.spec import TARGETS, KindSpec, Origin, Reference, Role
 from cognition_engines.models import Decision
-
-
-class Kind(IntEnum):
-    """Stored with every record; a number is never given to another kind."""
-
-    DECISION = 1
-    SOURCE = 2
-    CHUNK = 3
-    CLUSTER = 4
-    EXTRACTION = 5
-    EPISODE = 6
-    ARTIFACT = 7
-    ARTIFACT_CHUNK = 8
-    TURN = 9
-    EVENT = 10
-    ENTITY = 11
-    EDGE = 12
-
-    @property
-    def label(self) -> str:
-        """Its name in files and columns: `artifact_chunk`."""
-        return self.name.lower()
-
 
 Record: TypeAlias = (
     Decision | Source | Chunk | Cluster | Extraction | Episode | Artifact | ArtifactChunk | Turn | Event | Entity | Edge
 )
 
-KINDS: Final[Mapping[str, Kind]] = {kind.label: kind for kind in Kind}
-CLASSES: Final[Mapping[Kind, type[Any]]] = {
-    Kind.DECISION: Decision,
-    Kind.SOURCE: Source,
-    Kind.CHUNK: Chunk,
-    Kind.CLUSTER: Cluster,
-    Kind.EXTRACTION: Extraction,
-    Kind.EPISODE: Episode,
-    Kind.ARTIFACT: Artifact,
-    Kind.ARTIFACT_CHUNK: ArtifactChunk,
-    Kind.TURN: Turn,
-    Kind.EVENT: Event,
-    Kind.ENTITY: Entity,
-    Kind.EDGE: Edge,
-}
+
+class IncompleteKind(Exception):
+    """A kind has no spec, or shares with another what is its alone."""
+
+
+def checked(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
+    """The specs by kind. Raises IncompleteKind unless every kind has one, with a model and a table of its own."""
+    found = {spec.kind: spec for spec in specs}
+    missing = [kind.label for kind in Kind if kind not in found]
+    if missing:
+        raise IncompleteKind(f"kinds without a spec: {', '.join(missing)}")
+    for name in ("kind", "model", "table"):
+        values = [getattr(spec, name) for spec in specs]
+        if twice := [value for value in values if values.count(value) > 1]:
+            raise IncompleteKind(f"two specs have the {name} {twice[0]}")
+    return {kind: found[kind] for kind in Kind}
+
+
+SPECS: Final = checked(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
 # These three have their ids in common, so an id names one of them.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
-PREFIXES: Final[Mapping[Kind, str]] = {Kind.ARTIFACT: ARTIFACT, Kind.TURN: ARTIFACT, Kind.EVENT: EVENT}
-
-_KIND_OF: Final[Mapping[type[Any], Kind]] = {model: kind for kind, model in CLASSES.items()}
+# The order in which members of an object are looked at: what more kinds have comes later.
+DETECTED: Final = (
+    Kind.EPISODE,
+    Kind.EXTRACTION,
+    Kind.SOURCE,
+    Kind.CHUNK,
+    Kind.TURN,
+    *(kind for kind in Kind if kind not in (Kind.EPISODE, Kind.EXTRACTION, Kind.SOURCE, Kind.CHUNK, Kind.TURN)),
+)
+_KIND_OF: Final[Mapping[type[Any], Kind]] = {spec.model: kind for kind, spec in SPECS.items()}
 
 
 def kind_of(record: Record) -> Kind:
@@ -69,10 +60,52 @@ def kind_of(record: Record) -> Kind:
     return Kind.EXTRACTION if isinstance(record, Extraction) else _KIND_OF[type(record)]
 
 
+def spec_of(record: Record) -> KindSpec:
+    """The spec of a record's kind."""
+    return SPECS[kind_of(record)]
+
+
 def prefixed(kind: Kind, id: str) -> str:
     """The id as it is stored: an artifact, a turn and an event have theirs with a prefix."""
-    prefix = PREFIXES.get(kind, "")
+    prefix = SPECS[kind].prefix
     return id if id.startswith(prefix) else prefix + id
+
+
+def references_of(record: Record, origin: Origin) -> list[Reference]:
+    """What a record refers to, each reference of a role once; what entities and decisions are found by."""
+    return list(dict.fromkeys(_references(record, origin)))
+
+
+def _references(record: Record, origin: Origin) -> Iterator[Reference]:
+    spec = spec_of(record)
+    yield from (Reference(role, TARGETS[role], id) for _, role, id in ids_in(record))
+    yield from (Reference(role, Kind.ENTITY, normal(name)) for role, name in spec.names(record))
+    yield from spec.references(record, origin)
+
+
+def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
+    """The ids of other records that a record holds, as they are stored: the member, what it is, and the id."""
+    for member, role in spec_of(record).ids.items():
+        value = getattr(record, member)
+        for id in value if isinstance(value, tuple) else (value,):
+            if id is not None:
+                yield member, role, prefixed(TARGETS[role], id)
+
+
+def embedding_text(record: Record) -> str | None:
+    """The text that a record's vectors are of; None for one that has none."""
+    return spec_of(record).embedding_text(record)
+
+
+def keyword_text(record: Record, before: Turn | None = None, after: Turn | None = None) -> str | None:
+    """The text that a record's words are of; None for one that has none.
+
+    A turn is also found by the words of the turns `before` and `after` it.
+    """
+    spec = spec_of(record)
+    texts = [(spec.keyword_text or spec.embedding_text)(each) for each in (before, record, after) if each is not None]
+    found = [text for text in texts if text is not None]
+    return "\n".join(found) if found else None
 
 
 @cache
@@ -81,8 +114,8 @@ def adapter(kind: Kind) -> TypeAdapter[Any]:
 
     Not for what is ingested as a decision, which has its own table of rules, see ingest/structured/decision_rules.py.
     """
-    given: Any = Annotated[AnyExtraction, Field(discriminator="type")] if kind is Kind.EXTRACTION else CLASSES[kind]
-    return TypeAdapter(given)
+    spec = SPECS[kind]
+    return TypeAdapter(spec.model if spec.given is None else spec.given)
 
 
 def validated(kind: Kind, members: Mapping[str, JsonValue]) -> Record:

@@ -11,8 +11,8 @@ from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.space import SpaceIndex
 from cognition_engines.kinds.artifacts import ArtifactChunk
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster
-from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent

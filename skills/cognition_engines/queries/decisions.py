@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import Cut, Passages
 from cognition_engines.queries.pools import Caller, Pools
@@ -15,7 +16,7 @@ from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cognition_engines.store.supersession import Supersession
-from cognition_engines.store.values import Origin, Stored
+from cognition_engines.store.values import Stored
 
 SNIPPET: Final = Room(600)  # characters
 

@@ -6,8 +6,7 @@ from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.keywords.schema import make_analyzer
-from cognition_engines.kinds.registry import Record
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room, Span, Window, passage
@@ -52,7 +51,7 @@ class Passages:
         for each in cuts:
             span = None
             if each.window is not None and each.window.total > 1 and each.room.measure(each.text) > each.room.most:
-                text = embedded(each.record) or "" if each.record is not None else ""
+                text = embedding_text(each.record) or "" if each.record is not None else ""
                 span = self._span(each, each.window, text, exact=len(text) <= left)
                 left -= len(text)
             found.append(passage(each.text, span, words, self._analyzer.analyze, each.room))

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.retrieval.legs import (
     EMPTY,

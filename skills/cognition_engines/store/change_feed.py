@@ -11,13 +11,14 @@ import numpy as np
 import orjson
 import sqlalchemy as sa
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Role
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.database import Store
 from cognition_engines.store.rows import SELECT_STORED, Row, matrix, stored
 from cognition_engines.store.schema import TABLES, counter, links, records, tombstones, vectors
 from cognition_engines.store.transactions import scanning
-from cognition_engines.store.values import Change, FloatArray, IntArray, Page, Removal, Role, Upsert
+from cognition_engines.store.values import Change, FloatArray, IntArray, Page, Removal, Upsert
 
 # a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import orjson
@@ -12,7 +11,9 @@ from pydantic import TypeAdapter
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import AnyExtraction
-from cognition_engines.kinds.registry import CLASSES, Kind, Record, kind_of
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS, Record, kind_of
+from cognition_engines.kinds.spec import short_key
 from cognition_engines.models import Reason, Sensitivity
 
 Cell: TypeAlias = str | int | float | bytes | None
@@ -46,11 +47,6 @@ def microseconds(moment: datetime) -> int:
 def moment(microseconds: int) -> datetime:
     """The UTC time that many microseconds after 1970."""
     return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def short_key(text: str) -> str:
-    """16 hexadecimal digits that stand for a text which may be too long for an index."""
-    return sha256(text.encode()).hexdigest()[:16]
 
 
 def place_key(place: tuple[str, str]) -> str:
@@ -119,7 +115,7 @@ def _record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None
     for name, read in _READ[kind]:
         if values[name] is not None:
             values[name] = read(values[name])
-    model = CLASSES[kind]
+    model = SPECS[kind].model
     if kind is Kind.EXTRACTION:
         model = _EXTRACTIONS[values["type"]]
         values["content"] = _CONTENTS[values["type"]].validate_json(values["content"])
@@ -184,8 +180,8 @@ def _dump_content(content: object) -> str:
 
 
 def _columns(kind: Kind) -> tuple[Column, ...]:
-    hints = get_type_hints(CLASSES[kind], include_extras=True)
-    names = [field.name for field in fields(CLASSES[kind]) if field.name not in _ON_SPINE]
+    hints = get_type_hints(SPECS[kind].model, include_extras=True)
+    names = [field.name for field in fields(SPECS[kind].model) if field.name not in _ON_SPINE]
     names.sort(key=lambda name: _LONG.index(name) + 1 if name in _LONG else 0)
     return tuple(_column(name, hints[name]) for name in names)
 

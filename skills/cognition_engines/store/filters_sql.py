@@ -6,7 +6,7 @@ from typing import Any, Final, assert_never
 import sqlalchemy as sa
 
 from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
-from cognition_engines.kinds.registry import KINDS
+from cognition_engines.kinds.kind import KINDS
 from cognition_engines.store.schema import records
 
 _LABELS: Final[Mapping[str, bool]] = {"project": False, "context": True, "system": True}  # whether stored case folded

@@ -10,14 +10,14 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Facets, Role
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.codec import Cell, moment
 from cognition_engines.store.links import CHILDREN, PARENTS
 from cognition_engines.store.rows import facet_cells
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.transactions import allocate, pages
-from cognition_engines.store.values import Facets, Role
 
 Side = Literal["before", "after"]
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
 from cognition_engines.store.database import SETTING, Store, parse_url, revision_of
 from cognition_engines.store.reads.by_key import EMBEDDED, counts_of, models_of, stored_dimension, windows

@@ -1,134 +1,28 @@
-"""What a record refers to, and the facets that it has by itself."""
+"""Rows of the table `links`, and reports about what they name."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from typing import Any, Final, NamedTuple, assert_never
+from collections.abc import Sequence
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.artifacts import CONVERSATION, Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
-from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.registry import Kind, Record, prefixed
-from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Record, references_of
+from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.store.codec import Cell, place_key
-from cognition_engines.store.decision_names import links_of_decision
 from cognition_engines.store.schema import links, records
 from cognition_engines.store.transactions import pages
-from cognition_engines.store.values import Dangling, Exposed, Facets, Origin, Role
+from cognition_engines.store.values import Dangling, Exposed
 
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
 CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
-
-
-class Link(NamedTuple):
-    """A reference: an id of the kind, or for actors, subjects, ends of edges and names a normal reference."""
-
-    role: Role
-    kind: Kind
-    target: str
-
-
-def links_of(record: Record, origin: Origin) -> list[Link]:
-    """What a record refers to, each reference of a role once; what entities and decisions are found by."""
-    return list(dict.fromkeys(_links(record, origin)))
-
-
-def _links(record: Record, origin: Origin) -> Iterator[Link]:
-    match record:
-        case Decision():
-            yield from (Link(role, Kind.DECISION, name) for role, name in links_of_decision(record, origin))
-        case Chunk():
-            yield from _one(Role.SOURCE, Kind.SOURCE, record.source_id)
-            yield from (Link(Role.CLUSTER, Kind.CLUSTER, id) for id in record.cluster_ids)
-        case Extraction():
-            yield from _one(Role.SOURCE, Kind.SOURCE, record.source_id)
-            yield from _one(Role.CHUNK, Kind.CHUNK, record.chunk_id)
-            yield from (Link(Role.CHUNK, Kind.CHUNK, id) for id in record.chunk_ids)
-        case Artifact():
-            yield from _named(Role.ACTOR, record.participants)
-            yield from _named(Role.SUBJECT, record.mentions)
-        case ArtifactChunk():
-            yield from _artifact(record.artifact_id)
-        case Turn():
-            yield from _named(Role.ACTOR, () if record.speaker is None else (record.speaker,))
-            yield from _named(Role.SUBJECT, record.mentions)
-        case Event():
-            yield from _artifact(record.artifact_id)
-            yield from _named(Role.ACTOR, (actor.ref for actor in record.actors))
-            yield from _named(Role.SUBJECT, () if record.subject is None else (record.subject.ref,))
-        case Entity():
-            given = () if origin.given is None else (origin.given,)
-            yield from _named(Role.NAME, (str(record.id), *given, record.name, *record.aliases))
-        case Edge():
-            yield from _named(Role.FROM, (record.source_id,))
-            yield from _named(Role.TO, (record.target_id,))
-            yield from _artifact(record.artifact_id)
-        case Source() | Cluster() | Episode():
-            return
-        case _:
-            assert_never(record)
-
-
-def _one(role: Role, kind: Kind, id: str | None) -> Iterator[Link]:
-    if id is not None:
-        yield Link(role, kind, id)
-
-
-def _artifact(id: str | None) -> Iterator[Link]:
-    if id is not None:
-        yield Link(Role.ARTIFACT, Kind.ARTIFACT, prefixed(Kind.ARTIFACT, id))
-
-
-def _named(role: Role, refs: Iterable[str]) -> Iterator[Link]:
-    return (Link(role, Kind.ENTITY, normal(ref)) for ref in refs)
 
 
 def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]:
     """The rows of table `links` for one record of this origin."""
     return [
         {"key": key, "role": int(role), "place": place, "target_kind": int(kind), "target": target}
-        for place, (role, kind, target) in enumerate(links_of(record, origin))
+        for place, (role, kind, target) in enumerate(references_of(record, origin))
     ]
-
-
-def own_facets(record: Record) -> Facets:
-    """What a record says of itself; a child of an artifact takes the rest from there.
-
-    `context` and `system` are case folded, so that SQL compares them as the columns do.
-    """
-    own = record.project, Sensitivity.NORMAL if record.sensitivity is None else record.sensitivity
-    match record:
-        case Decision():
-            return Facets(*own, record.date, context="decision")
-        case Chunk():
-            return Facets(
-                *own,
-                _first(record.last_highlighted_at, record.created_at),
-                system=None if record.source is None else record.source.casefold(),
-            )
-        case Extraction():
-            return Facets(*own, record.extracted_at)
-        case Episode():
-            return Facets(*own, record.created_at)
-        case Artifact():
-            at = _first(record.ts, record.ingested_at, record.document_date)
-            return Facets(*own, at, record.context, record.source_system.casefold(), record.importance)
-        case Turn():
-            return Facets(*own, record.ts, CONVERSATION, record.source_system.casefold(), record.importance)
-        case Event():
-            return Facets(*own, record.event_time)
-        case Source() | Cluster() | ArtifactChunk() | Entity() | Edge():
-            return Facets(*own)
-        case _:
-            assert_never(record)
-
-
-def _first(*moments: datetime | None) -> datetime | None:
-    return next((moment for moment in moments if moment is not None), None)
 
 
 def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[Dangling]:

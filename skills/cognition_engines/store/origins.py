@@ -8,7 +8,8 @@ from typing import Any, Final
 import orjson
 import sqlalchemy as sa
 
-from cognition_engines.kinds.registry import NAMESAKES, Kind, prefixed
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import NAMESAKES, prefixed
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import Store

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.filters import Conditions
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes

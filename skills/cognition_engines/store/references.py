@@ -6,24 +6,20 @@ answers; else the only one that is given it. It is stored as the id that this on
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
-from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.registry import Kind, Record, kind_of, prefixed
-from cognition_engines.models import Decision
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Record, ids_in, kind_of, prefixed, spec_of
+from cognition_engines.kinds.spec import TARGETS, Origin
 from cognition_engines.store.codec import columns_of
 from cognition_engines.store.inheritance import renumber, settle
 from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
 from cognition_engines.store.reads.by_key import found_by_keys
 from cognition_engines.store.schema import TABLES, links, records
 from cognition_engines.store.transactions import pages
-from cognition_engines.store.values import PART, Entry, Origin
+from cognition_engines.store.values import PART, Entry
 
 _ARTIFACTS: Final = tuple(PARENTS)
 
@@ -85,46 +81,27 @@ def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
 
 def _references(entry: Entry) -> Iterator[tuple[Kind, str]]:
     """Kinds and ids as written, artifacts and turns with their prefix; a part of a document means just that one."""
-    record = entry.record
-    if entry.origin.ordinal == PART:
-        return
-    if isinstance(record, Chunk | Extraction) and record.source_id is not None:
-        yield Kind.SOURCE, record.source_id
-    if isinstance(record, Chunk):
-        yield from ((Kind.CLUSTER, id) for id in record.cluster_ids)
-    if isinstance(record, Extraction):
-        yield from ((Kind.CHUNK, id) for id in (*record.chunk_ids, record.chunk_id) if id is not None)
-    if isinstance(record, ArtifactChunk | Event | Edge) and record.artifact_id is not None:
-        yield Kind.ARTIFACT, prefixed(Kind.ARTIFACT, record.artifact_id)
+    if entry.origin.ordinal != PART:
+        yield from ((TARGETS[role], id) for _, role, id in ids_in(entry.record))
 
 
 def _rewritten(entry: Entry, given: _Given, here: set[tuple[Kind, str]]) -> Record:
-    def id_of(kind: Kind, written: str | None) -> str | None:
-        if written is None:
-            return None
+    def meant(written: str, kind: Kind) -> str:
         name = kind, prefixed(kind, written)
-        meant = _meant(entry, given.get(name, ()), name in here)
-        return written if meant is None or meant == name[1] else meant
+        id = _meant(entry, given.get(name, ()), name in here)
+        return written if id is None or id == name[1] else id
 
     record = entry.record
     if not any(name in given for name in _references(entry)):
         return record
-    match record:
-        case Chunk():
-            clusters = tuple(id_of(Kind.CLUSTER, id) or id for id in record.cluster_ids)
-            return replace(record, source_id=id_of(Kind.SOURCE, record.source_id), cluster_ids=clusters)
-        case Extraction():
-            chunks = tuple(id_of(Kind.CHUNK, id) or id for id in record.chunk_ids)
-            chunk, source = id_of(Kind.CHUNK, record.chunk_id), id_of(Kind.SOURCE, record.source_id)
-            return replace(record, source_id=source, chunk_id=chunk, chunk_ids=chunks)
-        case ArtifactChunk():
-            return replace(record, artifact_id=id_of(Kind.ARTIFACT, record.artifact_id) or record.artifact_id)
-        case Event() | Edge():
-            return replace(record, artifact_id=id_of(Kind.ARTIFACT, record.artifact_id))
-        case Decision() | Source() | Cluster() | Episode() | Artifact() | Turn() | Entity():
-            return record
-        case _:
-            assert_never(record)
+    changed: dict[str, Any] = {}
+    for member, role in spec_of(record).ids.items():
+        value = getattr(record, member)
+        if isinstance(value, tuple):
+            changed[member] = tuple(meant(id, TARGETS[role]) for id in value)
+        elif value is not None:
+            changed[member] = meant(value, TARGETS[role])
+    return replace(record, **changed)
 
 
 def _meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | None:

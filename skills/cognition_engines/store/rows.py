@@ -8,12 +8,13 @@ import numpy as np
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.registry import Kind, kind_of
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import kind_of, spec_of
+from cognition_engines.kinds.spec import Facets, Origin
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.codec import COLUMNS, UNREADABLE, Cell, microseconds, moment, place_key, record_of
-from cognition_engines.store.links import own_facets
 from cognition_engines.store.schema import TABLES, records
-from cognition_engines.store.values import Entry, Facets, FloatArray, Origin, Stored
+from cognition_engines.store.values import Entry, FloatArray, Stored
 
 Row: TypeAlias = Sequence[Any]
 
@@ -51,7 +52,7 @@ SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {kind: _select(kind) for k
 
 def spine_of(entry: Entry) -> dict[str, Cell]:
     """The row of an entry in `records` but `key`, `seq` and `updated_at`, as if it belonged to no artifact."""
-    record, origin, own = entry.record, entry.origin, own_facets(entry.record)
+    record, origin, own = entry.record, entry.origin, spec_of(entry.record).facets(entry.record)
     return {
         "kind": int(kind_of(record)),
         "id": str(record.id),

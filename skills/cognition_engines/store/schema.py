@@ -10,7 +10,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS
 from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
 
 HEAD: Final = "0001"  # the newest migration
@@ -90,26 +91,6 @@ _TYPES: Final[Mapping[CellType, type[TypeEngine[Any]] | TypeEngine[Any]]] = {
     "real": sa.Double,
     "json": sa.Text,
 }
-_NAMES: Final[Mapping[Kind, str]] = {
-    Kind.DECISION: "decisions",
-    Kind.SOURCE: "sources",
-    Kind.CHUNK: "chunks",
-    Kind.CLUSTER: "clusters",
-    Kind.EXTRACTION: "extractions",
-    Kind.EPISODE: "episodes",
-    Kind.ARTIFACT: "artifacts",
-    Kind.ARTIFACT_CHUNK: "artifact_chunks",
-    Kind.TURN: "turns",
-    Kind.EVENT: "events",
-    Kind.ENTITY: "entities",
-    Kind.EDGE: "edges",
-}
-_INDEXES: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.SOURCE: ("title_key",),
-    Kind.CHUNK: ("source_id", "chunk_index"),
-    Kind.ARTIFACT_CHUNK: ("artifact_id", "chunk_index"),
-    Kind.TURN: ("conversation_id", "by_index", "by_time", "by_place", "key"),
-}
 # By which turns are ordered in their conversation, before their key; made of a turn and its place in its file.
 PLACES: Final = ("by_index", "by_time", "by_place")
 
@@ -125,8 +106,9 @@ def _table(kind: Kind) -> sa.Table:
     columns = [sa.Column(one.name, _TYPES[one.type], nullable=one.nullable) for one in COLUMNS[kind]]
     if kind is Kind.TURN:
         derived = [sa.Column(name, _BIGINT, nullable=False) for name in PLACES]
-    indexes = [sa.Index(None, *_INDEXES[kind])] if kind in _INDEXES else []
-    return sa.Table(_NAMES[kind], metadata, _owner(), *derived, *columns, *indexes)
+    spec = SPECS[kind]
+    indexes = [sa.Index(None, *spec.indexed)] if spec.indexed else []
+    return sa.Table(spec.table, metadata, _owner(), *derived, *columns, *indexes)
 
 
 # The content of each kind.

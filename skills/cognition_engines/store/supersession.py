@@ -6,13 +6,14 @@ from typing import Final, TypeAlias
 
 import sqlalchemy as sa
 
+from cognition_engines.kinds.decisions import ANYWHERE, in_repository, named_by, names_of, of_any_repository
+from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.database import Store
-from cognition_engines.store.decision_names import ANYWHERE, in_repository, named_by, names_of, of_any_repository
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import links, records
 from cognition_engines.store.transactions import pages, reading
-from cognition_engines.store.values import Origin, Role, Stored
+from cognition_engines.store.values import Stored
 
 MOST_NAMED: Final = 100  # decisions that one name finds
 

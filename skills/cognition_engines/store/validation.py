@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cognition_engines.kinds.registry import NAMESAKES, Kind, kind_of, prefixed
-from cognition_engines.kinds.search_text import embedded
-from cognition_engines.store.values import MAX_ID, Entry, FloatArray
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import NAMESAKES, embedding_text, kind_of, prefixed
+from cognition_engines.kinds.spec import MAX_ID
+from cognition_engines.store.values import Entry, FloatArray
 
 
 def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, str]]:
@@ -40,7 +41,7 @@ def _id(entry: Entry) -> str:
 
 
 def _check_entry(entry: Entry, id: str, model: str | None) -> None:
-    wanted = model is not None and embedded(entry.record) is not None
+    wanted = model is not None and embedding_text(entry.record) is not None
     if (entry.vectors is not None) is not wanted:
         raise ValueError(f"vectors: {id!r} must have vectors exactly when a model is named and it says something")
 

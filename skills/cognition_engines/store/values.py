@@ -3,53 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cognition_engines.kinds.registry import Kind, Record
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Record
+from cognition_engines.kinds.spec import Facets, Origin, Role
 from cognition_engines.models import Sensitivity
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
-# PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
-MAX_ID: Final = 512  # characters
 PART: Final = -1  # the ordinal of what a document was cut into
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a record came from.
-
-    `source` is an absolute file path, or the address of a collection; `ordinal` is the position among its records, from
-    0, or PART for what a document was cut into; `digest` identifies the content that was read. `ingested_as` and
-    `guarded_as` are the project and the sensitivity that options of runs gave it, each for a scope (see
-    ingest/rights.py); None where none did.
-
-    `repository` and `path` are the place of the file whatever the folder of the checkout, `given` the id as the file
-    gives it, where it gives one. `identity` is 32 hexadecimal digits of what makes it this record in any project; ""
-    of a record that no file gave.
-    """
-
-    source: str
-    ordinal: int
-    ingested_as: str | None
-    digest: str
-    repository: str = ""
-    path: str = ""
-    given: str | None = None
-    identity: str = ""
-    project_scope: str | None = None
-    guarded_as: Sensitivity | None = None
-    guard_scope: str | None = None
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """The repository and the path in it, by which a file is the same in every checkout."""
-        return self.repository, self.path or self.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +48,6 @@ class Replaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Facets:
-    """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
-
-    `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
-    `system` are case folded.
-    """
-
-    project: str | None
-    sensitivity: Sensitivity
-    at: datetime | None = None
-    context: str | None = None
-    system: str | None = None
-    importance: float | None = None
-    parent: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Stored:
     """A record as stored. `key` never changes and is never reused; `seq` grows with every change."""
 
@@ -117,23 +68,6 @@ class Text(NamedTuple):
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
     marks: tuple[int, ...] = ()
-
-
-class Role(IntEnum):
-    """What a reference in a record is; stored, so a number is never given to another role."""
-
-    SOURCE = 1
-    CLUSTER = 2
-    CHUNK = 3
-    ARTIFACT = 4
-    ACTOR = 5
-    SUBJECT = 6
-    FROM = 7
-    TO = 8
-    NAME = 9
-    CALLED = 10  # of decisions, as the next two: see supersession.py
-    SUPERSEDES = 11
-    SUPERSEDED_BY = 12
 
 
 class Outcome(StrEnum):

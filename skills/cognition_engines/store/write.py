@@ -6,7 +6,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.spec import Role
 from cognition_engines.store.codec import microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.inheritance import renumber
@@ -15,7 +17,7 @@ from cognition_engines.store.references import repoint, resolved
 from cognition_engines.store.schema import dimension_name, links, meta, records, vectors
 from cognition_engines.store.transactions import pages, writing
 from cognition_engines.store.validation import check_batch, check_model, check_vectors
-from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, Known, Outcome, Replaces, Role
+from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, Known, Outcome, Replaces
 from cognition_engines.store.write_rows import Placed, bury, insert_vectors, place, settle_dimension
 
 # What ingest cuts, and the role in which its parts refer to it.

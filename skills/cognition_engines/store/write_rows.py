@@ -8,7 +8,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.registry import Kind, kind_of
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import kind_of
 from cognition_engines.store.codec import Cell, columns_of, microseconds, place_cells
 from cognition_engines.store.inheritance import lent_to, release, renumber, settle
 from cognition_engines.store.links import CHILDREN, PARENTS, link_rows

@@ -18,8 +18,8 @@ from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, open_folder
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
 from cognition_engines.indexes.vectors.collection import collection_name
-from cognition_engines.kinds.registry import Kind
-from cognition_engines.kinds.search_text import embedded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import EVERYTHING, Filters, Viewer
 from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
@@ -73,7 +73,7 @@ class World:
     def follow(self) -> Snapshot:
         while page := self.records.page(DECISIONS, self.columns.seq, 700, MODEL):
             found = self.records.by_keys(page.keys.tolist(), EVERYTHING)
-            texts = [Text(key, embedded(stored.record) or "") for key, stored in found.items()]
+            texts = [Text(key, embedding_text(stored.record) or "") for key, stored in found.items()]
             self.words.index.apply(marked(texts, page, self.columns.snapshot.read), page.removed.tolist(), page.seq)
             self.columns.apply(page)
         return self.columns.publish()

@@ -11,13 +11,14 @@ import pytest
 from cognition_engines.engine import EngineOptions
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.retrieval.legs import cosines, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
-from cognition_engines.store.values import Entry, Origin
+from cognition_engines.store.values import Entry
 from cognition_engines.sync_engine import SyncEngine
 from tests.serving import SeededEmbedder
 from tests.stores import Stores

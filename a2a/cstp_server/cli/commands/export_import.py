@@ -15,7 +15,7 @@ import typer
 from cognition_engines.exchange.runs import Imported, exported, import_file
 from cognition_engines.ingest.open_file import kind_of_place
 from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
-from cognition_engines.kinds.registry import KINDS, Kind
+from cognition_engines.kinds.kind import KINDS, Kind
 from cstp_server.cli.commands.skipped_files import problem_lines
 from cstp_server.cli.options import (
     ConfigOption,

@@ -31,7 +31,7 @@ from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.streams import Stream, opened_stream
 from cognition_engines.ingest.structured.decision_rules import RULES
-from cognition_engines.kinds.registry import KINDS
+from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES, Sensitivity
 from cstp_server.cli.commands.skipped_files import problem_lines, skipped_lines
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for

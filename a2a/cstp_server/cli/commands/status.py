@@ -8,7 +8,7 @@ import httpx
 import typer
 
 from cognition_engines.indexes.folder_lock import holder, is_address
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp_server.cli.commands.server_status import tell_remote

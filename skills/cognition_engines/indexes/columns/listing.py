@@ -16,7 +16,7 @@ from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Ints, Snapshot
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records

@@ -17,12 +17,13 @@ from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.registry import Kind, Record
+from cognition_engines.kinds.registry import Record, references_of
+from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Decision
 from cognition_engines.spaces import LISTED, SEARCHED
-from cognition_engines.store.links import links_of
-from cognition_engines.store.values import Role, Stored
+from cognition_engines.store.values import Stored
 
 # Whether the texts of a column are compared whatever their case; alike in every space that a kind is in.
 _FOLDED: Final[Mapping[tuple[Kind, str], bool]] = {
@@ -137,7 +138,7 @@ def _subjects(stored: Stored) -> tuple[str, ...]:
 
 def _named(stored: Stored, role: Role) -> tuple[str, ...]:
     """The references of a record in a role, which the columns are made of."""
-    return tuple(link.target for link in links_of(stored.record, stored.origin) if link.role is role)
+    return tuple(link.target for link in references_of(stored.record, stored.origin) if link.role is role)
 
 
 # Every column of every space has a reader here; another one is a KeyError.

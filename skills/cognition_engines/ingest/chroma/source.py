@@ -28,8 +28,8 @@ from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, ki
 from cognition_engines.ingest.structured.objects import Candidate, ObjectReader, drafted
 from cognition_engines.ingest.structured.records import Read, check_rights, read_other
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import Kind
 from cognition_engines.models import Problem
 
 COMPONENT: Final = "collection"

@@ -8,56 +8,16 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Final
 
 from pydantic.alias_generators import to_camel, to_snake
 
 from cognition_engines.ingest.parse.plain_values import Value
 from cognition_engines.kinds.artifacts import CONVERSATION
-from cognition_engines.kinds.extractions import EXTRACTION_TYPES, AnyExtraction
-from cognition_engines.kinds.registry import CLASSES, Kind
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS
 
-_IDS: Final = ("_id", "doc_id")
-# In the order in which they count.
-_OTHER_NAMES: Final[Mapping[Kind, Mapping[str, str]]] = {
-    Kind.SOURCE: {
-        **dict.fromkeys(("source_id", *_IDS), "id"),
-        "author": "authors",
-        "markdown": "content",
-        "text": "content",
-        "ingested_at": "created_at",
-    },
-    Kind.CHUNK: {
-        **dict.fromkeys(("chunk_id", *_IDS), "id"),
-        "text": "content",
-        "markdown": "content",
-        "parent_doc_id": "source_id",
-        "cluster_id": "cluster_ids",
-        "position": "place",
-    },
-    Kind.CLUSTER: dict.fromkeys(("cluster_id", *_IDS), "id"),
-    Kind.EXTRACTION: dict.fromkeys(("extraction_id", *_IDS), "id"),
-    Kind.EPISODE: dict.fromkeys(("episode_id", *_IDS), "id"),
-    Kind.ARTIFACT: {**dict.fromkeys(("artifact_id", *_IDS), "id"), "text": "content", "markdown": "content"},
-    Kind.ARTIFACT_CHUNK: {**dict.fromkeys(("chunk_id", *_IDS), "id"), "content_id": "artifact_id", "text": "content"},
-    Kind.TURN: {**dict.fromkeys(("turn_id", "artifact_id", *_IDS), "id"), "text": "content"},
-    Kind.EVENT: {**dict.fromkeys(("event_id", *_IDS), "id"), "actor": "actors", "evidence_quote": "evidence"},
-    Kind.ENTITY: {
-        **dict.fromkeys(("entity_id", *_IDS), "id"),
-        "canonical_name": "name",
-        "entity_type": "type",
-    },
-    Kind.EDGE: {
-        **dict.fromkeys(("edge_id", *_IDS), "id"),
-        "source_entity_id": "source_id",
-        "from": "source_id",
-        "target_entity_id": "target_id",
-        "to": "target_id",
-        "relationship_type": "type",
-        "relationship_name": "name",
-        "evidence_quote": "evidence",
-    },
-}
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
 # What other systems note about their storage, in records of any kind and of one.
 _STORAGE: Final = VECTORS | {
@@ -83,12 +43,6 @@ _STORAGE: Final = VECTORS | {
     "token_count",
     "updated_at",
     "vector_id",
-}
-_STORAGE_OF: Final[Mapping[Kind, frozenset[str]]] = {
-    Kind.SOURCE: frozenset({"chunk_count", "chunk_ids", "status"}),
-    Kind.CHUNK: frozenset({"overlap_end", "overlap_start"}),
-    Kind.CLUSTER: frozenset({"umap_version"}),
-    Kind.ENTITY: frozenset({"first_seen_artifact_uid", "first_seen_revision_id", "needs_review"}),
 }
 # Members of an extraction's content that other systems write beside it, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
@@ -126,29 +80,8 @@ def snake(spelling: str) -> str:
 @cache
 def own_names(kind: Kind) -> frozenset[str]:
     """The names of a kind's members in files, in snake_case."""
-    names = {field.name for field in fields(CLASSES[kind])}
+    names = {field.name for field in fields(SPECS[kind].model)}
     return frozenset(names | {"content"} if kind is Kind.SOURCE else names)
-
-
-@cache
-def _content_hints(type: str) -> Mapping[str, Any]:
-    for extraction in get_args(AnyExtraction):
-        hints = get_type_hints(extraction)
-        if type in get_args(hints["type"]):
-            content = hints["content"]
-            return {name: hint for name, hint in get_type_hints(content).items() if name in content.__slots__}
-    return {}
-
-
-def content_names(type: str) -> frozenset[str]:
-    """The names of the members of an extraction's content."""
-    return frozenset(_content_hints(type))
-
-
-@cache
-def content_lists(type: str) -> frozenset[str]:
-    """Those of them that are lists."""
-    return frozenset(name for name, hint in _content_hints(type).items() if get_origin(hint) is tuple)
 
 
 def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
@@ -170,8 +103,8 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     """The members of a record of a kind by our names. Raises `Twice`."""
     known, others = own(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
-    spelled = _spelled(others, _OTHER_NAMES[kind].keys())
-    for other, name in _OTHER_NAMES[kind].items():
+    spelled = _spelled(others, SPECS[kind].aliases.keys())
+    for other, name in SPECS[kind].aliases.items():
         if other in spelled and known.get(name) is None and others[spelled[other]] is not None:
             known[name] = others.pop(spelled.pop(other))
     if kind is Kind.EXTRACTION:
@@ -197,7 +130,7 @@ def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str,
 def _tolerated(kind: Kind) -> frozenset[str]:
     """Other systems' names that may stand beside ours, so that both are given."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
-    return _STORAGE | _STORAGE_OF.get(kind, frozenset()) | title | _OTHER_NAMES[kind].keys() - {"text", "markdown"}
+    return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:

@@ -14,8 +14,9 @@ from cognition_engines.ingest.structured.decisions import Unacceptable, read_fie
 from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, kind_of_members, named_kind
 from cognition_engines.ingest.structured.records import Read, read_other
 from cognition_engines.kinds.artifacts import Artifact
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.kinds.registry import NAMESAKES, Kind
+from cognition_engines.kinds.registry import NAMESAKES
 from cognition_engines.models import Draft, Problem
 
 _LONG: Final = 1200  # tokens of an artifact above which its text is cut

@@ -11,10 +11,11 @@ from cognition_engines.ingest.items import OtherRecord
 from cognition_engines.ingest.parse.plain_values import Value, named, whole
 from cognition_engines.ingest.refusal_messages import a, reasons
 from cognition_engines.ingest.storable import joined, misspelled_right, unsound
-from cognition_engines.ingest.structured.aliases import VECTORS, Members, Twice, content_lists, read_members, snake
+from cognition_engines.ingest.structured.aliases import VECTORS, Members, Twice, read_members, snake
 from cognition_engines.ingest.structured.decisions import Unacceptable
-from cognition_engines.kinds.extractions import EXTRACTION_TYPES
-from cognition_engines.kinds.registry import Kind, validated
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import validated
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.

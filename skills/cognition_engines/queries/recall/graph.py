@@ -3,24 +3,23 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, assert_never
+from typing import Final
 
 import numpy as np
 
 from cognition_engines.filters import Conditions, OneOf
 from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
-from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.registry import Kind, Record
-from cognition_engines.models import Decision, Viewer
+from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import Record, spec_of
+from cognition_engines.kinds.spec import Role
+from cognition_engines.models import Viewer
 from cognition_engines.queries.recall.results import Mentioned, Reason
 from cognition_engines.queries.recall.selectors import is_kind
 from cognition_engines.store.reads.graph import Around, Named
-from cognition_engines.store.values import Role, Stored
+from cognition_engines.store.values import Stored
 
 SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
@@ -44,22 +43,7 @@ def refs_of(record: Record) -> dict[str, str]:
 
 
 def _refs(record: Record) -> list[tuple[Role, str]]:
-    match record:
-        case Event():
-            subject = [] if record.subject is None else [(Role.SUBJECT, record.subject.ref)]
-            return [(Role.ACTOR, actor.ref) for actor in record.actors] + subject
-        case Artifact():
-            named = [(Role.ACTOR, ref) for ref in record.participants]
-            return named + [(Role.SUBJECT, ref) for ref in record.mentions]
-        case Turn():
-            spoken = [] if record.speaker is None else [(Role.ACTOR, record.speaker)]
-            return spoken + [(Role.SUBJECT, ref) for ref in record.mentions]
-        case (
-            Decision() | Source() | Chunk() | Cluster() | Extraction() | Episode() | ArtifactChunk() | Entity() | Edge()
-        ):
-            return []
-        case _:
-            assert_never(record)
+    return [(role, name) for role, name in spec_of(record).names(record) if role in (Role.ACTOR, Role.SUBJECT)]
 
 
 def seeds(results: Iterable[Stored], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:

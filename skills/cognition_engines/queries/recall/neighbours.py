@@ -7,8 +7,9 @@ from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Entity, Event
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision
 from cognition_engines.store.reads.conversations import Place
 from cognition_engines.store.values import Stored

@@ -13,7 +13,7 @@ from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via

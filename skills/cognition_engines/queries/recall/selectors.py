@@ -8,8 +8,9 @@ from cognition_engines.filters import Conditions, MemoryFilters, OneOf
 from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import PREFIXES, Kind
+from cognition_engines.kinds.registry import SPECS
 from cognition_engines.models import Decision
 from cognition_engines.retrieval.fusion import Part
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
@@ -21,7 +22,7 @@ _SAID: Final = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN)
 
 def named_by(id: str) -> list[tuple[Kind, str]]:
     """The records that an id may name, the likeliest first: those whose prefix it has, then by kind."""
-    first = [kind for kind, prefix in PREFIXES.items() if id.startswith(prefix)]
+    first = [kind for kind, spec in SPECS.items() if spec.prefix and id.startswith(spec.prefix)]
     return [(kind, id) for kind in dict.fromkeys([*first, *_PLAIN])]
 
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.registry import Kind, prefixed
-from cognition_engines.kinds.search_text import worded
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import keyword_text, prefixed
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.database import Store
@@ -225,7 +225,7 @@ def texts(store: Store, keys: Sequence[int]) -> list[Text]:
     told: list[Text] = []
     for key, one in found.items():
         before, after = (_turn(turns, place) for place in beside.get(key, (None, None)))
-        body = worded(one.record, before, after)
+        body = keyword_text(one.record, before, after)
         if body is not None:
             told.append(Text(key, body, one.facets.project, one.facets.sensitivity))
     return told

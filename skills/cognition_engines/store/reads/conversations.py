@@ -8,14 +8,16 @@ import sqlalchemy as sa
 
 from cognition_engines.filters import Conditions
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.registry import Kind, prefixed
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Viewer
 from cognition_engines.store.database import Store
 from cognition_engines.store.filters_sql import where
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.transactions import reading
-from cognition_engines.store.values import Role, Stored
+from cognition_engines.store.values import Stored
 
 # A passage: CHUNK with the id of its source or ARTIFACT_CHUNK with that of its artifact, and its index.
 Place: TypeAlias = tuple[Kind, str, int]

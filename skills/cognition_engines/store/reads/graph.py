@@ -8,13 +8,14 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Viewer
 from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.schema import TABLES, links, records
 from cognition_engines.store.transactions import pages, reading
-from cognition_engines.store.values import Role, Stored
+from cognition_engines.store.values import Stored
 
 MOST_EDGES: Final = 64  # that are followed in one hop
 

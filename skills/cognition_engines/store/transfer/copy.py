@@ -15,7 +15,7 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.kinds.registry import Kind
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.codec import COLUMNS, Cell, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.rows import ORIGIN, origin_of

@@ -1,4 +1,4 @@
-"""What a decision is called, and what its references may mean: texts in the table `links`.
+"""Decisions: what they are called, and what their references may mean, as texts in the table `links`.
 
 An id as it is; an id that a file gives within its repository, and, where it is the only one, everywhere; a file's
 name, its stem and its number within their folder.
@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import MAX_ID, Facets, KindSpec, Origin, Reference, Role, own, short_key
 from cognition_engines.models import Decision
-from cognition_engines.store.codec import short_key
-from cognition_engines.store.values import MAX_ID, Origin, Role
 
 BY_ID: Final = "id "  # before an id as answers have it
 ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts where one decision has it
@@ -46,14 +46,14 @@ def named_by(reference: str, origin: Origin) -> list[str]:
     return [*names, f"{BY_ID}{id}", f"{ANYWHERE}{id}"]
 
 
-def links_of_decision(decision: Decision, origin: Origin) -> Iterator[tuple[Role, str]]:
-    """The rows of `links` for a decision: what it is called, and all that its references may mean."""
+def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
+    """What a decision is called, and all that its references may mean."""
     for name in names_of(decision.id, origin):
-        yield Role.CALLED, name
+        yield Reference(Role.CALLED, Kind.DECISION, name)
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
         for reference in references:
             for name in named_by(reference, origin):
-                yield role, name
+                yield Reference(role, Kind.DECISION, name)
 
 
 def in_repository(repository: str, id: str) -> str:
@@ -78,3 +78,15 @@ def _place(origin: Origin) -> tuple[str, str, str]:
     if stem in _PAGES and ending in _ENDINGS:
         folder, stem = posixpath.split(folder)
     return f"{repository}\0{folder}", stem.casefold(), ending
+
+
+DECISION: Final = KindSpec(
+    kind=Kind.DECISION,
+    model=Decision,
+    table="decisions",
+    made_prefix="dec_",
+    spaces=("decisions", "timeline"),
+    embedding_text=lambda decision: f"{decision.title}\n{decision.text}",
+    facets=lambda decision: Facets(*own(decision), decision.date, context="decision"),
+    references=_references,
+)

@@ -1,0 +1,165 @@
+"""What the engine knows of a kind of record: one value for each kind.
+
+Tables, indexes, ids, readers of files, rights and joins are made of these values.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+
+# PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
+MAX_ID: Final = 512  # characters
+OTHER_IDS: Final = ("_id", "doc_id")  # names of an id in other systems, for any kind
+
+
+def short_key(text: str) -> str:
+    """16 hexadecimal digits that stand for a text which may be too long for an index."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a record came from.
+
+    `source` is an absolute file path, or the address of a collection; `ordinal` is the position among its records, from
+    0, or PART for what a document was cut into; `digest` identifies the content that was read. `ingested_as` and
+    `guarded_as` are the project and the sensitivity that options of runs gave it, each for a scope (see
+    ingest/rights.py); None where none did.
+
+    `repository` and `path` are the place of the file whatever the folder of the checkout, `given` the id as the file
+    gives it, where it gives one. `identity` is 32 hexadecimal digits of what makes it this record in any project; ""
+    of a record that no file gave.
+    """
+
+    source: str
+    ordinal: int
+    ingested_as: str | None
+    digest: str
+    repository: str = ""
+    path: str = ""
+    given: str | None = None
+    identity: str = ""
+    project_scope: str | None = None
+    guarded_as: Sensitivity | None = None
+    guard_scope: str | None = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The repository and the path in it, by which a file is the same in every checkout."""
+        return self.repository, self.path or self.source
+
+
+class Role(IntEnum):
+    """What a reference in a record is; stored, so a number is never given to another role."""
+
+    SOURCE = 1
+    CLUSTER = 2
+    CHUNK = 3
+    ARTIFACT = 4
+    ACTOR = 5
+    SUBJECT = 6
+    FROM = 7
+    TO = 8
+    NAME = 9
+    CALLED = 10  # of decisions, as the next two: see supersession.py
+    SUPERSEDES = 11
+    SUPERSEDED_BY = 12
+
+
+class Reference(NamedTuple):
+    """A reference: an id of the kind, or for actors, subjects, ends of edges and names a normal reference."""
+
+    role: Role
+    kind: Kind
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
+
+    `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
+    `system` are case folded.
+    """
+
+    project: str | None
+    sensitivity: Sensitivity
+    at: datetime | None = None
+    context: str | None = None
+    system: str | None = None
+    importance: float | None = None
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindSpec:
+    """One kind of records.
+
+    `table` and `indexed` are its table and the columns of an index of it. `spaces` names what it is searched and listed
+    in. `prefix` begins every id of it, `made_prefix` those that are made: `identity` is what such an id is made of, the
+    names of members or a function of the record; None where it is made otherwise. `embedding_text` and `keyword_text`
+    are the texts that vectors and words are of, None where there is none. `facets` are what a record states of itself,
+    `ids` are the members that hold ids of other records, and `names` whom and what a record names, as it spells them;
+    `references` are others, which depend on its file. `aliases` are names of members in other systems' files, in the
+    order in which they count, `storage` what these note about their storage. `has_members` is whether an object of
+    these names (in snake_case, those that are not null) is of the kind; asked in the order of `registry.DETECTED`.
+    """
+
+    kind: Kind
+    model: type[Any]
+    table: str
+    made_prefix: str | None
+    facets: Callable[[Any], Facets]
+    given: Any = None  # what validates it in files, where that is not the model
+    spaces: tuple[str, ...] = ()
+    indexed: tuple[str, ...] = ()
+    prefix: str = ""
+    identity: tuple[str, ...] | Callable[[Any], str] | None = None
+    embedding_text: Callable[[Any], str | None] = lambda _: None
+    keyword_text: Callable[[Any], str | None] | None = None  # None: that of embedding_text
+    ids: Mapping[str, Role] = field(default_factory=dict)
+    names: Callable[[Any], Iterator[tuple[Role, str]]] = lambda _: iter(())
+    references: Callable[[Any, Origin], Iterator[Reference]] = lambda _record, _origin: iter(())
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    storage: frozenset[str] = frozenset()
+    has_members: Callable[[frozenset[str], Mapping[str, Any]], bool] = lambda _names, _value: False
+
+
+def named_ids(*names: str) -> dict[str, str]:
+    """Aliases of an id."""
+    return dict.fromkeys((*names, *OTHER_IDS), "id")
+
+
+def own(record: Any) -> tuple[str | None, Sensitivity]:
+    """The first facets of every kind: the project and the sensitivity that the record states."""
+    return record.project, Sensitivity.NORMAL if record.sensitivity is None else record.sensitivity
+
+
+def plain_facets(record: Any) -> Facets:
+    """Those of a kind that states no others."""
+    return Facets(*own(record))
+
+
+def titled(title: str | None, content: str) -> str:
+    """A content below its title."""
+    return content if title is None else f"{title}\n{content}"
+
+
+def first(*moments: datetime | None) -> datetime | None:
+    """The first that is known."""
+    return next((moment for moment in moments if moment is not None), None)
+
+
+# Of which kind the record is whose id a member holds, by the member's role.
+TARGETS: Final[Mapping[Role, Kind]] = {
+    Role.SOURCE: Kind.SOURCE,
+    Role.CLUSTER: Kind.CLUSTER,
+    Role.CHUNK: Kind.CHUNK,
+    Role.ARTIFACT: Kind.ARTIFACT,
+}
