@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cognition_engines.ingest.ids import artifact_chunk_id, content_identity, made_id
-from cognition_engines.ingest.items import OtherRecord
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import Record, kind_of
+from cognition_engines.kinds.registry import OtherRecord, Record, kind_of
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.store.values import FloatArray
 

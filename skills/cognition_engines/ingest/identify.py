@@ -26,7 +26,7 @@ from cognition_engines.ingest.ids import (
     turn_identity,
     with_place,
 )
-from cognition_engines.ingest.items import DocumentDraft, OtherRecord, RecordDraft
+from cognition_engines.ingest.items import DocumentDraft, RecordDraft
 from cognition_engines.ingest.repository import FilePlace
 from cognition_engines.ingest.rights import Asked, Rights, rights_of
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
@@ -35,7 +35,7 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Place, Source
-from cognition_engines.kinds.registry import kind_of, prefixed
+from cognition_engines.kinds.registry import OtherRecord, kind_of, prefixed
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Draft, Sensitivity
 from cognition_engines.store.links import PARENTS

@@ -4,17 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
-from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.artifacts import Artifact
+from cognition_engines.kinds.knowledge import Source
+from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.models import Draft, Problem
 from cognition_engines.store.values import FloatArray
-
-OtherRecord: TypeAlias = (
-    Source | Chunk | Cluster | Extraction | Episode | Artifact | ArtifactChunk | Turn | Event | Entity | Edge
-)
 
 
 @dataclass(frozen=True, slots=True)

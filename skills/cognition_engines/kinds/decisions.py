@@ -87,6 +87,7 @@ DECISION: Final = KindSpec(
     made_prefix="dec_",
     spaces=("decisions", "timeline"),
     embedding_text=lambda decision: f"{decision.title}\n{decision.text}",
+    shown_text=lambda decision: "\n\n".join(filter(None, (decision.title, decision.text))),
     facets=lambda decision: Facets(*own(decision), decision.date, context="decision"),
     references=_references,
 )

@@ -18,9 +18,10 @@ from cognition_engines.kinds.knowledge import KNOWLEDGE_KINDS, Chunk, Cluster, S
 from cognition_engines.kinds.spec import TARGETS, KindSpec, Origin, Reference, Role
 from cognition_engines.models import Decision
 
-Record: TypeAlias = (
-    Decision | Source | Chunk | Cluster | Extraction | Episode | Artifact | ArtifactChunk | Turn | Event | Entity | Edge
+OtherRecord: TypeAlias = (
+    Source | Chunk | Cluster | Extraction | Episode | Artifact | ArtifactChunk | Turn | Event | Entity | Edge
 )
+Record: TypeAlias = Decision | OtherRecord
 
 
 class IncompleteKind(Exception):
@@ -79,8 +80,14 @@ def references_of(record: Record, origin: Origin) -> list[Reference]:
 def _references(record: Record, origin: Origin) -> Iterator[Reference]:
     spec = spec_of(record)
     yield from (Reference(role, TARGETS[role], id) for _, role, id in ids_in(record))
-    yield from (Reference(role, Kind.ENTITY, normal(name)) for role, name in spec.names(record))
+    yield from (Reference(role, Kind.ENTITY, normal(name)) for role, name in names_in(record))
     yield from spec.references(record, origin)
+
+
+def names_in(record: Record) -> Iterator[tuple[Role, str]]:
+    """Whom and what a record names, as it spells them."""
+    names = spec_of(record).names
+    return iter(()) if names is None else names(record)
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import Record, references_of
+from cognition_engines.kinds.registry import SPECS, Record, references_of
 from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.store.codec import Cell, place_key
 from cognition_engines.store.schema import links, records
@@ -14,7 +14,7 @@ from cognition_engines.store.transactions import pages
 from cognition_engines.store.values import Dangling, Exposed
 
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
-CHILDREN: Final = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
+CHILDREN: Final = tuple(kind for kind, spec in SPECS.items() if Role.ARTIFACT in spec.ids.values())
 
 
 def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]:

@@ -1,7 +1,8 @@
 """Conditions as a rule on one record: what the mask says of its row, said of the record itself."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, assert_never
+from functools import cache
+from typing import Any, Final
 
 from cognition_engines.filters import (
     AtLeast,
@@ -13,15 +14,10 @@ from cognition_engines.filters import (
     OneOf,
     microseconds,
 )
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
-from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
-from cognition_engines.kinds.registry import Record, references_of
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.registry import SPECS, references_of
 from cognition_engines.kinds.spec import Role
-from cognition_engines.models import Decision
 from cognition_engines.spaces import LISTED, SEARCHED
 from cognition_engines.store.values import Stored
 
@@ -64,106 +60,61 @@ def _read(stored: Stored, column: str, texts: Iterable[str]) -> set[str]:
 
 def _label(stored: Stored, column: str) -> tuple[str, ...]:
     """The text of a label, as a tuple without or with one."""
-    found = _LABELS[column](stored)
+    found = (_LABELS.get(column) or _member(column))(stored)
     return () if found is None else (found,)
 
 
 def _number(stored: Stored, column: str) -> float | None:
-    return _NUMBERS[column](stored)
+    found: float | None = (_NUMBERS.get(column) or _member(column))(stored)
+    return found
 
 
-def _of(name: str, *classes: type[Record]) -> Callable[[Stored], str | None]:
-    """What reads a member that only records of these classes have."""
+def _members(stored: Stored, name: str) -> tuple[str, ...]:
+    """The texts of a set."""
+    found: tuple[str, ...] | None = (_SETS.get(name) or _member(name))(stored)
+    return () if found is None else found
 
-    def read(stored: Stored) -> str | None:
-        if not isinstance(stored.record, classes):
-            return None
-        found: str | None = getattr(stored.record, name)
-        return found
 
-    return read
+@cache
+def _member(name: str) -> Callable[[Stored], Any]:
+    """Reads the member of this name; None for a kind that has none."""
+    having = {kind for kind, spec in SPECS.items() if name in spec.model.__dataclass_fields__}
+    if not having:
+        raise KeyError(name)
+    return lambda stored: getattr(stored.record, name) if stored.kind in having else None
 
 
 def _type(stored: Stored) -> str | None:
-    return "chunk" if isinstance(stored.record, Chunk) else _of("type", Extraction)(stored)
+    return "chunk" if isinstance(stored.record, Chunk) else _member("type")(stored)
 
 
 def _at(stored: Stored) -> float | None:
     return None if stored.facets.at is None else microseconds(stored.facets.at)
 
 
-def _confidence(stored: Stored) -> float | None:
-    return stored.record.confidence if isinstance(stored.record, Decision) else None
+def _named(role: Role) -> Callable[[Stored], tuple[str, ...]]:
+    """What reads the references of a record in a role, which the columns are made of."""
+    return lambda stored: tuple(
+        each.target for each in references_of(stored.record, stored.origin) if each.role is role
+    )
 
 
-def _members(stored: Stored, name: str) -> tuple[str, ...]:
-    """The texts of a set."""
-    return _MEMBERS[name](stored)
-
-
-def _topics(stored: Stored) -> tuple[str, ...]:
-    match stored.record:
-        case Extraction() as extraction:
-            return extraction.topics
-        case Chunk() as chunk:
-            return chunk.tags
-        case (
-            Decision()
-            | Source()
-            | Cluster()
-            | Episode()
-            | Artifact()
-            | ArtifactChunk()
-            | Turn()
-            | Event()
-            | Entity()
-            | Edge()
-        ):
-            return ()
-        case _:
-            assert_never(stored.record)
-
-
-def _tags(stored: Stored) -> tuple[str, ...]:
-    return stored.record.tags if isinstance(stored.record, Episode) else ()
-
-
-def _actors(stored: Stored) -> tuple[str, ...]:
-    return _named(stored, Role.ACTOR)
-
-
-def _subjects(stored: Stored) -> tuple[str, ...]:
-    return _named(stored, Role.SUBJECT)
-
-
-def _named(stored: Stored, role: Role) -> tuple[str, ...]:
-    """The references of a record in a role, which the columns are made of."""
-    return tuple(link.target for link in references_of(stored.record, stored.origin) if link.role is role)
-
-
-# Every column of every space has a reader here; another one is a KeyError.
+# The columns that are not members of their records under the same name.
 _LABELS: Final[Mapping[str, Callable[[Stored], str | None]]] = {
     "kind": lambda stored: stored.kind.label,
     "project": lambda stored: stored.facets.project,
     "context": lambda stored: stored.facets.context,
     "system": lambda stored: stored.facets.system,
-    "category": _of("category", Decision, Event, Episode),
-    "stakes": _of("stakes", Decision),
-    "status": _of("status", Decision),
-    "status_text": _of("status_text", Decision),
     "type": _type,
-    "source_id": _of("source_id", Chunk, Extraction),
 }
 _NUMBERS: Final[Mapping[str, Callable[[Stored], float | None]]] = {
     "sensitivity": lambda stored: int(stored.facets.sensitivity),
     "at": _at,
     "importance": lambda stored: stored.facets.importance,
     "parent": lambda stored: stored.facets.parent,
-    "confidence": _confidence,
 }
-_MEMBERS: Final[Mapping[str, Callable[[Stored], tuple[str, ...]]]] = {
-    "topics": _topics,
-    "tags": _tags,
-    "actors": _actors,
-    "subjects": _subjects,
+_SETS: Final[Mapping[str, Callable[[Stored], tuple[str, ...] | None]]] = {
+    "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),
+    "actors": _named(Role.ACTOR),
+    "subjects": _named(Role.SUBJECT),
 }

@@ -7,7 +7,6 @@ from typing import Final, cast
 
 from pydantic import JsonValue, ValidationError
 
-from cognition_engines.ingest.items import OtherRecord
 from cognition_engines.ingest.parse.plain_values import Value, named, whole
 from cognition_engines.ingest.refusal_messages import a, reasons
 from cognition_engines.ingest.storable import joined, misspelled_right, unsound
@@ -15,7 +14,7 @@ from cognition_engines.ingest.structured.aliases import VECTORS, Members, Twice,
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import validated
+from cognition_engines.kinds.registry import OtherRecord, validated
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.

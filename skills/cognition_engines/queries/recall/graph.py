@@ -13,11 +13,12 @@ from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import Record, spec_of
+from cognition_engines.kinds.registry import SPECS, Record, names_in
 from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Viewer
 from cognition_engines.queries.recall.results import Mentioned, Reason
 from cognition_engines.queries.recall.selectors import is_kind
+from cognition_engines.spaces import MEMORY
 from cognition_engines.store.reads.graph import Around, Named
 from cognition_engines.store.values import Stored
 
@@ -25,7 +26,8 @@ SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
 MOST_ENTITIES: Final = 50
 
-_NAMING: Final = (Kind.ARTIFACT, Kind.TURN)  # besides events
+# The kinds of memory that name somebody or something, besides events.
+_NAMING: Final = tuple(kind for kind in MEMORY.kinds if SPECS[kind].names is not None and kind is not Kind.EVENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def refs_of(record: Record) -> dict[str, str]:
 
 
 def _refs(record: Record) -> list[tuple[Role, str]]:
-    return [(role, name) for role, name in spec_of(record).names(record) if role in (Role.ACTOR, Role.SUBJECT)]
+    return [(role, name) for role, name in names_in(record) if role in (Role.ACTOR, Role.SUBJECT)]
 
 
 def seeds(results: Iterable[Stored], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:

@@ -6,12 +6,8 @@ import numpy as np
 
 from cognition_engines.filters import Conditions, MemoryFilters, OneOf
 from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS
-from cognition_engines.models import Decision
 from cognition_engines.retrieval.fusion import Part
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
 from cognition_engines.store.values import Stored
@@ -95,15 +91,10 @@ def is_kind(snapshot: Snapshot, rows: Ints, kind: Kind) -> Bools:
 
 def content_of(stored: Stored) -> str:
     """The text of a record as recall shows it."""
-    match stored.record:
-        case Artifact() | ArtifactChunk() | Turn() | Chunk() as said:
-            return said.content
-        case Event() as event:
-            return event.narrative
-        case Decision() as decision:
-            return f"{decision.title}\n\n{decision.text}" if decision.text else decision.title
-        case other:
-            raise ValueError(f"{type(other).__name__}: recall shows no such record")
+    spec = SPECS[stored.kind]
+    if spec.shown_text is None:
+        raise ValueError(f"{stored.kind.label}: recall shows no such record")
+    return spec.shown_text(stored.record)
 
 
 def owner_of(stored: Stored) -> int | None:
