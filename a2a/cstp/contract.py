@@ -6,7 +6,7 @@ from typing import Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from cstp.errors import CstpError
+from cstp.errors import ERRORS, CstpError, Forbidden
 
 Scope = Literal["read", "admin"]
 
@@ -51,3 +51,9 @@ class Method(Generic[P, R]):
     errors: tuple[type[CstpError], ...] = ()
     scope: Scope | None = "read"
     cost: int = 1
+
+    @property
+    def common_errors(self) -> tuple[type[CstpError], ...]:
+        """What it may answer with besides `errors`."""
+        common = tuple(error for error in ERRORS if error.any_method)
+        return common if self.scope is None else (*common, Forbidden)

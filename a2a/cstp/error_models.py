@@ -1,23 +1,13 @@
-"""What the `data` of each error holds, as models: for documents, and for those who want it typed."""
+"""What the `data` of each error holds, as models: for documents, for the client, and for those who want it typed."""
 
-from collections.abc import Mapping
-from typing import Annotated, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from cstp.contract import WireResult
-from cstp.errors import (
-    CstpError,
-    Forbidden,
-    InternalError,
-    InvalidParams,
-    NotFound,
-    Overloaded,
-    QueryFailed,
-    RateLimited,
-)
-
-Seconds = Annotated[int, Field(ge=1)]
+from cstp.errors import ERRORS, CstpError, Violation
 
 
 class ViolationData(WireResult):
@@ -27,59 +17,17 @@ class ViolationData(WireResult):
     message: str
 
 
-class InvalidParamsData(WireResult):
-    """Every parameter that is wrong."""
-
-    violations: Annotated[list[ViolationData], Field(min_length=1)]
-
-
-class InternalErrorData(WireResult):
-    """The request's id, under which the server's log has the details."""
-
-    request_id: str
+_ON_THE_WIRE: Final[Mapping[object, object]] = {
+    Sequence[Violation]: Annotated[list[ViolationData], Field(min_length=1)],
+}
 
 
-class RateLimitedData(WireResult):
-    """When to come back, and the limit that was met: `limit` units in `window` seconds, under the name `policy`."""
-
-    retry_after: Seconds
-    limit: int
-    window: Seconds
-    policy: str
-
-
-class QueryFailedData(WireResult):
-    """What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left."""
-
-    component: str
-    request_id: str
-
-
-class NotFoundData(WireResult):
-    """The id, as it was sent."""
-
-    id: str
-
-
-class ForbiddenData(WireResult):
-    """The scope that the token lacks."""
-
-    scope: str
-
-
-class OverloadedData(WireResult):
-    """When to come back."""
-
-    retry_after: Seconds
+def _data_model(error: type[CstpError]) -> type[WireResult]:
+    members: dict[str, Any] = {one.name: (_ON_THE_WIRE.get(one.type, one.type), ...) for one in fields(error)}  # type: ignore[arg-type]
+    return create_model(f"{error.__name__}Data", __base__=WireResult, __doc__=error.about_data, **members)
 
 
 # Errors that are absent have no data.
 DATA: Final[Mapping[type[CstpError], type[WireResult]]] = {
-    InvalidParams: InvalidParamsData,
-    InternalError: InternalErrorData,
-    RateLimited: RateLimitedData,
-    QueryFailed: QueryFailedData,
-    NotFound: NotFoundData,
-    Forbidden: ForbiddenData,
-    Overloaded: OverloadedData,
+    error: _data_model(error) for error in ERRORS if is_dataclass(error)
 }

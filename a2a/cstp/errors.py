@@ -16,27 +16,49 @@
 
 `message` is fixed for a code, so nothing that a caller sent and no internal detail can travel in it; what varies is
 in `data`, which is structured.
+
+A class is all there is to an error: its fields are the members of `data` (`cstp.error_models`) and what the client
+reads, and its attributes are what the documents, the CLI and the tools of MCP read. `ERRORS` lists the classes.
 """
 
 import copyreg
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+
+from pydantic import Field
+from pydantic.alias_generators import to_camel
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+Family = Literal["other", "not allowed", "refused", "not found", "later", "broken"]
+Seconds = Annotated[int, Field(ge=1)]
 
 
 class CstpError(Exception):
-    """An answer with an `error` member. `data` is what came with it, in wire spelling."""
+    """An answer with an `error` member. `data` is what came with it, in wire spelling.
+
+    `meaning` tells a caller what to do, `about_data` what the data holds, `example` has the fields of an example.
+    `http` is the HTTP status in words, `family` groups exit codes, `tool_code` is the code that tools of MCP give.
+    `any_method` is True where every method may fail with it.
+    """
 
     code: int = 0
     message: str = "Error"
     meaning: ClassVar[str] = ""
+    about_data: ClassVar[str] = ""
+    example: ClassVar[Mapping[str, Any]] = {}
+    http: ClassVar[str] = "200"
+    family: ClassVar[Family] = "other"
+    tool_code: ClassVar[str] = "INTERNAL_ERROR"
+    any_method: ClassVar[bool] = False
 
     def __init__(self, data: JsonValue = None) -> None:
         super().__init__(self.message)
         self.data = data
+
+    def __post_init__(self) -> None:
+        CstpError.__init__(self, {to_camel(field.name): getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[object, ...]:
         # without its constructor, which takes other arguments in each class: for pickle and copy
@@ -53,6 +75,7 @@ class ParseError(CstpError):
     code = -32700
     message = "Parse error"
     meaning = "Send one JSON document in UTF-8: no NaN, no byte order mark, at most 64 levels deep."
+    family = "refused"
 
 
 class InvalidRequest(CstpError):
@@ -61,6 +84,9 @@ class InvalidRequest(CstpError):
     code = -32600
     message = "Invalid Request"
     meaning = 'Send {"jsonrpc": "2.0", "method": ..., "params": {...}, "id": ...}, or 1 to 100 of them in a list.'
+    http = "200; 413 for a body over the limit, 415 for another content type or any content encoding"
+    family = "refused"
+    tool_code = "VALIDATION_ERROR"
 
 
 class MethodNotFound(CstpError):
@@ -69,6 +95,8 @@ class MethodNotFound(CstpError):
     code = -32601
     message = "Method not found"
     meaning = "Check the method's spelling; names are case-sensitive."
+    family = "refused"
+    tool_code = "NOT_FOUND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +107,39 @@ class Violation:
     message: str
 
 
+@dataclass(eq=False, repr=False)
 class InvalidParams(CstpError):
     """One or more parameters are wrong; `violations` names them all."""
 
     code = -32602
     message = "Invalid params"
-    meaning = "Mend the parameters that `violations` names: each entry has the field's path and what it must be."
+    meaning = "Fix the parameters that `violations` names: each entry has the field's path and what it must be."
+    about_data = "Every parameter that is wrong."
+    example: ClassVar = {"violations": (Violation("filters.stakes[0]", "must be a string"),)}
+    family = "refused"
+    tool_code = "VALIDATION_ERROR"
+    any_method = True
 
-    def __init__(self, violations: Sequence[Violation]) -> None:
-        super().__init__({"violations": [{"field": v.field, "message": v.message} for v in violations]})
-        self.violations = tuple(violations)
+    violations: Sequence[Violation]
+
+    def __post_init__(self) -> None:
+        self.violations = tuple(Violation(each.field, each.message) for each in self.violations)
+        CstpError.__init__(self, {"violations": [{"field": v.field, "message": v.message} for v in self.violations]})
 
 
+@dataclass(eq=False, repr=False)
 class InternalError(CstpError):
     """A bug in the server; the log has the details under the request id."""
 
     code = -32603
     message = "Internal error"
     meaning = "A bug of the server: tell its operator the `requestId`, under which the log has the details."
+    about_data = "The request's id, under which the server's log has the details."
+    example: ClassVar = {"request_id": "8c1f0a5e"}
+    family = "broken"
+    any_method = True
 
-    def __init__(self, request_id: str) -> None:
-        super().__init__({"requestId": request_id})
-        self.request_id = request_id
+    request_id: str
 
 
 class AuthenticationRequired(CstpError):
@@ -109,23 +148,35 @@ class AuthenticationRequired(CstpError):
     code = -32001
     message = "Authentication required"
     meaning = "Send `Authorization: Bearer cstp_...` with a live token; `cstp token create` makes one."
+    http = "401, with `WWW-Authenticate`"
+    family = "not allowed"
+    tool_code = "UNAUTHORIZED"
+    any_method = True
 
 
+@dataclass(eq=False, repr=False)
 class RateLimited(CstpError):
     """The agent has used up a limit. `retry_after` and `window` are whole seconds."""
 
     code = -32002
     message = "Rate limited"
     meaning = "Wait `retryAfter` seconds; `policy` names the limit that was met (`limit` units in `window` seconds)."
+    about_data = (
+        "When to come back, and the limit that was met: `limit` units in `window` seconds, under the name `policy`."
+    )
+    example: ClassVar = {"retry_after": 12, "limit": 600, "window": 60, "policy": "minute"}
+    http = "429 with `Retry-After` for a single call, and for too many wrong tokens; 200 inside a batch"
+    family = "later"
+    tool_code = "RATE_LIMITED"
+    any_method = True
 
-    def __init__(self, retry_after: int, limit: int, window: int, policy: str) -> None:
-        super().__init__({"retryAfter": retry_after, "limit": limit, "window": window, "policy": policy})
-        self.retry_after = retry_after
-        self.limit = limit
-        self.window = window
-        self.policy = policy
+    retry_after: Seconds
+    limit: int
+    window: Seconds
+    policy: str
 
 
+@dataclass(eq=False, repr=False)
 class QueryFailed(CstpError):
     """A part that the answer needs is down, timed out or answered wrongly.
 
@@ -139,37 +190,48 @@ class QueryFailed(CstpError):
         "`component` (records, vectors, keywords or embedder) does not answer: try again, then tell the operator. "
         "`answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller batches."
     )
+    about_data = (
+        "What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left."
+    )
+    example: ClassVar = {"component": "vectors", "request_id": "8c1f0a5e"}
+    family = "broken"
 
-    def __init__(self, component: str, request_id: str) -> None:
-        super().__init__({"component": component, "requestId": request_id})
-        self.component = component
-        self.request_id = request_id
+    component: str
+    request_id: str
 
 
+@dataclass(eq=False, repr=False)
 class NotFound(CstpError):
     """The id does not exist, or this caller may not see it: the answer is the same."""
 
     code = -32007
     message = "Not found"
     meaning = "No record of that `id` is visible to this token."
+    about_data = "The id, as it was sent."
+    example: ClassVar = {"id": "dec_2f6b0c9d4e1a8b37"}
+    family = "not found"
+    tool_code = "NOT_FOUND"
 
-    def __init__(self, id: str) -> None:
-        super().__init__({"id": id})
-        self.id = id
+    id: str
 
 
+@dataclass(eq=False, repr=False)
 class Forbidden(CstpError):
     """The token lacks the scope that the method needs."""
 
     code = -32009
     message = "Forbidden"
     meaning = "Use a token that has the `scope` named in the data."
+    about_data = "The scope that the token lacks."
+    example: ClassVar = {"scope": "read"}
+    http = "403 with `WWW-Authenticate` for a single call; 200 inside a batch"
+    family = "not allowed"
+    tool_code = "FORBIDDEN"
 
-    def __init__(self, scope: str) -> None:
-        super().__init__({"scope": scope})
-        self.scope = scope
+    scope: str
 
 
+@dataclass(eq=False, repr=False)
 class Overloaded(CstpError):
     """Too many calls are in flight, of all agents or of this one, or the server is going down.
 
@@ -181,10 +243,14 @@ class Overloaded(CstpError):
     code = -32010
     message = "Overloaded"
     meaning = "Wait `retryAfter` seconds and send the call again."
+    about_data = "When to come back."
+    example: ClassVar = {"retry_after": 1}
+    http = "503, with `Retry-After`"
+    family = "later"
+    tool_code = "OVERLOADED"
+    any_method = True
 
-    def __init__(self, retry_after: int) -> None:
-        super().__init__({"retryAfter": retry_after})
-        self.retry_after = retry_after
+    retry_after: Seconds
 
 
 class OtherError(CstpError):
@@ -196,25 +262,5 @@ class OtherError(CstpError):
         self.message = message
 
 
-ERRORS: tuple[type[CstpError], ...] = (
-    ParseError,
-    InvalidRequest,
-    MethodNotFound,
-    InvalidParams,
-    InternalError,
-    AuthenticationRequired,
-    RateLimited,
-    QueryFailed,
-    NotFound,
-    Forbidden,
-    Overloaded,
-)
-
-# What any method may answer with, besides errors of its own.
-EVERY_METHOD: tuple[type[CstpError], ...] = (
-    InvalidParams,
-    InternalError,
-    AuthenticationRequired,
-    RateLimited,
-    Overloaded,
-)
+# every class above that has a code, in the order of the tree
+ERRORS: Final[tuple[type[CstpError], ...]] = tuple(error for error in CstpError.__subclasses__() if error.code)

@@ -59,7 +59,7 @@ def test_params_that_are_not_json_are_refused_before_anything_is_sent(value: Any
         request_body(raw_call("cstp.ping", {"x": value}))
 
 
-@pytest.mark.parametrize("error", [error for error, _ in EXAMPLES], ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
 def test_every_error_of_the_server_arrives_as_its_class_with_what_it_says(error: CstpError) -> None:
     for identifier in (1, None):
         with pytest.raises(CstpError) as caught:
@@ -168,7 +168,7 @@ def test_a_request_that_is_too_large_is_noted_in_its_error() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        *(error for error, _ in EXAMPLES),
+        *EXAMPLES,
         OtherError(7, "Other", {"a": 1}),
         UnexpectedAnswer(502, "the body is not JSON"),
         ConnectFailed("no"),

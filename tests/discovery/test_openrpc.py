@@ -85,7 +85,7 @@ def test_every_method_is_there_with_every_parameter_bound_and_error(document: An
 def test_every_error_is_there_with_the_shape_of_its_data(document: Any) -> None:
     errors = document["components"]["errors"]
     assert set(errors) == {error.__name__ for error in ERRORS}
-    for error, _ in EXAMPLES:
+    for error in EXAMPLES:
         entry = errors[type(error).__name__]
         assert (entry["code"], entry["message"]) == (error.code, error.message)
         assert ("data" in entry) == (error.data is not None) == (type(error) in DATA)

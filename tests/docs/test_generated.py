@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cstp.error_models import DATA
 from cstp.errors import ERRORS
 from cstp.methods.registry import METHODS
 from cstp_server.generate.method_pages import FOLDER, page_of
@@ -71,6 +72,7 @@ def test_no_line_about_an_error_is_indented_as_code_would_be() -> None:
 
 
 def test_every_error_is_explained_once_in_the_order_of_the_tree() -> None:
-    assert [type(error) for error, _ in EXAMPLES] == list(ERRORS)
-    assert all(error.meaning for error in ERRORS)
+    assert [type(error) for error in EXAMPLES] == list(ERRORS)
+    assert all(error.meaning and error.family != "other" for error in ERRORS)
+    assert all(bool(error.about_data) == (error in DATA) for error in ERRORS)
     assert len({error.code for error in ERRORS}) == len(ERRORS)

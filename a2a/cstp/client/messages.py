@@ -5,31 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from pydantic import ValidationError
 from pydantic_core import from_json
 
 from cstp.call import Call
 from cstp.client.errors import UnexpectedAnswer
-from cstp.errors import (
-    AuthenticationRequired,
-    CstpError,
-    Forbidden,
-    InternalError,
-    InvalidParams,
-    InvalidRequest,
-    JsonValue,
-    MethodNotFound,
-    NotFound,
-    OtherError,
-    Overloaded,
-    ParseError,
-    QueryFailed,
-    RateLimited,
-    Violation,
-)
+from cstp.error_models import DATA
+from cstp.errors import ERRORS, CstpError, JsonValue, OtherError
 
 R = TypeVar("R")
 
 _TOO_LARGE: Final = 413
+_CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,41 +120,13 @@ def _error(answer: Mapping[str, JsonValue]) -> CstpError | None:
 
 def _known_error(code: int, data: object) -> CstpError | None:
     """The class of the code, with what its data says; None where the code or the data is not in the table."""
-    match code, data:
-        case (ParseError.code, _):
-            return ParseError()
-        case (InvalidRequest.code, _):
-            return InvalidRequest()
-        case (MethodNotFound.code, _):
-            return MethodNotFound()
-        case (AuthenticationRequired.code, _):
-            return AuthenticationRequired()
-        case (InvalidParams.code, {"violations": [*violations]}):
-            return _invalid_params(violations)
-        case (InternalError.code, {"requestId": str(request_id)}):
-            return InternalError(request_id)
-        case (
-            RateLimited.code,
-            {"retryAfter": int(retry_after), "limit": int(limit), "window": int(window), "policy": str(policy)},
-        ):
-            return RateLimited(retry_after, limit, window, policy)
-        case (QueryFailed.code, {"component": str(component), "requestId": str(request_id)}):
-            return QueryFailed(component, request_id)
-        case (NotFound.code, {"id": str(identifier)}):
-            return NotFound(identifier)
-        case (Forbidden.code, {"scope": str(scope)}):
-            return Forbidden(scope)
-        case (Overloaded.code, {"retryAfter": int(retry_after)}):
-            return Overloaded(retry_after)
-    return None
-
-
-def _invalid_params(violations: Sequence[object]) -> InvalidParams | None:
-    found = []
-    for one in violations:
-        match one:
-            case {"field": str(field), "message": str(message)}:
-                found.append(Violation(field, message))
-            case _:
-                return None
-    return InvalidParams(found)
+    kind = _CLASSES.get(code)
+    if kind is None:
+        return None
+    model = DATA.get(kind)
+    if model is None:
+        return kind()
+    try:
+        return kind(**dict(model.model_validate(data, extra="ignore")))
+    except ValidationError:
+        return None

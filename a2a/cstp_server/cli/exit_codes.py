@@ -1,7 +1,9 @@
-"""The exit codes of every command; `cli/remote.py` has those of error answers."""
+"""The exit codes of every command."""
 
 from collections.abc import Mapping
 from typing import Final
+
+from cstp.errors import ERRORS, Family
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -9,22 +11,31 @@ MISUSED: Final = 2
 UNREACHABLE: Final = 3
 STOPPED: Final = 130
 
-NOT_ALLOWED: Final = 4
-REFUSED: Final = 5
-NOT_FOUND: Final = 6
-LATER: Final = 7
-BROKEN: Final = 8
+# of error answers
+FAMILIES: Final[Mapping[Family, int]] = {
+    "other": FAILED,
+    "not allowed": 4,
+    "refused": 5,
+    "not found": 6,
+    "later": 7,
+    "broken": 8,
+}
+
+
+def _codes(family: Family) -> str:
+    return ", ".join(str(error.code) for error in ERRORS if error.family == family)
+
 
 MEANINGS: Final[Mapping[int, str]] = {
     DONE: "done",
     FAILED: "it did not work, or a part of it did not; the message gives the reason",
     MISUSED: "misused or misconfigured; nothing was done",
     UNREACHABLE: "no CSTP server answers there",
-    NOT_ALLOWED: "the token is unknown, expired, revoked or lacks a scope (-32001, -32009)",
-    REFUSED: "the server refuses the method or its parameters (-32700, -32600, -32601, -32602)",
-    NOT_FOUND: "no such record for this token (-32007)",
-    LATER: "the limit is used up or the server is busy; try later (-32002, -32010)",
-    BROKEN: "a part of the server fails (-32003, -32603)",
+    FAMILIES["not allowed"]: f"the token is unknown, expired, revoked or lacks a scope ({_codes('not allowed')})",
+    FAMILIES["refused"]: f"the server refuses the method or its parameters ({_codes('refused')})",
+    FAMILIES["not found"]: f"no such record for this token ({_codes('not found')})",
+    FAMILIES["later"]: f"the limit is used up or the server is busy; try later ({_codes('later')})",
+    FAMILIES["broken"]: f"a part of the server fails ({_codes('broken')})",
     STOPPED: "stopped by Ctrl-C",
 }
 

@@ -20,21 +20,15 @@ from cstp.client.connections import BoundedTransport, options_for
 from cstp.client.transport import TimeLeft, deadline_after
 from cstp.errors import (
     ERRORS,
-    AuthenticationRequired,
     CstpError,
     Forbidden,
-    InternalError,
     InvalidParams,
-    InvalidRequest,
     MethodNotFound,
-    NotFound,
     Overloaded,
-    ParseError,
-    QueryFailed,
     RateLimited,
 )
 from cstp.methods.registry import METHODS
-from cstp_server.cli.exit_codes import BROKEN, FAILED, LATER, NOT_ALLOWED, NOT_FOUND, REFUSED, Unreachable
+from cstp_server.cli.exit_codes import FAMILIES, Unreachable
 from cstp_server.cli.suggestions import as_json_text
 from cstp_server.terminal import say, say_lines
 
@@ -44,14 +38,6 @@ TokenOption = Annotated[
 TimeoutOption = Annotated[
     float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long an answer may take.")
 ]
-# of an error answer, by the family of its code
-OF_ERROR: Final[Mapping[int, int]] = {
-    **dict.fromkeys((AuthenticationRequired.code, Forbidden.code), NOT_ALLOWED),
-    **dict.fromkeys((ParseError.code, InvalidRequest.code, MethodNotFound.code, InvalidParams.code), REFUSED),
-    NotFound.code: NOT_FOUND,
-    **dict.fromkeys((RateLimited.code, Overloaded.code), LATER),
-    **dict.fromkeys((QueryFailed.code, InternalError.code), BROKEN),
-}
 _NOTHING: Final[Mapping[str, object]] = {}
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
@@ -188,7 +174,7 @@ def _json(value: object, indent: int | None) -> str:
 
 def code_of(error: Mapping[str, Any]) -> int:
     """The exit code of an error's family."""
-    return OF_ERROR.get(error["code"], FAILED)
+    return FAMILIES[_CLASSES.get(error["code"], CstpError).family]
 
 
 def tell_error(

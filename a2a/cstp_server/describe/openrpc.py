@@ -16,7 +16,7 @@ from pydantic.json_schema import models_json_schema
 import cstp
 from cstp.contract import Method, Wire
 from cstp.error_models import DATA
-from cstp.errors import ERRORS, EVERY_METHOD, CstpError, Forbidden
+from cstp.errors import ERRORS, CstpError
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.conformance.wire_files import Conversation, calls, folder, read
@@ -95,8 +95,8 @@ def make_document() -> dict[str, object]:
 
 def _method(method: Method[Any, Any], params: Schema, result: Schema) -> dict[str, object]:
     needs = "Any live token may call it." if method.scope is None else f"Needs the scope {method.scope}."
-    every = EVERY_METHOD if method.scope is None else (*EVERY_METHOD, Forbidden)
     required = params.get("required", ())
+    errors = (*method.errors, *method.common_errors)
     return {
         "name": method.name,
         "summary": method.summary,
@@ -108,7 +108,7 @@ def _method(method: Method[Any, Any], params: Schema, result: Schema) -> dict[st
         if "properties" in params
         else [],
         "result": {"name": _name(method.result), "schema": result},
-        "errors": [{"$ref": f"#/components/errors/{_name(error)}"} for error in (*method.errors, *every)],
+        "errors": [{"$ref": f"#/components/errors/{_name(error)}"} for error in errors],
         "examples": [_example(method)],
         "x-scope": method.scope,
         "x-cost": method.cost,

@@ -2,18 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from textwrap import fill
 from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
 from cstp.contract import Method
-from cstp.errors import (
-    EVERY_METHOD,
-    CstpError,
-    Forbidden,
-)
+from cstp.errors import CstpError
 from cstp.methods.registry import METHODS
 
 FOLDER: Final = "docs/methods"
@@ -87,8 +83,7 @@ def _page(method: Method[Any, Any]) -> str:
         "",
     ]
     own = [f"[{error.code} {error.message}](../errors.md#{anchor(error)})" for error in method.errors]
-    every: Sequence[type[CstpError]] = EVERY_METHOD if method.scope is None else (*EVERY_METHOD, Forbidden)
-    others = [f"[{error.code}](../errors.md#{anchor(error)})" for error in every]
+    others = [f"[{error.code}](../errors.md#{anchor(error)})" for error in method.common_errors]
     lines += [f"* {link}" for link in own]
     lines += [f"* as every method: {', '.join(others)}"]
     return "\n".join(lines) + "\n"

@@ -13,21 +13,7 @@ from typing import Final
 
 from pydantic.fields import FieldInfo
 
-from cstp.errors import (
-    AuthenticationRequired,
-    CstpError,
-    Forbidden,
-    InternalError,
-    InvalidParams,
-    InvalidRequest,
-    MethodNotFound,
-    NotFound,
-    Overloaded,
-    ParseError,
-    QueryFailed,
-    RateLimited,
-    Violation,
-)
+from cstp.errors import ERRORS, CstpError
 from cstp_server.describe.openrpc import document_text
 from cstp_server.generate import client_code
 from cstp_server.generate.cli_page import cli_page
@@ -37,23 +23,7 @@ from cstp_server.settings import Section, Settings
 ROOT: Final = Path(__file__).parents[3]
 _COMMAND: Final = "make docs"
 
-# One example of each error, and the HTTP status that goes with it.
-EXAMPLES: Final[Sequence[tuple[CstpError, str]]] = (
-    (ParseError(), "200"),
-    (InvalidRequest(), "200; 413 for a body over the limit, 415 for another content type or any content encoding"),
-    (MethodNotFound(), "200"),
-    (InvalidParams([Violation("filters.stakes[0]", "must be a string")]), "200"),
-    (InternalError("8c1f0a5e"), "200"),
-    (AuthenticationRequired(), "401, with `WWW-Authenticate`"),
-    (
-        RateLimited(retry_after=12, limit=600, window=60, policy="minute"),
-        "429 with `Retry-After` for a single call, and for too many wrong tokens; 200 inside a batch",
-    ),
-    (QueryFailed("vectors", "8c1f0a5e"), "200"),
-    (NotFound("dec_2f6b0c9d4e1a8b37"), "200"),
-    (Forbidden("read"), "403 with `WWW-Authenticate` for a single call; 200 inside a batch"),
-    (Overloaded(retry_after=1), "503, with `Retry-After`"),
-)
+EXAMPLES: Final[Sequence[CstpError]] = [error(**error.example) for error in ERRORS]
 
 
 def settings_file() -> str:
@@ -121,8 +91,8 @@ def errors_page() -> str:
         "| code | message | HTTP status |",
         "|---|---|---|",
     ]
-    lines += [f"| [{error.code}](#{anchor(error)}) | {error.message} | {status} |" for error, status in EXAMPLES]
-    for error, _ in EXAMPLES:
+    lines += [f"| [{error.code}](#{anchor(error)}) | {error.message} | {error.http} |" for error in EXAMPLES]
+    for error in EXAMPLES:
         meaning = wire_spelling(cleandoc(str(type(error).__doc__)))
         lines += ["", f"## {error.code} {error.message}", "", meaning, "", error.meaning]
         if error.data is not None:

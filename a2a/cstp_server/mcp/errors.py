@@ -12,9 +12,7 @@ from cstp.errors import (
     Forbidden,
     InternalError,
     InvalidParams,
-    InvalidRequest,
     JsonValue,
-    MethodNotFound,
     NotFound,
     Overloaded,
     QueryFailed,
@@ -26,18 +24,6 @@ from cstp_server.mcp.schemas import bounds, in_snake_case
 Body: TypeAlias = Mapping[str, JsonValue]
 Shape: TypeAlias = Callable[[CstpError, Mapping[str, Any]], Body]
 
-CODES: Final[Mapping[type[CstpError], str]] = {
-    InvalidParams: "VALIDATION_ERROR",
-    InvalidRequest: "VALIDATION_ERROR",
-    NotFound: "NOT_FOUND",
-    MethodNotFound: "NOT_FOUND",
-    AuthenticationRequired: "UNAUTHORIZED",
-    Forbidden: "FORBIDDEN",
-    RateLimited: "RATE_LIMITED",
-    Overloaded: "OVERLOADED",
-    QueryFailed: "INTERNAL_ERROR",
-    InternalError: "INTERNAL_ERROR",
-}
 NO_SELECTOR: Final = "Must provide query, id, conversation_id, or context filter"
 _LIMITS: Final = re.compile(r"must (?:be|have) at (?:least|most) \S+( characters?| items?)?(?:\(s\))?")
 _LARGEST_TOLD: Final = 10**6
@@ -52,7 +38,7 @@ def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
         found = _in_snake_case(error.violations)
         details = {"violations": [{"field": one.field, "message": one.message} for one in found]}
         message = "; ".join(_sentences(error.violations, schema))
-    return {"error": {"code": CODES.get(type(error), "INTERNAL_ERROR"), "message": message, "details": details}}
+    return {"error": {"code": error.tool_code, "message": message, "details": details}}
 
 
 def of_episodes(error: CstpError, schema: Mapping[str, Any]) -> Body:
