@@ -1,6 +1,6 @@
 """What the `data` of each error holds, as models: for documents, for the client, and for those who want it typed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, Final
 
@@ -18,7 +18,7 @@ class ViolationData(WireResult):
 
 
 _ON_THE_WIRE: Final[Mapping[object, object]] = {
-    Sequence[Violation]: Annotated[list[ViolationData], Field(min_length=1)],
+    tuple[Violation, ...]: Annotated[list[ViolationData], Field(min_length=1)],
 }
 
 

@@ -120,7 +120,7 @@ class InvalidParams(CstpError):
     tool_code = "VALIDATION_ERROR"
     any_method = True
 
-    violations: Sequence[Violation]
+    violations: tuple[Violation, ...]
 
     def __post_init__(self) -> None:
         self.violations = tuple(Violation(each.field, each.message) for each in self.violations)

@@ -68,7 +68,7 @@ def _in_wire_spelling(
     # a list of a hundred thousand mistakes helps nobody and takes a second to make
     if len(members.keys() - spellings.keys()) > MAX_UNKNOWN:
         message = f"has more than {MAX_UNKNOWN} members that are not parameters of this method"
-        raise InvalidParams([Violation(path.rstrip(".") or "params", message)])
+        raise InvalidParams((Violation(path.rstrip(".") or "params", message),))
     normal: dict[str, object] = {}
     for key, value in members.items():
         wire_name, inner = spellings.get(key, (key, None))
@@ -106,7 +106,7 @@ def parse_params(model: type[W], members: object) -> W:
     Accepts each name in camelCase or snake_case, once. Raises InvalidParams with every violation, in wire spelling.
     """
     if not isinstance(members, Mapping):
-        raise InvalidParams([Violation("params", "must be given by name, in an object")])
+        raise InvalidParams((Violation("params", "must be given by name, in an object"),))
     violations: list[Violation] = []
     normal = _in_wire_spelling(model, members, "", violations)
     try:
@@ -114,7 +114,7 @@ def parse_params(model: type[W], members: object) -> W:
     except ValidationError as error:
         for details in error.errors(include_url=False, include_input=False):
             violations += _violations(details)
-        raise InvalidParams(list(dict.fromkeys(violations))) from None
+        raise InvalidParams(tuple(dict.fromkeys(violations))) from None
     if violations:
-        raise InvalidParams(violations)
+        raise InvalidParams(tuple(violations))
     return params

@@ -31,7 +31,7 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         began = perf_counter()
         mode = engine.modes[0] if params.mode is None else Mode(params.mode)
         if mode not in engine.modes:
-            raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
+            raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
         include = frozenset(params.include or ())
         question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
         matches = await engine.query_decisions(question, call.agent)

@@ -64,7 +64,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         began = perf_counter()
         mode = engine.modes[0] if params.mode is None else Mode(params.mode)
         if mode not in engine.modes:
-            raise InvalidParams([Violation("mode", 'must be "keyword": this server has no embedding model')])
+            raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
         filters = params.filters or KnowledgeFilters()
         question = KnowledgeQuestion(
             params.query, call.viewer, params.limit, mode, _types(filters), filters.topic, filters.source
