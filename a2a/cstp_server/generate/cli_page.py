@@ -5,7 +5,8 @@ from typing import Any
 
 import typer
 
-from cstp_server.cli.exit_codes import MEANINGS
+from cstp.errors import ERRORS
+from cstp_server.cli.exit_codes import FAMILIES, MEANINGS
 from cstp_server.cli.main import app
 
 _ABOUT = """# The command line
@@ -32,11 +33,16 @@ proxy. `SSL_CERT_FILE` names the PEM file of certificates to trust instead of th
 
 def cli_page() -> str:
     """The page as Markdown."""
-    lines = [_ABOUT, *(f"| {code} | {meaning} |" for code, meaning in MEANINGS.items())]
+    lines = [_ABOUT, *(f"| {code} | {meaning}{_errors_of(code)} |" for code, meaning in MEANINGS.items())]
     root: Any = typer.main.get_command(app)
     for name in root.list_commands(None):
         lines += _section(root.get_command(None, name), f"cstp {name}", "##")
     return "\n".join(lines) + "\n"
+
+
+def _errors_of(exit_code: int) -> str:
+    codes = [str(error.code) for error in ERRORS if FAMILIES[error.family] == exit_code]
+    return f" ({', '.join(codes)})" if codes else ""
 
 
 def _section(command: Any, path: str, heading: str) -> Iterator[str]:
