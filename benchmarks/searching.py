@@ -10,7 +10,7 @@ from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from cognition_engines.engine import Engine
-from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.models import Filters, Viewer
@@ -102,7 +102,7 @@ def _ways(
 
 def _unasked(snapshot: Snapshot) -> Snapshot:
     """The same, remembering no mask: one that a filter asks for the first time is part of what a search takes."""
-    return replace(snapshot, remembered=Remembered(len(snapshot.keys)))
+    return replace(snapshot, remembered=MaskCache(len(snapshot.keys)))
 
 
 def _controls(

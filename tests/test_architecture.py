@@ -281,3 +281,20 @@ def test_no_files_or_folders_next_to_each_other_import_each_other_in_a_circle() 
     siblings = _sibling_imports(_imports())
     assert len(siblings) > 20
     assert {folder: circle for folder, pairs in siblings.items() if (circle := _circle(pairs))} == {}
+
+
+# Words that no engineer searches for; CONTRIBUTING.md names the terms to use.
+UNSEARCHABLE = re.compile(r"\b(told|tells?|anew|nobody|somebody|whoever|so many|mend)\b(?!\()", re.IGNORECASE)
+
+
+def test_names_comments_and_docstrings_use_the_terms_that_engineers_search_for() -> None:
+    assert UNSEARCHABLE.search("it is built anew")
+    assert not UNSEARCHABLE.search("file.tell()")
+    lines = [
+        f"{path}:{number}: {line.strip()}"
+        for package in PACKAGES.values()
+        for path in sorted(package.rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if UNSEARCHABLE.search(line)
+    ]
+    assert lines == []

@@ -167,7 +167,7 @@ def recall(
 
 
 def whoami() -> Call[WhoamiResult]:
-    """Tell which agent the token belongs to, its scopes, clearance, projects and limits."""
+    """Return which agent the token belongs to, its scopes, clearance, projects and limits."""
     return typed_call(WHOAMI, {})
 
 

@@ -38,7 +38,7 @@ Seconds = Annotated[int, Field(ge=1)]
 class CstpError(Exception):
     """An answer with an `error` member. `data` is what came with it, in wire spelling.
 
-    `meaning` tells a caller what to do, `about_data` what the data holds, `example` has the fields of an example.
+    `meaning` says what a caller can do, `about_data` what the data holds, `example` has the fields of an example.
     `http` is the HTTP status in words, `family` groups exit codes, `tool_code` is the code that tools of MCP give.
     `any_method` is True where every method may fail with it.
     """
@@ -113,7 +113,7 @@ class InvalidParams(CstpError):
 
     code = -32602
     message = "Invalid params"
-    meaning = "Fix the parameters that `violations` names: each entry has the field's path and what it must be."
+    meaning = "Fix the parameters listed in `violations`: each entry has the field's path and what it must be."
     about_data = "Every parameter that is wrong."
     example: ClassVar = {"violations": (Violation("filters.stakes[0]", "must be a string"),)}
     family = "refused"
@@ -133,7 +133,7 @@ class InternalError(CstpError):
 
     code = -32603
     message = "Internal error"
-    meaning = "A bug of the server: tell its operator the `requestId`, under which the log has the details."
+    meaning = "A bug of the server: report the `requestId` to its operator, under which the log has the details."
     about_data = "The request's id, under which the server's log has the details."
     example: ClassVar = {"request_id": "8c1f0a5e"}
     family = "broken"
@@ -187,8 +187,9 @@ class QueryFailed(CstpError):
     code = -32003
     message = "Query failed"
     meaning = (
-        "`component` (records, vectors, keywords or embedder) does not answer: try again, then tell the operator. "
-        "`answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller batches."
+        "`component` (records, vectors, keywords or embedder) does not answer: try again, then report it to the "
+        "operator. `answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller "
+        "batches."
     )
     about_data = (
         "What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left."

@@ -65,7 +65,7 @@ def _in_wire_spelling(
     model: type[Wire], members: Mapping[str, object], path: str, violations: list[Violation]
 ) -> dict[str, object]:
     spellings = _nested(model)
-    # a list of a hundred thousand mistakes helps nobody and takes a second to make
+    # a list of a hundred thousand mistakes is of no use and takes a second to make
     if len(members.keys() - spellings.keys()) > MAX_UNKNOWN:
         message = f"has more than {MAX_UNKNOWN} members that are not parameters of this method"
         raise InvalidParams((Violation(path.rstrip(".") or "params", message),))

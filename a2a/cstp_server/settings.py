@@ -255,7 +255,7 @@ _VARIABLE: Final = "environment "  # before a variable's name, among origins
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """The settings in force, for each dotted name the place its value came from, and the file among these places."""
 
     settings: Settings
@@ -355,7 +355,7 @@ def _not_json() -> str:
     return ", ".join(names) or "CSTP_* environment"
 
 
-def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Loaded:
+def load_settings(flags: Mapping[str, object], config: Path | None = None) -> LoadedSettings:
     """Merges the layers. `flags` has dotted names (`server.port`); None values count as not given.
 
     Raises ConfigurationError naming each wrong setting and the place it came from.
@@ -370,7 +370,7 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
         for name in layer:
             origins[name] = _VARIABLE + variable_of(name) if origin == "environment" else origin
     try:
-        return Loaded(Settings.model_validate(_nest(leaves)), origins, path)
+        return LoadedSettings(Settings.model_validate(_nest(leaves)), origins, path)
     except ValidationError as error:
         lines = []
         for details in error.errors(include_url=False, include_input=False):

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.models import SENSITIVITIES, Viewer
 
-MEND: Final = "fix the file, or move it away and make new tokens: cstp token create --agent NAME"
+FIX_TOKENS: Final = "fix the file, or move it away and make new tokens: cstp token create --agent NAME"
 SCOPES: Final = ("read", "admin")
 LIVE_PER_AGENT: Final = 2  # one in use and its successor
 _log = structlog.get_logger("cstp.tokens")
@@ -79,11 +79,11 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except NotADirectoryError as error:
         raise ConfigurationError(f"{path.parent} is not a folder; name one with --data-dir (or data_dir)") from error
     except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); {MEND}") from error
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); {FIX_TOKENS}") from error
     try:
         return parse_tokens(content, str(path))
     except ConfigurationError as error:
-        raise ConfigurationError(f"{error}; {MEND}") from None
+        raise ConfigurationError(f"{error}; {FIX_TOKENS}") from None
 
 
 def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:

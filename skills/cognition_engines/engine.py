@@ -26,7 +26,7 @@ from cognition_engines.queries.lists import Lists
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Caller, Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
-from cognition_engines.queries.search import Searching
+from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 
@@ -95,7 +95,7 @@ class Engine:
         self.pools: Final = _pools(options)
         self._embedder = embedder
         self._threads = options.embedding.threads
-        searching = Searching(indexes, cache, self.pools)
+        searching = Search(indexes, cache, self.pools)
         passages = Passages(cache, self.pools)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes

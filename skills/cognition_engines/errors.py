@@ -3,7 +3,7 @@
 EngineError
 ├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
 │   └── ComponentBusy    it works, but has not come to this call in time
-├── NotWanted            nobody waits for the result any more, so that the work has stopped
+├── NotWanted            no caller waits for the result any more, so that the work has stopped
 ├── BackupFailed         a backup cannot be written, or is damaged; the message names the file
 ├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
 └── FolderInUse          another process holds the indexes of this folder
@@ -27,7 +27,7 @@ class ComponentBusy(ComponentFailed):
 
 
 class NotWanted(EngineError):
-    """Nobody waits for the result any more, so that the work has stopped."""
+    """No caller waits for the result any more, so that the work has stopped."""
 
 
 class BackupFailed(EngineError):

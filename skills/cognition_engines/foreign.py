@@ -1,4 +1,4 @@
-"""Calls into somebody else's code, whose failures must become ours."""
+"""Calls into libraries, whose failures must become ours."""
 
 from types import TracebackType
 
@@ -8,7 +8,7 @@ from cognition_engines.errors import ComponentFailed, EngineError
 class ForeignCalls:
     """A block in which whatever a library raises becomes ComponentFailed of the component named.
 
-    The detail tells the exception's type alone: a message may quote a text or a key.
+    The detail is the exception's type alone: a message may quote a text or a key.
     """
 
     def __init__(self, component: str) -> None:

@@ -35,7 +35,7 @@ class Space:
     """Kinds that are searched or listed together.
 
     `labels`, `numbers` and `sets` are what its pages have: the common columns first, then its own. A set holds for each
-    record any number of texts. `texts` tells whether words and vectors are searched, or only lists are made.
+    record any number of texts. with `texts`, words and vectors are searched; without it there are only lists.
     """
 
     name: str

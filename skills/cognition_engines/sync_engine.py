@@ -14,11 +14,11 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.models import Viewer
-from cognition_engines.queries.chunks import Related
+from cognition_engines.queries.chunks import NearChunk
 from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
 from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage
-from cognition_engines.queries.recall.results import Recalled, RecallRequest
+from cognition_engines.queries.recall.results import RecallAnswer, RecallRequest
 from cognition_engines.store.reads.knowledge import ChunkFound
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class SyncEngine:
 
     def get_chunk(
         self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5
-    ) -> tuple[ChunkFound, list[Related]] | None:
+    ) -> tuple[ChunkFound, list[NearChunk]] | None:
         """A chunk and at most `related_limit` that are like it, best first; None where there is no such chunk."""
         return self._run(self.engine.get_chunk(id, viewer, related_limit))
 
@@ -81,7 +81,7 @@ class SyncEngine:
         """The extractions of a type from `offset` on, newest first, of a topic or of all."""
         return self._run(self.engine.list_extractions(type, topic, viewer, offset, limit))
 
-    def recall(self, request: RecallRequest | str) -> Recalled | None:
+    def recall(self, request: RecallRequest | str) -> RecallAnswer | None:
         """What the request selects; None when it names an id of which its viewer sees no record."""
         return self._run(self.engine.recall(RecallRequest(query=request) if isinstance(request, str) else request))
 

@@ -262,7 +262,7 @@ def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> N
 @pytest.mark.usefixtures("healthy")
 def test_an_open_address_without_a_token_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     (DATA / "tokens.json").unlink()
-    assert "nobody can call" in doctor().of("tokens", "warning")["seen"]
+    assert "no agent can call" in doctor().of("tokens", "warning")["seen"]
     monkeypatch.setenv("CSTP_SERVER__HOST", "0.0.0.0")
     assert "does not start on 0.0.0.0" in doctor().of("tokens", "problem")["seen"]
 

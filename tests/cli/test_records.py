@@ -329,10 +329,10 @@ def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_mo
     monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
     cstp("ingest", "docs")
     done = cstp("reindex")
-    assert (done.code, done.out) == (0, "2 decisions indexed, 0 embedded anew, 0 vectors of other models removed\n")
+    assert (done.code, done.out) == (0, "2 decisions indexed, 0 re-embedded, 0 vectors of other models removed\n")
     monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
     done = cstp("reindex")
-    assert (done.code, done.out) == (0, "2 decisions indexed, 2 embedded anew, 0 vectors of other models removed\n")
+    assert (done.code, done.out) == (0, "2 decisions indexed, 2 re-embedded, 0 vectors of other models removed\n")
     records = open_records(stores.records(Path("data")))
     (vectors,) = (c.vectors for c in records.changes(0, 1, next(iter(records.models()))))  # type: ignore[union-attr]
     key = next(iter(records.changes(0, 1, None))).stored.key  # type: ignore[union-attr]

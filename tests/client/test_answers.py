@@ -10,7 +10,7 @@ import pytest
 
 from cstp import ConnectFailed, CstpError, InvalidRequest, OtherError, RateLimited, UnexpectedAnswer, calls
 from cstp.call import raw_call
-from cstp.client.messages import Received, batch_body, read_answer, read_batch, request_body
+from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp_server.generate.reference import EXAMPLES
 from cstp_server.rpc.dispatch import error_body
 
@@ -26,8 +26,8 @@ WHOAMI = {
 }
 
 
-def received(document: object, status: int = 200) -> Received:
-    return Received(status, None, document if isinstance(document, bytes) else json.dumps(document).encode())
+def received(document: object, status: int = 200) -> HttpAnswer:
+    return HttpAnswer(status, None, document if isinstance(document, bytes) else json.dumps(document).encode())
 
 
 def result(value: object, identifier: object = 1) -> dict[str, object]:
@@ -63,7 +63,7 @@ def test_params_that_are_not_json_are_refused_before_anything_is_sent(value: Any
 def test_every_error_of_the_server_arrives_as_its_class_with_what_it_says(error: CstpError) -> None:
     for identifier in (1, None):
         with pytest.raises(CstpError) as caught:
-            read_answer(Received(200, None, error_body(error, identifier)), PING)
+            read_answer(HttpAnswer(200, None, error_body(error, identifier)), PING)
         assert type(caught.value) is type(error)
         assert vars(caught.value) == vars(error) | {"data": caught.value.data}
         assert caught.value.data == json.loads(json.dumps(error.data))
@@ -89,7 +89,7 @@ def test_a_foreign_error_keeps_its_code_message_and_data(error: dict[str, Any]) 
 def test_an_error_says_in_its_text_what_is_wrong() -> None:
     body = error_body(RateLimited(12, 600, 60, "minute"), 1)
     with pytest.raises(RateLimited, match=r'-32002 Rate limited .*"retryAfter": 12'):
-        read_answer(Received(429, None, body), PING)
+        read_answer(HttpAnswer(429, None, body), PING)
 
 
 @pytest.mark.parametrize(

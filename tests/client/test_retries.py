@@ -7,24 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
-from cstp.client.messages import Received
+from cstp.client.messages import HttpAnswer
 from cstp.client.retries import FIRST_SECONDS, LONGEST_SECONDS, pause_before_retry, read_retry_after
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
 
-def answer(status: int, retry_after: float | None = None) -> Received:
-    return Received(status, retry_after, b"")
+def answer(status: int, retry_after: float | None = None) -> HttpAnswer:
+    return HttpAnswer(status, retry_after, b"")
 
 
-def pause(outcome: Received | TransportError, tried: int = 1, **given: float) -> float | None:
+def pause(outcome: HttpAnswer | TransportError, tried: int = 1, **given: float) -> float | None:
     options = {"retries": 3, "repeatable": True, "left": 1e9, "draw": 0.5} | given
     return pause_before_retry(outcome, tried, **options)
 
 
 @pytest.mark.parametrize("repeatable", [True, False])
 @pytest.mark.parametrize("outcome", [answer(429), answer(503), ConnectFailed("")])
-def test_what_was_not_run_is_sent_again_whatever_the_method(outcome: Received, repeatable: bool) -> None:
+def test_what_was_not_run_is_sent_again_whatever_the_method(outcome: HttpAnswer, repeatable: bool) -> None:
     assert pause(outcome, repeatable=repeatable) is not None
 
 

@@ -18,7 +18,7 @@ from cognition_engines.filters import (
     microseconds,
 )
 from cognition_engines.indexes.columns.builder import Columns
-from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.kinds.fields import normal
@@ -37,7 +37,7 @@ from cognition_engines.spaces import (
     Space,
 )
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Page, Stored
+from cognition_engines.store.values import Page, StoredRecord
 from tests.indexes.made import CATEGORIES, EPOCH, MADE, PEOPLE, PROJECTS, TOPICS, Maker, entry, may_see, random_viewer
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
@@ -118,7 +118,7 @@ def test_the_mask_and_the_rule_on_a_record_agree(mixed: Records, space: Space) -
     assert found_some > 20
 
 
-def sees(viewer: Viewer, stored: Stored) -> bool:
+def sees(viewer: Viewer, stored: StoredRecord) -> bool:
     return may_see(viewer, stored.facets.project, int(stored.facets.sensitivity))
 
 
@@ -243,7 +243,7 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
     told = [snapshot.mask(*question) for question in questions]
     for question, mask in zip(questions, told, strict=True):
         assert snapshot.mask(*question) is mask
-        assert np.array_equal(replace(snapshot, remembered=Remembered(1)).mask(*question), mask)
+        assert np.array_equal(replace(snapshot, remembered=MaskCache(1)).mask(*question), mask)
     assert len({mask.tobytes() for mask in told}) > 4
 
 

@@ -17,14 +17,14 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import EPISODES, EXTRACTIONS, LISTED, TIMELINE, Space
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 from tests.indexes.made import MADE, TOPICS, Maker, entry, may_see, random_viewer
 from tests.indexes.test_conditions import random_conditions
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
 
-def expected(stored: Sequence[Stored], space: Space, conditions: Conditions, viewer: Viewer) -> list[str]:
+def expected(stored: Sequence[StoredRecord], space: Space, conditions: Conditions, viewer: Viewer) -> list[str]:
     """The ids of a list, worked out record by record."""
     found = [
         one
@@ -34,7 +34,7 @@ def expected(stored: Sequence[Stored], space: Space, conditions: Conditions, vie
         and may_see(viewer, one.facets.project, int(one.facets.sensitivity))
     ]
 
-    def place(one: Stored) -> Any:
+    def place(one: StoredRecord) -> Any:
         at = one.facets.at
         number = one.record.id
         tie = -number if isinstance(number, int) else number
@@ -56,7 +56,7 @@ def whole(listing: Listing, conditions: Conditions, viewer: Viewer, size: int) -
         found += [str(one.record.id) for one in page.stored]
 
 
-def everything(records: Records, space: Space) -> list[Stored]:
+def everything(records: Records, space: Space) -> list[StoredRecord]:
     page = records.catch_up(space, 0, 100_000)
     return list(records.by_keys(page.keys.tolist(), ALL).values())
 

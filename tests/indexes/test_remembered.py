@@ -5,7 +5,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.columns.mask_cache import FEWEST, MOST, NUMBERS, Bools, Remembered
+from cognition_engines.indexes.columns.mask_cache import FEWEST, MOST, NUMBERS, Bools, MaskCache
 
 
 def a_mask(*rows: bool) -> Bools:
@@ -13,7 +13,7 @@ def a_mask(*rows: bool) -> Bools:
 
 
 def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> None:
-    remembered, told = Remembered(1), []
+    remembered, told = MaskCache(1), []
 
     def tell(number: int) -> Bools:
         told.append(number)
@@ -28,7 +28,7 @@ def test_a_mask_is_told_once_for_each_question_and_cannot_be_written_to() -> Non
 
 @pytest.mark.parametrize("over", ["rows", "windows"])
 def test_threads_that_ask_the_same_at_the_same_time_have_it_told_once(over: str) -> None:
-    remembered, again, told, found = Remembered(1), Event(), [], []
+    remembered, again, told, found = MaskCache(1), Event(), [], []
     rows = remembered.rows("same", lambda: a_mask(True)) if over == "windows" else None
 
     def tell() -> Bools:
@@ -52,7 +52,7 @@ def test_threads_that_ask_the_same_at_the_same_time_have_it_told_once(over: str)
 
 @pytest.mark.parametrize(("rows", "kept"), [(0, MOST), (1000, MOST), (1 << 20, 16), (1 << 30, FEWEST)])
 def test_only_the_masks_asked_for_last_are_kept_and_the_fewer_the_larger_they_are(rows: int, kept: int) -> None:
-    remembered = Remembered(rows)
+    remembered = MaskCache(rows)
     assert remembered.kept == kept
     first = remembered.rows(0, lambda: a_mask(True))
     for number in range(1, kept):
@@ -67,7 +67,7 @@ def test_only_the_masks_asked_for_last_are_kept_and_the_fewer_the_larger_they_ar
 
 
 def test_a_mask_that_could_not_be_told_is_told_when_it_is_asked_for_again() -> None:
-    remembered = Remembered(1)
+    remembered = MaskCache(1)
 
     def fail() -> Bools:
         raise KeyError("broken")
@@ -78,7 +78,7 @@ def test_a_mask_that_could_not_be_told_is_told_when_it_is_asked_for_again() -> N
 
 
 def test_windows_belong_to_the_mask_they_were_asked_for() -> None:
-    remembered, told = Remembered(1), []
+    remembered, told = MaskCache(1), []
 
     def tell(*windows: bool) -> Bools:
         told.append(windows)
@@ -95,7 +95,7 @@ def test_windows_belong_to_the_mask_they_were_asked_for() -> None:
 
 
 def test_a_number_is_counted_once_and_takes_no_place_of_a_mask() -> None:
-    remembered = Remembered(1 << 30)
+    remembered = MaskCache(1 << 30)
     mask, counted = remembered.rows(0, lambda: a_mask(True)), []
     for number in (1, 2, 1, 2):
         assert remembered.number(number, lambda number=number: counted.append(number) or number) == number  # type: ignore[misc,func-returns-value]

@@ -12,7 +12,7 @@ from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex
-from cognition_engines.indexes.vectors.chroma.server import ChromaServer, Found, start_over
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer, FoundCollection, start_over
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
@@ -80,7 +80,7 @@ class Shared:
         return collection_name("decisions", MODEL, self.records.store_id)
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FoundCollection:
         found = self.server.find(self.name, DIM)
         assert found is not None
         return found

@@ -143,7 +143,7 @@ def test_vectors_of_another_are_not(
     place: Place, name: str, dim: int, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
 ) -> None:
     summary = take(place.fill(name, {"a": "One.", "b": "Two."}, _Reversed(dim=dim)))
-    told = "the vectors are not those of the model in use: they are computed anew"
+    told = "the vectors are not those of the model in use: they are recomputed"
     assert [warning.reason for warning in summary.warnings] == [told]
     assert {"One.", "Two."} <= set(embedder.texts)
     page = records.page(KNOWLEDGE, 0, 100, embedder.model)

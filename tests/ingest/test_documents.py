@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.models import Draft, Sensitivity
@@ -56,7 +56,7 @@ def _source(text: str, path: str = "docs/queues.md") -> Source:
 
 def _refused(text: str, path: str = "docs/queues.md") -> list[tuple[int | None, str]]:
     items = _items(path, text) or []
-    return [(item.problem.line, item.problem.reason) for item in items if isinstance(item, Rejected)]
+    return [(item.problem.line, item.problem.reason) for item in items if isinstance(item, RejectedRecord)]
 
 
 def test_front_matter_becomes_the_fields_of_a_source_and_its_metadata() -> None:
@@ -81,7 +81,7 @@ def test_a_member_that_is_no_field_of_a_source_is_kept_with_a_warning() -> None:
     source = _source(text)
     assert source.metadata == {"year": "MMXX", "date": "soon"}
     assert source.authors == ("Ana", "Ben")
-    warnings = [item.problem for item in _items("queues.md", text) or [] if isinstance(item, Noticed)]
+    warnings = [item.problem for item in _items("queues.md", text) or [] if isinstance(item, Warned)]
     assert [(warning.line, warning.reason) for warning in warnings] == [
         (2, "year is no year of a document: it is kept in the metadata"),
         (3, "date is no date of a document: it is kept in the metadata"),
@@ -148,7 +148,7 @@ def test_the_text_of_a_licence_is_passed_over_unless_it_is_asked_for() -> None:
     for path in ("LICENSE.txt", "LICENSE-MIT.md", "x__NOTICE.md", "COPYING.txt"):
         items = _items(path, LICENCE)
         assert items is not None
-        assert [type(item) for item in items] == [Noticed]
+        assert [type(item) for item in items] == [Warned]
     assert _items("LICENSE.txt", LICENCE, explicit=True) is not None
     assert _source(LICENCE, "license-server.md").title == "license server"
     assert _source("Soon.\n", "notice.txt").title == "notice"

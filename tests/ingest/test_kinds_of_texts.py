@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
 from cognition_engines.ingest.options import TextKind, Texts
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.models import Draft
@@ -98,7 +98,7 @@ def test_a_text_that_cannot_be_of_the_kind_stated_is_refused() -> None:
         ("tale.txt", "Once upon a time.\n", TextKind.TRANSCRIPT, "turns"),
     ]:
         (refused,) = _items(path, text, Texts(kind)) or ()
-        assert isinstance(refused, Rejected)
+        assert isinstance(refused, RejectedRecord)
         assert word in refused.problem.reason
 
 

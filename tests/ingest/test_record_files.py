@@ -13,7 +13,7 @@ import pytest
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.options import Summary
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
@@ -52,7 +52,7 @@ def items(*members: dict[str, Any], path: str = "r.jsonl") -> list[Item]:
 
 def one(**members: Any) -> Any:
     """The one record that these members are."""
-    (draft,) = (item for item in items(members) if not isinstance(item, Noticed))
+    (draft,) = (item for item in items(members) if not isinstance(item, Warned))
     assert isinstance(draft, RecordDraft), draft
     return draft.record
 
@@ -60,7 +60,7 @@ def one(**members: Any) -> Any:
 def refusal(**members: Any) -> str:
     """Why these members are refused."""
     (item,) = items(members)
-    assert isinstance(item, Rejected), item
+    assert isinstance(item, RejectedRecord), item
     return item.problem.reason
 
 
@@ -156,7 +156,7 @@ def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
     reasons = [
         item.problem.reason
         for item in items({"kind": "poem"}, {"kind": "entity", "name": "n"})
-        if isinstance(item, Rejected)
+        if isinstance(item, RejectedRecord)
     ]
     assert reasons == ["kind must be one of " + ", ".join(KINDS)]
 
@@ -327,7 +327,7 @@ def test_numbers_that_cannot_be_kept_are_refused(name: str) -> None:
     )
     for number in ("1e999", "NaN", "9" * 30, "true"):
         (item,) = list(read("e.jsonl", BytesIO((line % number).encode()), explicit=True) or ())
-        assert isinstance(item, Rejected)
+        assert isinstance(item, RejectedRecord)
         assert name in item.problem.reason
 
 
@@ -335,7 +335,7 @@ def test_deep_nesting_large_numbers_and_broken_text_in_metadata_are_refused() ->
     for value in ("[" * 70 + "]" * 70, str(2**64), '"\\ud800"', "1e999", '"\\u0000"', '{"\\u0000": 1}'):
         line = f'{{"kind": "entity", "name": "n", "metadata": {{"x": {value}}}}}\n'
         (item,) = list(read("e.jsonl", BytesIO(line.encode() * 1), explicit=True) or ())
-        assert isinstance(item, Rejected), value
+        assert isinstance(item, RejectedRecord), value
         assert item.problem.reason.startswith("metadata")
 
 
@@ -364,13 +364,13 @@ def test_null_counts_as_absent() -> None:
     ],
 )
 def test_records_without_a_kind_are_recognised_by_their_members(members: dict[str, Any], kind: Kind) -> None:
-    found = [item for item in items(members) if not isinstance(item, Noticed)]
+    found = [item for item in items(members) if not isinstance(item, Warned)]
     (draft,) = found
     assert isinstance(draft, RecordDraft | DocumentDraft), draft
     record = draft.record if isinstance(draft, RecordDraft) else draft.head
     assert kind_of(record) is kind
-    colour = [item for item in items(members | {"colour": "red"}) if not isinstance(item, Rejected)]
-    (warning,) = (item.problem.reason for item in colour if isinstance(item, Noticed))
+    colour = [item for item in items(members | {"colour": "red"}) if not isinstance(item, RejectedRecord)]
+    (warning,) = (item.problem.reason for item in colour if isinstance(item, Warned))
     assert warning.endswith(": colour")
 
 
@@ -440,7 +440,7 @@ def test_what_stands_in_the_content_and_beside_it_must_be_the_same(name: str, va
 
 def test_vectors_are_left_out_with_a_warning() -> None:
     found = items({"kind": "chunk", "content": "c", "embedding": [1, 2]}, {"kind": "chunk", "content": "d"})
-    assert [item.problem.reason for item in found if isinstance(item, Noticed)] == [
+    assert [item.problem.reason for item in found if isinstance(item, Warned)] == [
         "members of chunks that are not read: embedding"
     ]
 

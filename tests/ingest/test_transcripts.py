@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cognition_engines.ingest import transcripts
-from cognition_engines.ingest.items import Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import RecordDraft, RejectedRecord, Warned
 from cognition_engines.kinds.artifacts import Turn
 
 TALK = "Ana: Shall we use UDP?\nBen: It loses packets.\nAna: We can repeat them.\nBen: Fine.\n"
@@ -151,17 +151,17 @@ def test_a_text_that_somebody_calls_a_transcript_needs_one_turn() -> None:
     items = list(transcripts.read("a.txt", "From: Ana\n\nBen: a\n", is_transcript=True) or ())
     assert [item.record.speaker for item in items if isinstance(item, RecordDraft) and isinstance(item.record, Turn)]
     (refused,) = transcripts.read("a.txt", "Once upon a time.\n", is_transcript=True) or ()
-    assert isinstance(refused, Rejected)
+    assert isinstance(refused, RejectedRecord)
     assert "`Name:`" in refused.problem.reason
 
 
 def test_a_turn_without_words_is_named() -> None:
     items = list(transcripts.read("a.txt", TALK + "Ana:\n") or ())
-    assert [item.problem.line for item in items if isinstance(item, Noticed)] == [5]
+    assert [item.problem.line for item in items if isinstance(item, Warned)] == [5]
 
 
 def test_a_turn_that_cannot_be_stored_is_refused_by_name() -> None:
-    refused = [item for item in transcripts.read("a.txt", TALK + "Ana: \0\n") or () if isinstance(item, Rejected)]
+    refused = [item for item in transcripts.read("a.txt", TALK + "Ana: \0\n") or () if isinstance(item, RejectedRecord)]
     assert [(item.problem.line, item.problem.reason) for item in refused] == [
         (5, "content: there must be no NUL and no lone surrogate")
     ]

@@ -12,8 +12,8 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Mode, Sensitivity, Viewer
 from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.search import Query, Searching, Sought
-from cognition_engines.retrieval.legs import Words
+from cognition_engines.queries.search import Query, Search, SearchScope
+from cognition_engines.retrieval.legs import KeywordSource
 from cognition_engines.spaces import SEARCHED
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, serve
@@ -27,7 +27,7 @@ TEXT = "window filter"
 class Noted:
     """The real words of a space, with a note of the threads that ask for them; they hang while `hangs` is not set."""
 
-    words: Words
+    words: KeywordSource
     hangs: Event
     threads: list[str] = field(default_factory=list)
 
@@ -65,8 +65,8 @@ async def test_fusing_asks_for_words_in_their_own_pool_and_names_them_when_they_
     serving, release = serve(SeededEmbedder()), Event()
     put(serving.records, SeededEmbedder(), make_world(Random(3)).entries)
     serving.caught_up()
-    searching = Searching(serving.indexes, QueryCache(SeededEmbedder()), pools)
-    query = Query(TEXT, ALL, Mode.HYBRID, [Sought(space, ()) for space in SEARCHED])
+    searching = Search(serving.indexes, QueryCache(SeededEmbedder()), pools)
+    query = Query(TEXT, ALL, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
     caller = replace(pools.caller("agent"))
     parts, vector = await searching.parts(caller, query, 3)
     threads: list[str] = []

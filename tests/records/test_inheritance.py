@@ -9,7 +9,7 @@ from cognition_engines.kinds.spec import Facets
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, Stored
+from cognition_engines.store.values import Entry, StoredRecord
 from tests.kinds import entry
 
 CLEARED = Viewer(clearance=Sensitivity.HIGHLY_SENSITIVE)
@@ -31,7 +31,7 @@ def edge(**members: Any) -> Entry:
     return entry(Kind.EDGE, "ab", source_id="Ana", target_id="Bo", type="KNOWS", artifact_id="a", **members)
 
 
-def one(records: Records, kind: Kind, id: str, viewer: Viewer | None = None) -> Stored | None:
+def one(records: Records, kind: Kind, id: str, viewer: Viewer | None = None) -> StoredRecord | None:
     return next(iter(records.find([(kind, id)], viewer)), None)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cstp_server.cli.main import run
-from cstp_server.conformance.wire_files import Differs, Received, build, check, check_always, folder, read
+from cstp_server.conformance.wire_files import Differs, ReceivedAnswer, build, check, check_always, folder, read
 from cstp_server.limits.gate import Gate
 from cstp_server.settings import LimitSettings
 from tests.stores import Stores
@@ -53,7 +53,7 @@ def test_a_conversation_goes_as_written(
         with server.connect() as connection:
             connection.send(sent.data)
             got = connection.read(sent.method)
-        reply = Received(got.status, got.headers, got.body)
+        reply = ReceivedAnswer(got.status, got.headers, got.body)
         try:
             assert reply.header("server") is None
             if reply.status not in (400, 404):

@@ -13,7 +13,7 @@ from cstp.call import Call, raw_call
 from cstp.client.async_methods import AsyncMethods
 from cstp.client.connections import options_for
 from cstp.client.errors import TransportError
-from cstp.client.messages import Received, batch_body, read_answer, read_batch, request_body
+from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.target import described, httpx_options, make_target, settled
 from cstp.client.transport import Deadline, TimeLeft, received, transport_error
 from cstp.errors import CstpError, JsonValue
@@ -73,7 +73,7 @@ class AsyncClient(AsyncMethods):
         repeatable = all(call.repeatable for call in calls)
         return read_batch(await self._exchange(batch_body(calls), repeatable, timeout), calls)
 
-    async def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> Received:
+    async def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> HttpAnswer:
         deadline, tried, before = self._target.deadline(timeout), 0, None
         while True:
             outcome = await self._post(body, deadline)
@@ -84,7 +84,7 @@ class AsyncClient(AsyncMethods):
             await asyncio.sleep(pause)
             before = outcome
 
-    async def _post(self, body: bytes, deadline: Deadline) -> Received | TransportError:
+    async def _post(self, body: bytes, deadline: Deadline) -> HttpAnswer | TransportError:
         extensions = {"timeout": TimeLeft(deadline)}
         try:
             async with (

@@ -11,7 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from cstp.client.transport import Left
+from cstp.client.transport import RemainingTime
 
 E = TypeVar("E", bound=httpx.TimeoutException)
 _PIECE: Final = 65536  # bytes that are written before the clock is looked at again
@@ -100,7 +100,7 @@ class _Stream:
 
 def _left(limit: float | None, over: Callable[[str], E]) -> float | None:
     """The seconds until the deadline that the limit carries, if it does. Raises `over` when it has passed."""
-    if not isinstance(limit, Left):
+    if not isinstance(limit, RemainingTime):
         return limit
     seconds = limit.deadline.left
     if seconds <= 0:

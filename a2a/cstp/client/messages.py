@@ -20,7 +20,7 @@ _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class HttpAnswer:
     """An HTTP answer; `retry_after` is what its `Retry-After` asks for, in seconds."""
 
     status: int
@@ -38,7 +38,7 @@ def batch_body(calls: Sequence[Call[object]]) -> bytes:
     return _encoded([_request(call, place) for place, call in enumerate(calls, 1)])
 
 
-def read_answer(received: Received, call: Call[R]) -> R:
+def read_answer(received: HttpAnswer, call: Call[R]) -> R:
     """The result of a single call. Raises CstpError for an error, and UnexpectedAnswer for what is neither."""
     outcome = _read(_document(received), call, 1, received.status)
     if isinstance(outcome, CstpError):
@@ -46,7 +46,7 @@ def read_answer(received: Received, call: Call[R]) -> R:
     return outcome
 
 
-def read_batch(received: Received, calls: Sequence[Call[R]]) -> list[R | CstpError]:
+def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpError]:
     """The result or the error of each call, in the order of `calls`.
 
     Raises CstpError where the server refused the batch as a whole, and UnexpectedAnswer where an answer is missing,
@@ -72,7 +72,7 @@ def _encoded(document: object) -> bytes:
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _document(received: Received) -> JsonValue:
+def _document(received: HttpAnswer) -> JsonValue:
     try:
         document: JsonValue = from_json(received.body, allow_inf_nan=False)
     except ValueError:
@@ -99,7 +99,7 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
 
 
 def _noted(error: CstpError, status: int) -> CstpError:
-    """The error, with a note where its HTTP status tells more than its code: a traceback shows it."""
+    """The error, with a note where its HTTP status has more information than its code: a traceback shows it."""
     if status == _TOO_LARGE:
         error.add_note("HTTP 413: the request is larger than the server takes; send less")
     return error

@@ -5,7 +5,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from cstp.client.errors import ConnectFailed, ConnectionLost, TransportError
-from cstp.client.messages import Received
+from cstp.client.messages import HttpAnswer
 
 FIRST_SECONDS: Final = 0.25
 LONGEST_SECONDS: Final = 8.0
@@ -14,7 +14,7 @@ _DIGITS: Final = 9
 
 
 def pause_before_retry(
-    outcome: Received | TransportError, tried: int, retries: int, *, repeatable: bool, left: float, draw: float
+    outcome: HttpAnswer | TransportError, tried: int, retries: int, *, repeatable: bool, left: float, draw: float
 ) -> float | None:
     """Seconds to wait before the next try; None when `outcome` stands.
 
@@ -23,7 +23,7 @@ def pause_before_retry(
     """
     if tried > retries or not _may_be_sent_again(outcome, repeatable):
         return None
-    asked = outcome.retry_after if isinstance(outcome, Received) else None
+    asked = outcome.retry_after if isinstance(outcome, HttpAnswer) else None
     if asked is None:
         backoff = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(tried - 1, 16))
         pause = backoff * (1 + draw) / 2
@@ -32,9 +32,9 @@ def pause_before_retry(
     return pause if pause < left else None
 
 
-def _may_be_sent_again(outcome: Received | TransportError, repeatable: bool) -> bool:
+def _may_be_sent_again(outcome: HttpAnswer | TransportError, repeatable: bool) -> bool:
     match outcome:
-        case Received():
+        case HttpAnswer():
             return outcome.status in _NOT_RUN
         case ConnectFailed():
             return True

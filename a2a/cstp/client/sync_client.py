@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from cstp.call import Call, raw_call
 from cstp.client.connections import BoundedTransport, options_for
 from cstp.client.errors import TransportError
-from cstp.client.messages import Received, batch_body, read_answer, read_batch, request_body
+from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.sync_methods import Methods
 from cstp.client.target import described, httpx_options, make_target, settled
 from cstp.client.transport import Deadline, TimeLeft, received, transport_error
@@ -87,7 +87,7 @@ class Client(Methods):
         repeatable = all(call.repeatable for call in calls)
         return read_batch(self._exchange(batch_body(calls), repeatable, timeout), calls)
 
-    def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> Received:
+    def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> HttpAnswer:
         deadline, tried, before = self._target.deadline(timeout), 0, None
         while True:
             outcome = self._post(body, deadline)
@@ -98,7 +98,7 @@ class Client(Methods):
             time.sleep(pause)
             before = outcome
 
-    def _post(self, body: bytes, deadline: Deadline) -> Received | TransportError:
+    def _post(self, body: bytes, deadline: Deadline) -> HttpAnswer | TransportError:
         extensions = {"timeout": TimeLeft(deadline)}
         try:
             with self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response:

@@ -221,7 +221,7 @@ class Methods(ABC):
         return self.send(call, timeout=timeout)
 
     def whoami(self, *, timeout: float | None = None) -> WhoamiResult:
-        """Tell which agent the token belongs to, its scopes, clearance, projects and limits."""
+        """Return which agent the token belongs to, its scopes, clearance, projects and limits."""
         call = calls.whoami()
         return self.send(call, timeout=timeout)
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from cstp.client.auth import BearerAuth, read_token
 from cstp.client.errors import TransportError
-from cstp.client.messages import Received
+from cstp.client.messages import HttpAnswer
 from cstp.client.retries import pause_before_retry
 from cstp.client.transport import HEADERS, Deadline, deadline_after, endpoint
 
@@ -27,7 +27,7 @@ class Target:
     retries: int
 
     def pause(
-        self, outcome: Received | TransportError, tried: int, deadline: Deadline, repeatable: bool
+        self, outcome: HttpAnswer | TransportError, tried: int, deadline: Deadline, repeatable: bool
     ) -> float | None:
         return pause_before_retry(
             outcome, tried, self.retries, repeatable=repeatable, left=deadline.left, draw=random()
@@ -54,7 +54,7 @@ def described(client: object) -> str:
     return f"<{type(client).__name__} {target.url if isinstance(target, Target) else 'without a target'}>"
 
 
-def settled(outcome: Received | TransportError, before: Received | TransportError | None) -> Received:
+def settled(outcome: HttpAnswer | TransportError, before: HttpAnswer | TransportError | None) -> HttpAnswer:
     """The answer. An error is raised with the one of the try before, which says why there was no answer earlier."""
     if isinstance(outcome, TransportError):
         raise outcome from before if isinstance(before, TransportError) else None

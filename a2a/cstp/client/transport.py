@@ -8,7 +8,7 @@ from typing import Final, Self
 import httpx
 
 from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError
-from cstp.client.messages import Received
+from cstp.client.messages import HttpAnswer
 from cstp.client.retries import read_retry_after
 
 CONNECT_SECONDS: Final = 5.0
@@ -54,7 +54,7 @@ def deadline_after(seconds: float) -> Deadline:
     return Deadline(time.monotonic() + seconds, seconds)
 
 
-class Left(float):
+class RemainingTime(float):
     """Seconds to be waited at most, with the deadline that they come from."""
 
     deadline: Deadline
@@ -73,14 +73,14 @@ class TimeLeft(dict[str, float]):
         self._deadline = deadline
         self._connect_seconds = connect_seconds
 
-    def get(self, step: str, default: object = None) -> Left:
+    def get(self, step: str, default: object = None) -> RemainingTime:
         left = max(self._deadline.left, 0.001)
-        return Left(min(left, self._connect_seconds) if step == "connect" else left, self._deadline)
+        return RemainingTime(min(left, self._connect_seconds) if step == "connect" else left, self._deadline)
 
 
-def received(response: httpx.Response, body: bytes) -> Received:
+def received(response: httpx.Response, body: bytes) -> HttpAnswer:
     """What an answer came to."""
-    return Received(
+    return HttpAnswer(
         response.status_code, read_retry_after(response.headers.get("Retry-After"), datetime.now(UTC)), body
     )
 

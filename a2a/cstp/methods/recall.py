@@ -226,7 +226,7 @@ class RecallItem(WireResult):
 class RelatedItem(WireResult):
     """One event or artifact that shares someone or something with the results.
 
-    `reason` tells how: it names an actor of the results, or a subject of theirs, or what an edge leads to from either;
+    `reason` is why: it names an actor of the results, or a subject of theirs, or what an edge leads to from either;
     `via` is the name of that one. `score`, 0 to 1, is null where there was nothing to compare with.
     """
 

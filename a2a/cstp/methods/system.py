@@ -44,7 +44,7 @@ class WhoamiResult(WireResult):
 
 WHOAMI = Method(
     name="cstp.whoami",
-    summary="Tell which agent the token belongs to, its scopes, clearance, projects and limits.",
+    summary="Return which agent the token belongs to, its scopes, clearance, projects and limits.",
     params=WhoamiParams,
     result=WhoamiResult,
     scope=None,

@@ -20,7 +20,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line fo
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CommonOptions:
     """What was given before the command's name."""
 
     data_dir: Path | None

@@ -16,7 +16,7 @@ from typer.completion import get_completion_inspect_parameters
 from typer.core import TyperGroup
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
-from cstp_server.cli.common_options import ConfigOption, DataDirOption, Given
+from cstp_server.cli.common_options import CommonOptions, ConfigOption, DataDirOption
 from cstp_server.cli.exit_codes import FAILED, MISUSED, STOPPED, UNREACHABLE, Unreachable
 from cstp_server.terminal import say
 
@@ -48,7 +48,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "call": _Entry("call", "Call a method and print its result"),
     "status": _Entry("status", "Show what the data folder holds and whether a server answers"),
     "config": _Entry("status", "Show every setting, its value and where it came from"),
-    "reindex": _Entry("reindex", "Build the indexes anew"),
+    "reindex": _Entry("reindex", "Rebuild the indexes"),
     "copy": _Entry("backup", "Copy all records, with their vectors, into another database"),
     "backup": _Entry("backup", "Write all records, their vectors and the tokens to one file"),
     "restore": _Entry("backup", "Make the records equal to a backup"),
@@ -121,7 +121,7 @@ def root(
     ] = False,
 ) -> None:
     """CSTP: ask an agent what it decided, learned and remembers."""
-    ctx.obj = Given(data_dir, config)
+    ctx.obj = CommonOptions(data_dir, config)
 
 
 def run(arguments: Sequence[str]) -> int:

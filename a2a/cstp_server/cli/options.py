@@ -17,14 +17,14 @@ from rich.text import Text
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
-from cstp_server.cli.common_options import ConfigOption, DataDirOption, Given, JsonOption, command_family
-from cstp_server.settings import Loaded, Settings, load_settings
+from cstp_server.cli.common_options import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family
+from cstp_server.settings import LoadedSettings, Settings, load_settings
 from cstp_server.terminal import say
 
 __all__ = [
+    "CommonOptions",
     "ConfigOption",
     "DataDirOption",
-    "Given",
     "JsonOption",
     "command_family",
     "name_store",
@@ -42,9 +42,9 @@ _CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
 _SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secret|token|key))=)[^&]*")
 
 
-def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object) -> Loaded:
+def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object) -> LoadedSettings:
     """The settings in force; a flag after the command's name wins over one before it."""
-    given = ctx.obj if isinstance(ctx.obj, Given) else Given(None, None)
+    given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
 
@@ -56,24 +56,24 @@ def store_place(settings: Settings) -> str:
     return str((settings.data_dir / "records.sqlite3").absolute())
 
 
-def places_of(loaded: Loaded) -> dict[str, str]:
+def places_of(loaded: LoadedSettings) -> dict[str, str]:
     """Where the records are, and where the settings come from, but for flags."""
     return {"records": store_place(loaded.settings), "settings": ", ".join(loaded.sources) or "defaults"}
 
 
-def store_line(loaded: Loaded) -> str:
+def store_line(loaded: LoadedSettings) -> str:
     """One line for people that names both places."""
     return "cstp: " + "; ".join(f"{name}: {place}" for name, place in places_of(loaded).items())
 
 
-def name_store(loaded: Loaded) -> None:
+def name_store(loaded: LoadedSettings) -> None:
     """Reports on standard error which store a command opens, and by which settings."""
     with suppress(OSError):  # the reader has gone
         say(store_line(loaded), err=True)
 
 
 @contextmanager
-def naming_a_store_that_fails(loaded: Loaded) -> Iterator[None]:
+def naming_a_store_that_fails(loaded: LoadedSettings) -> Iterator[None]:
     """Around what names its store only when it is open, as a server does in the first line of its log."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Calls from the command line to any CSTP server, and what to tell of an answer."""
+"""Calls from the command line to any CSTP server, and what to print of an answer."""
 
 import json
 import os
@@ -89,8 +89,8 @@ class Remote:
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
             raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
         except httpx.TimeoutException:
-            told = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"
-            raise Unreachable(told) from None
+            reason = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"
+            raise Unreachable(reason) from None
         except httpx.HTTPError as error:
             reason = _printable(str(error) or type(error).__name__)
             raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}") from None
@@ -180,7 +180,7 @@ def code_of(error: Mapping[str, Any]) -> int:
 def tell_error(
     error: Mapping[str, Any], method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool, status: int = 200
 ) -> int:
-    """Tells an error answer to a call with the params `given`, and what to do next; the exit code of its family."""
+    """Prints an error answer to a call with the params `given`, and what to do next; the exit code of its family."""
     code = code_of(error)
     if as_json:
         show(error, as_json=True)

@@ -9,7 +9,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.inspection import schema_at
 from cognition_engines.store.records import Records, open_records
 from cstp_server.cli.options import name_store, without_secrets
-from cstp_server.settings import Loaded, Settings
+from cstp_server.settings import LoadedSettings, Settings
 
 
 def has_records(settings: Settings) -> bool:
@@ -21,7 +21,7 @@ def has_records(settings: Settings) -> bool:
 
 
 @contextmanager
-def opened_records(loaded: Loaded) -> Iterator[Records]:
+def opened_records(loaded: LoadedSettings) -> Iterator[Records]:
     """The records, made if missing; closed in the end. Names the store on standard error before it opens it."""
     name_store(loaded)
     with _opened(loaded.settings) as records:
@@ -36,7 +36,7 @@ def records_in(folder: Path) -> Iterator[Records]:
 
 
 @contextmanager
-def existing_records(loaded: Loaded) -> Iterator[Records]:
+def existing_records(loaded: LoadedSettings) -> Iterator[Records]:
     """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
     name_store(loaded)
     if not has_records(loaded.settings):
@@ -46,7 +46,7 @@ def existing_records(loaded: Loaded) -> Iterator[Records]:
 
 
 @contextmanager
-def compared_records(loaded: Loaded) -> Iterator[Records]:
+def compared_records(loaded: LoadedSettings) -> Iterator[Records]:
     """As `opened_records`, for a dry run: where there are none, it gets empty ones elsewhere, and nothing is made."""
     name_store(loaded)
     if has_records(loaded.settings):

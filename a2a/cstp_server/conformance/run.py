@@ -1,7 +1,7 @@
 """Our conversations against anybody's server: which of them it can be held to, and how they went.
 
 A conversation is held only where what it presumes is so: the settings, the records, and a token with its rights.
-`cstp.whoami` tells the rights; the settings and records are what the operator of the server says.
+`cstp.whoami` returns the rights; the settings and records are as the operator of the server states.
 """
 
 import http.client
@@ -20,7 +20,7 @@ from cstp_server.conformance.wire_files import (
     Conversation,
     Differs,
     Exchange,
-    Received,
+    ReceivedAnswer,
     build,
     check,
     check_always,
@@ -126,8 +126,8 @@ def _not_held(conversation: Conversation, caller: Caller | None, declared: Decla
             return f"needs the setting {name}={wanted}; then say --set {name}={wanted}"
     if caller is None:
         rights = {name: value for name, value in conversation.token.items() if name != "agent"}
-        told = " ".join(f"{name}={value}" for name, value in rights.items()) or "scopes=read"
-        return f"needs a token with exactly {told}"
+        shown = " ".join(f"{name}={value}" for name, value in rights.items()) or "scopes=read"
+        return f"needs a token with exactly {shown}"
     if conversation.records is not None and caller.server_agent != _AGENT:
         return f"needs a server whose agent.id is {_AGENT}"
     return None
@@ -169,11 +169,11 @@ class _Pace:
         cost = _COST * max(1, data.count(b'"method"'))
         self._wait(max((seconds for left, seconds in self._windows if left < cost), default=0))
 
-    def note(self, reply: Received) -> None:
+    def note(self, reply: ReceivedAnswer) -> None:
         given = reply.header("ratelimit")
         self._windows = [(int(left), int(seconds)) for left, seconds in _LEFT.findall(given or "")]
 
-    def refused(self, reply: Received) -> bool:
+    def refused(self, reply: ReceivedAnswer) -> bool:
         """Whether to send again, after waiting, what was answered with 429."""
         seconds = reply.header("retry-after") or ""
         if not seconds.isdigit() or int(seconds) > _LONGEST_WAIT:
@@ -193,7 +193,7 @@ class _Line:
         self._prefix = parts.path.rstrip("/")
         self._timeout = timeout
 
-    def say(self, exchange: Exchange, token: str, chunk: int, pace: _Pace) -> Received:
+    def say(self, exchange: Exchange, token: str, chunk: int, pace: _Pace) -> ReceivedAnswer:
         """The answer; a 429 that the conversation does not expect is waited for, once."""
         sent = build(exchange, token, chunk, self._host, self._prefix)
         pace.before(sent.data)
@@ -203,7 +203,7 @@ class _Line:
         pace.note(reply)
         return reply
 
-    def _one(self, method: str, data: bytes) -> Received:
+    def _one(self, method: str, data: bytes) -> ReceivedAnswer:
         with self._connected() as connection:
             # a server may answer and close before it has read everything
             with suppress(BrokenPipeError, ConnectionResetError):
@@ -213,7 +213,7 @@ class _Line:
                 response.begin()
                 body = response.read()
                 headers = [(name.lower(), value) for name, value in response.getheaders()]
-        return Received(response.status, headers, body)
+        return ReceivedAnswer(response.status, headers, body)
 
     def _connected(self) -> socket.socket:
         plain = socket.create_connection(self._address, self._timeout)

@@ -37,7 +37,7 @@ _DIRECTIVE: Final = re.compile(r"# (server|token|chunk|gate|records|needs|edge):
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
 _REQUEST_ID: Final = re.compile(r"[ -~]{1,128}")
 _SPECIAL: Final = re.compile(r"(<token>|<hex [0-9a-f ]+>|<[^<>]{1,64} x \d+>)")
-_BRIEF: Final = 80  # characters of a value in what is told of a difference
+_BRIEF: Final = 80  # characters of a value in the report of a difference
 _REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
 
 
@@ -66,7 +66,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRequest:
     """A request as bytes, and what it takes to read the answer."""
 
     method: str
@@ -74,7 +74,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedAnswer:
     """One HTTP answer; names of headers are in lower case, in the order received."""
 
     status: int
@@ -95,7 +95,7 @@ class Number(str):
 
 
 class Differs(Exception):
-    """An answer is not what the conversation says; the message tells where and how."""
+    """An answer differs from the conversation; the message shows where and how."""
 
 
 def must(holds: bool, otherwise: str) -> None:
@@ -171,7 +171,7 @@ def _encoded(part: str, token: str) -> bytes:
     return part.encode() if repeated is None else repeated[1].encode() * int(repeated[2])
 
 
-def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix: str = "") -> Sent:
+def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix: str = "") -> SentRequest:
     """The request; `prefix` comes before every path."""
     lines, method, path, version = exchange.request, "POST", "/cstp", "1.1"
     if line := _REQUEST_LINE.fullmatch(lines[0]):
@@ -190,11 +190,11 @@ def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix
     elif "content-length" not in names:
         sent.append(("Content-Length", str(len(body))))
     head = [f"{method} {prefix}{encode(path, token).decode()} HTTP/{version}", *(f"{n}: {v}" for n, v in sent)]
-    return Sent(method, "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + body)
+    return SentRequest(method, "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + body)
 
 
 def _brief(value: object) -> str:
-    """The beginning of a value: enough to tell what came, too little to tell what a record says."""
+    """The beginning of a value: enough to recognise it, too little to disclose a record."""
     text = repr(value)
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
@@ -252,7 +252,7 @@ def parse(body: bytes | str) -> object:
         raise Differs(f"{_brief(body)} is not JSON") from None
 
 
-def check_always(reply: Received) -> None:
+def check_always(reply: ReceivedAnswer) -> None:
     """What holds for every answer of the endpoint."""
     request_id = reply.header("x-request-id")
     must(request_id is not None and _REQUEST_ID.fullmatch(request_id) is not None, f"X-Request-ID: {request_id}")
@@ -281,7 +281,7 @@ def _retry_after(document: object) -> str | None:
     return None if document is None else str(document)
 
 
-def check(exchange: Exchange, reply: Received) -> None:
+def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
     """Raises `Differs` where an answer is not the one that is written down."""
     status, lines = expected_status(exchange), exchange.answer
     if re.fullmatch(r"\d{3}", lines[0]):

@@ -1,1 +1,1 @@
-"""What `cstp doctor` looks at. Every check only looks, and tells what is wrong instead of raising it."""
+"""What `cstp doctor` looks at. Every check only reads, and reports what is wrong instead of raising it."""

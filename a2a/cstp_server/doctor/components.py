@@ -13,11 +13,11 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.folder_lock import holder, is_address
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.store.inspection import Held, StoreState, inspect_store, other_schema, sqlite_file
+from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings
-from cstp_server.doctor.finding import Checked, Finding, Level
+from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.limits.limiter import make_plan, parse_windows, try_redis
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
@@ -34,10 +34,10 @@ class Model:
     dimension: int
 
 
-def check_model(settings: Settings) -> Checked[Model]:
+def check_model(settings: Settings) -> CheckResult[Model]:
     """Whether the model loads, is the one expected, and turns a text into a vector."""
     if settings.embedding.model == "none":
-        return Checked([Finding("model", Level.OK, "none is configured: searches go by words alone")])
+        return CheckResult([Finding("model", Level.OK, "none is configured: searches go by words alone")])
     embedder = open_model(settings)
     assert embedder is not None
     start = monotonic()
@@ -45,14 +45,14 @@ def check_model(settings: Settings) -> Checked[Model]:
     took = (monotonic() - start) * 1000
     model = Model(embedder.model, len(vector))
     seen = f"{model.identity} has its files and embedded a text in {took:.0f} ms ({model.dimension} dimensions)"
-    return Checked([Finding("model", Level.OK, seen)], model)
+    return CheckResult([Finding("model", Level.OK, seen)], model)
 
 
-def check_store(settings: Settings, model: Model | None) -> Checked[Held]:
+def check_store(settings: Settings, model: Model | None) -> CheckResult[StoreContents]:
     """Whether the database answers, is undamaged and has the schema that this version of the program reads."""
     state = inspect_store(settings.store_url, model.identity if model else None)
     if state is None:
-        return Checked([Finding("store", Level.OK, "there are no records yet; cstp ingest PATH reads some")])
+        return CheckResult([Finding("store", Level.OK, "there are no records yet; cstp ingest PATH reads some")])
     file = sqlite_file(settings.store_url)
     findings = _store_findings(state, file)
     if file is not None and file.parent != settings.data_dir.absolute():
@@ -60,7 +60,7 @@ def check_store(settings: Settings, model: Model | None) -> Checked[Held]:
     if state.held is not None and not findings:
         seen = f"{state.engine}, schema {state.schema}, {counted(state.held.kinds)}"
         findings = [Finding("store", Level.OK, seen)]
-    return Checked(findings, state.held)
+    return CheckResult(findings, state.held)
 
 
 def _store_findings(state: StoreState, file: Path | None) -> list[Finding]:
@@ -91,10 +91,10 @@ def counted(counts: Mapping[Kind, int]) -> str:
     return ", ".join(f"{count:,} {kinds(kind, count)}" for kind, count in sorted(counts.items())) or "empty"
 
 
-def check_records(held: Held, model: Model | None) -> Checked[None]:
+def check_records(held: StoreContents, model: Model | None) -> CheckResult[None]:
     """Whether every record with a text can be found by meaning, and what is kept for nothing."""
     if model is None:
-        return Checked([Finding("records", Level.OK, "without a model, none needs a vector")])
+        return CheckResult([Finding("records", Level.OK, "without a model, none needs a vector")])
     findings = []
     if held.dimension is not None and held.dimension != model.dimension:
         seen = f"stored vectors of {model.identity} have {held.dimension} dimensions, the model {model.dimension}"
@@ -108,25 +108,27 @@ def check_records(held: Held, model: Model | None) -> Checked[None]:
             seen = f"{count:,} records have vectors of {other}, which is not configured"
             findings.append(Finding("records", Level.WARNING, seen, "cstp reindex drops them"))
     seen = f"all {held.embedded:,} records with a text have vectors of {model.identity}"
-    return Checked(findings or [Finding("records", Level.OK, seen)])
+    return CheckResult(findings or [Finding("records", Level.OK, seen)])
 
 
-def check_limits(settings: Settings) -> Checked[None]:
+def check_limits(settings: Settings) -> CheckResult[None]:
     """Whether the limits fit each other, and Redis counts within its timeout."""
     limits = settings.limits
     make_plan(limits, {method.name: method for method in METHODS})
     parse_windows(limits.auth_failures, "limits.auth_failures")
     if limits.redis_url is None:
-        return Checked([Finding("limits", Level.OK, f"{limits.default} for each agent, counted in memory")])
+        return CheckResult([Finding("limits", Level.OK, f"{limits.default} for each agent, counted in memory")])
     took = try_redis(limits)
-    return Checked([Finding("limits", Level.OK, f"{limits.default}, and Redis counted a hit in {took * 1000:.1f} ms")])
+    return CheckResult(
+        [Finding("limits", Level.OK, f"{limits.default}, and Redis counted a hit in {took * 1000:.1f} ms")]
+    )
 
 
-def check_server(settings: Settings) -> Checked[None]:
+def check_server(settings: Settings) -> CheckResult[None]:
     """Whether the server that holds the folder is ready."""
     held = holder(settings.indexes_path)
     if held is None:
-        return Checked([Finding("server", Level.OK, "none has this data folder")])
+        return CheckResult([Finding("server", Level.OK, "none has this data folder")])
     url = held if is_address(held) else settings.base_url
     elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
     try:
@@ -134,22 +136,22 @@ def check_server(settings: Settings) -> Checked[None]:
         answer = httpx.get(f"{url}/readyz", timeout=_READYZ_SECONDS, verify=False, trust_env=False)
     except httpx.ConnectError:
         seen = f"a process holds the data folder, and none listens on {url}"
-        return Checked([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
+        return CheckResult([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ComponentFailed("server", f"{url} does not answer ({type(error).__name__})") from error
     status, parts = _told(answer)
     if answer.status_code == httpx.codes.OK:
         level, remedy = (Level.OK, "") if status != "degraded" else (Level.WARNING, "see limits, and the server's log")
-        return Checked([Finding("server", level, f"{status} on {url}{parts}", remedy)])
+        return CheckResult([Finding("server", level, f"{status} on {url}{parts}", remedy)])
     if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
         seen = f"not ready on {url}{parts}"
-        return Checked([Finding("server", Level.PROBLEM, seen, "see the parts that are down, and its log")])
+        return CheckResult([Finding("server", Level.PROBLEM, seen, "see the parts that are down, and its log")])
     seen = f"{url}/readyz answers with HTTP {answer.status_code}"
-    return Checked([Finding("server", Level.PROBLEM, seen, elsewhere)])
+    return CheckResult([Finding("server", Level.PROBLEM, seen, elsewhere)])
 
 
 def _told(answer: httpx.Response) -> tuple[str, str]:
-    """The status and the parts that /readyz tells."""
+    """The status and the parts that /readyz returns."""
     try:
         body = answer.json()
         return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.doctor.finding import Checked, Finding, Level
-from cstp_server.settings import Loaded, Settings
-from cstp_server.tokens import MEND, Token, read_tokens
+from cstp_server.doctor.finding import CheckResult, Finding, Level
+from cstp_server.settings import LoadedSettings, Settings
+from cstp_server.tokens import FIX_TOKENS, Token, read_tokens
 
 EXPIRES_SOON: Final = timedelta(days=14)
 MB: Final = 1_000_000
@@ -24,45 +24,45 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
-def check_settings(loaded: Loaded) -> Checked[None]:
+def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
     """The file in force, and how many settings the environment has."""
     set_there = sum(origin.startswith("environment") for origin in loaded.origins.values())
-    return Checked([Finding("settings", Level.OK, f"{loaded.file}, and {set_there} settings from the environment")])
+    return CheckResult([Finding("settings", Level.OK, f"{loaded.file}, and {set_there} settings from the environment")])
 
 
-def check_folder(settings: Settings) -> Checked[None]:
+def check_folder(settings: Settings) -> CheckResult[None]:
     """Whether the data folder exists, whose it is, who else may enter, and what it lies on."""
     folder = settings.data_dir.absolute()
     if not folder.exists():
         remedy = "cstp ingest or cstp serve makes it; if there should be one, name it with --data-dir"
-        return Checked([Finding("folder", Level.WARNING, f"{folder} does not exist", remedy)])
+        return CheckResult([Finding("folder", Level.WARNING, f"{folder} does not exist", remedy)])
     if not folder.is_dir():
-        return Checked([Finding("folder", Level.PROBLEM, f"{folder} is no folder", "name another --data-dir")])
+        return CheckResult([Finding("folder", Level.PROBLEM, f"{folder} is no folder", "name another --data-dir")])
     findings = [*_access(folder, settings.tokens_path.absolute()), *_space(folder), *_filesystem(folder)]
-    return Checked(findings or [Finding("folder", Level.OK, f"{folder}, {_free(folder) // MB:,} MB free")])
+    return CheckResult(findings or [Finding("folder", Level.OK, f"{folder}, {_free(folder) // MB:,} MB free")])
 
 
-def check_tokens(settings: Settings) -> Checked[None]:
+def check_tokens(settings: Settings) -> CheckResult[None]:
     """Whether anybody can call, and goes on being able to."""
     try:
         tokens = read_tokens(settings.tokens_path)
     except ConfigurationError as error:
-        return Checked([Finding("tokens", Level.PROBLEM, str(error).removesuffix(f"; {MEND}"), MEND)])
+        return CheckResult([Finding("tokens", Level.PROBLEM, str(error).removesuffix(f"; {FIX_TOKENS}"), FIX_TOKENS)])
     now = datetime.now(UTC)
     live = [token for token in tokens if token.live(now)]
     findings = mode_findings("tokens", settings.tokens_path)
     make = "make one: cstp token create --agent NAME"
     if not live:
         outside = not settings.server.loopback
-        seen = f"no live token in {settings.tokens_path}: nobody can call"
+        seen = f"no live token in {settings.tokens_path}: no agent can call"
         if outside:
             seen += f", and cstp serve does not start on {settings.server.host}"
-        return Checked([*findings, Finding("tokens", Level.PROBLEM if outside else Level.WARNING, seen, make)])
+        return CheckResult([*findings, Finding("tokens", Level.PROBLEM if outside else Level.WARNING, seen, make)])
     for token in _ending(live, now + EXPIRES_SOON):
         seen = f"the last token of {token.agent} ends on {token.expires_at:%Y-%m-%d}"
         remedy = f"cstp token rotate {token.id}, and hand the new one to the agent"
         findings.append(Finding("tokens", Level.WARNING, seen, remedy))
-    return Checked(findings or [Finding("tokens", Level.OK, f"{len(live)} live of {len(tokens)}")])
+    return CheckResult(findings or [Finding("tokens", Level.OK, f"{len(live)} live of {len(tokens)}")])
 
 
 def _ending(live: Iterable[Token], until: datetime) -> list[Token]:
@@ -151,7 +151,7 @@ def _filesystem(folder: Path) -> list[Finding]:
 
 
 def filesystem_of(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The kind of filesystem under a folder; "" where the system does not tell."""
+    """The kind of filesystem under a folder; "" where the system does not report it."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

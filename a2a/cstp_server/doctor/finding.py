@@ -32,16 +32,16 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked(Generic[T]):
+class CheckResult(Generic[T]):
     """What a check found, and what it learned for the checks after it; None when it could not learn it."""
 
     findings: list[Finding] = field(default_factory=list)
     learned: T | None = None
 
 
-def within(seconds: float, part: str, remedy: str, check: Callable[[], Checked[T]]) -> Checked[T]:
+def within(seconds: float, part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
     """Run a check. One that fails or takes too long is itself a finding, with this remedy."""
-    answers: SimpleQueue[Checked[T]] = SimpleQueue()
+    answers: SimpleQueue[CheckResult[T]] = SimpleQueue()
 
     def run() -> None:
         answers.put(_guarded(part, remedy, check))
@@ -50,20 +50,20 @@ def within(seconds: float, part: str, remedy: str, check: Callable[[], Checked[T
     try:
         return answers.get(timeout=seconds)
     except Empty:
-        return Checked([Finding(part, Level.PROBLEM, f"no answer within {seconds:g} s", remedy)])
+        return CheckResult([Finding(part, Level.PROBLEM, f"no answer within {seconds:g} s", remedy)])
 
 
-def _guarded(part: str, remedy: str, check: Callable[[], Checked[T]]) -> Checked[T]:
+def _guarded(part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
     try:
         with ForeignCalls(part):
             return _with_place(part, check)
     except ComponentFailed as error:
-        return Checked([Finding(part, Level.PROBLEM, str(error).removeprefix(f"{error.component}: "), remedy)])
+        return CheckResult([Finding(part, Level.PROBLEM, str(error).removeprefix(f"{error.component}: "), remedy)])
     except EngineError as error:
-        return Checked([Finding(part, Level.PROBLEM, str(error), remedy)])
+        return CheckResult([Finding(part, Level.PROBLEM, str(error), remedy)])
 
 
-def _with_place(part: str, check: Callable[[], Checked[T]]) -> Checked[T]:
+def _with_place(part: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
     try:
         return check()
     except OSError as error:

@@ -13,24 +13,24 @@ from cognition_engines.indexes.vectors.chroma.folders import inspect_folder
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.spaces import SEARCHED, Space
-from cognition_engines.store.inspection import Held, Position, position, windows_up_to
+from cognition_engines.store.inspection import Position, StoreContents, position, windows_up_to
 from cstp_server.doctor.components import Model
-from cstp_server.doctor.finding import Checked, Finding, Level
+from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.settings import Settings
 
-REINDEX: Final = "cstp reindex builds the indexes anew"
+REINDEX: Final = "cstp reindex rebuilds the indexes"
 FOLLOW_SECONDS: Final = 3.0  # a server that is well follows within one
 _POLL_SECONDS: Final = 0.25
 
 
-def check_keywords(settings: Settings, held: Held) -> Checked[None]:
+def check_keywords(settings: Settings, held: StoreContents) -> CheckResult[None]:
     """Whether the keyword indexes are whole and have followed the records."""
     give_up = monotonic() + FOLLOW_SECONDS
     nothing = "there is no index yet; cstp serve builds it"
     return _over_spaces("keywords", nothing, lambda space: _check_keywords_of(settings, held, space, give_up))
 
 
-def _check_keywords_of(settings: Settings, held: Held, space: Space, give_up: float) -> Finding | None:
+def _check_keywords_of(settings: Settings, held: StoreContents, space: Space, give_up: float) -> Finding | None:
     state, at = _keywords(settings, held, space)
     while state is not None and _waits(settings, state, at, held) and monotonic() < give_up:
         sleep(_POLL_SECONDS)
@@ -46,54 +46,56 @@ def _check_keywords_of(settings: Settings, held: Held, space: Space, give_up: fl
     return _followed("keywords", state.seq, at, what, served=is_held(settings.indexes_path))
 
 
-def _keywords(settings: Settings, held: Held, space: Space) -> tuple[KeywordState | None, Position]:
+def _keywords(settings: Settings, held: StoreContents, space: Space) -> tuple[KeywordState | None, Position]:
     state = inspect_keywords(settings.indexes_path / space.name / "keywords", held.store_id, columns_of(space))
     return state, position(settings.store_url, space, state.seq if state else 0)
 
 
-def _waits(settings: Settings, state: KeywordState, at: Position, held: Held) -> bool:
+def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreContents) -> bool:
     """Whether a server is about to bring the index further."""
     return at.behind > 0 and state.seq < held.last_seq and is_held(settings.indexes_path)
 
 
-def check_vectors(settings: Settings, held: Held | None, model: Model | None) -> Checked[None]:
+def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:
     """Whether the next start can trust Chroma's folders, or the Chroma server has what was noted there.
 
     Without records or model to compare with, whether the server answers.
     """
     if settings.vectors.index == "memory":
-        return Checked([Finding("vectors", Level.OK, "no index is kept: vectors are ranked in memory")])
+        return CheckResult([Finding("vectors", Level.OK, "no index is kept: vectors are ranked in memory")])
     if settings.vectors.url is not None:
         return _check_chroma_server(settings, settings.vectors.url, held, model)
     if model is None or held is None:
-        return Checked([Finding("vectors", Level.OK, "there is nothing to compare an index with")])
+        return CheckResult([Finding("vectors", Level.OK, "there is nothing to compare an index with")])
     if is_held(settings.indexes_path):
         seen = "a server has Chroma's folders open; they are checked at each start"
-        return Checked([Finding("vectors", Level.OK, seen)])
+        return CheckResult([Finding("vectors", Level.OK, seen)])
     few = "no index is kept while the vectors fit into memory (vectors.memory_mb)"
     nothing = few if settings.vectors.index == "auto" else "there is no index yet; cstp serve builds it"
     return _over_spaces("vectors", nothing, lambda space: _check_folder(settings, held, model, space))
 
 
-def _check_folder(settings: Settings, held: Held, model: Model, space: Space) -> Finding | None:
+def _check_folder(settings: Settings, held: StoreContents, model: Model, space: Space) -> Finding | None:
     name = collection_name(space.name, model.identity, held.store_id)
     state = inspect_folder(settings.indexes_path / space.name, name, held.store_id)
     if state is None:
         return None
     if state.distrust is not None:
         level = Level.PROBLEM if state.damaged else Level.WARNING
-        remedy = f"the next cstp serve builds it anew and answers meanwhile; or at once: {REINDEX}"
+        remedy = f"the next cstp serve rebuilds it and answers meanwhile; or at once: {REINDEX}"
         return Finding("vectors", level, f"Chroma's folder is not used: {state.distrust}", remedy)
     at = position(settings.store_url, space, state.seq)
     windows = windows_up_to(settings.store_url, space, model.identity, state.seq)
     return _followed("vectors", state.seq, at, f"{windows:,} vectors", served=False)
 
 
-def _check_chroma_server(settings: Settings, url: str, held: Held | None, model: Model | None) -> Checked[None]:
+def _check_chroma_server(
+    settings: Settings, url: str, held: StoreContents | None, model: Model | None
+) -> CheckResult[None]:
     with closing(ChromaServer(server_address(url), settings.vectors.deadline_seconds)) as server:
         if model is None or held is None:
             server.find("none", 1)
-            return Checked([Finding("vectors", Level.OK, f"the Chroma server on {url} answers")])
+            return CheckResult([Finding("vectors", Level.OK, f"the Chroma server on {url} answers")])
         nothing = f"{url} has no collection of these records yet; cstp serve makes one when there are vectors"
         return _over_spaces(
             "vectors", nothing, lambda space: _check_collection(server, settings, url, held, model, space)
@@ -101,7 +103,7 @@ def _check_chroma_server(settings: Settings, url: str, held: Held | None, model:
 
 
 def _check_collection(
-    server: ChromaServer, settings: Settings, url: str, held: Held, model: Model, space: Space
+    server: ChromaServer, settings: Settings, url: str, held: StoreContents, model: Model, space: Space
 ) -> Finding | None:
     name = collection_name(space.name, model.identity, held.store_id)
     found = server.find(name, model.dimension)
@@ -109,7 +111,7 @@ def _check_collection(
         if not windows_up_to(settings.store_url, space, model.identity, held.last_seq):
             return None
         return Finding("vectors", Level.OK, f"{url} has no collection {name} yet; cstp serve makes it")
-    remedy = "cstp serve builds it anew when it starts"
+    remedy = "cstp serve rebuilds it when it starts"
     if found.index is None:
         seen = f"the collection {name} on {url} is none that this program filled"
         return Finding("vectors", Level.PROBLEM, seen, remedy)
@@ -123,19 +125,19 @@ def _check_collection(
     return _followed("vectors", seq, at, f"{windows:,} vectors on {url}", served=served)
 
 
-def _over_spaces(part: str, nothing: str, check: Callable[[Space], Finding | None]) -> Checked[None]:
+def _over_spaces(part: str, nothing: str, check: Callable[[Space], Finding | None]) -> CheckResult[None]:
     """What is wrong with any space, each by itself; else one finding of all that have something."""
     found = [(space, finding) for space in SEARCHED if (finding := check(space)) is not None]
-    told = [Finding(part, each.level, f"{space.name}: {each.seen}", each.remedy) for space, each in found]
-    wrong = [each for each in told if each.level is not Level.OK]
-    seen = "; ".join(each.seen for each in told)
-    return Checked(wrong or [Finding(part, Level.OK, seen or nothing)])
+    findings = [Finding(part, each.level, f"{space.name}: {each.seen}", each.remedy) for space, each in found]
+    wrong = [each for each in findings if each.level is not Level.OK]
+    seen = "; ".join(each.seen for each in findings)
+    return CheckResult(wrong or [Finding(part, Level.OK, seen or nothing)])
 
 
 def _followed(part: str, seq: int, at: Position, what: str, *, served: bool) -> Finding:
     if seq > at.last_seq:
         seen = f"the index has change {seq:,}, the records end at {at.last_seq:,}: they are older than it"
-        return Finding(part, Level.PROBLEM, seen, f"the next cstp serve builds it anew; or at once: {REINDEX}")
+        return Finding(part, Level.PROBLEM, seen, f"the next cstp serve rebuilds it; or at once: {REINDEX}")
     if not at.behind:
         return Finding(part, Level.OK, f"{what}, up to the last change ({at.last_seq:,})")
     seen = f"{what}, {at.behind:,} changes behind the records"

@@ -7,27 +7,27 @@ from cstp_server.doctor import components as parts
 from cstp_server.doctor import environment as places
 from cstp_server.doctor import indexes
 from cstp_server.doctor.finding import Finding, within
-from cstp_server.settings import Loaded
-from cstp_server.tokens import MEND
+from cstp_server.settings import LoadedSettings
+from cstp_server.tokens import FIX_TOKENS
 
 _SECONDS: Final = 20.0
 _FILE_SECONDS: Final = 600.0  # reads every page of the database
 _INDEX_SECONDS: Final = 120.0  # reads every file of an index
 
 
-def diagnose(loaded: Loaded) -> Iterator[Finding]:
+def diagnose(loaded: LoadedSettings) -> Iterator[Finding]:
     """Run every check over the settings in force. Changes nothing, raises nothing."""
     settings = loaded.settings
     yield from within(_SECONDS, "settings", "see cstp config", lambda: places.check_settings(loaded)).findings
     yield from within(
         _SECONDS, "folder", "make it readable for this user", lambda: places.check_folder(settings)
     ).findings
-    yield from within(_SECONDS, "tokens", MEND, lambda: places.check_tokens(settings)).findings
+    yield from within(_SECONDS, "tokens", FIX_TOKENS, lambda: places.check_tokens(settings)).findings
     remedy = "see the embedding settings (cstp config)"
     model = within(_SECONDS, "model", remedy, lambda: parts.check_model(settings))
     yield from model.findings
     remedy = (
-        "check that the database is up and undamaged (cstp config tells where it is: store.url), or restore a backup"
+        "check that the database is up and undamaged (cstp config shows where it is: store.url), or restore a backup"
     )
     seconds = _FILE_SECONDS if settings.store_url.startswith("sqlite") else _INDEX_SECONDS
     store = within(seconds, "store", remedy, lambda: parts.check_store(settings, model.learned))
@@ -35,7 +35,7 @@ def diagnose(loaded: Loaded) -> Iterator[Finding]:
     if (held := store.learned) is not None:
         if model.learned is not None or settings.embedding.model == "none":
             yield from within(_SECONDS, "records", "", lambda: parts.check_records(held, model.learned)).findings
-        remedy = f"the next cstp serve sets it aside and builds it anew; or at once: {indexes.REINDEX}"
+        remedy = f"the next cstp serve sets it aside and rebuilds it; or at once: {indexes.REINDEX}"
         yield from within(_INDEX_SECONDS, "keywords", remedy, lambda: indexes.check_keywords(settings, held)).findings
     remedy = "check that Chroma is up (vectors.url), and its folder is readable"
     yield from within(

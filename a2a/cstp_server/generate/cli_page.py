@@ -11,7 +11,7 @@ from cstp_server.cli.main import app
 
 _ABOUT = """# The command line
 
-Generated from `cstp_server.cli` by `make docs`. Every command tells the same with `--help`.
+Generated from `cstp_server.cli` by `make docs`. Every command prints the same with `--help`.
 
 Before the command or after it, `--data-dir FOLDER` names the folder that holds everything (`./data` unless named) and
 `--config FILE` a settings file; other settings are in [configuration](configuration.md). What is meant for machines

@@ -7,11 +7,13 @@ from typing import Final, TypeAlias
 from pydantic_core import to_json
 
 from cognition_engines.kinds.registry import Record
-from cognition_engines.queries.passages import Cut
+from cognition_engines.queries.passages import PassageRequest
 from cognition_engines.retrieval.snippets import Room, Window
 from cstp.contract import Wire
 
-Cutting: TypeAlias = Callable[[str, Sequence[Cut]], Awaitable[list[str]]]  # a passage of each text, for a query
+Cutting: TypeAlias = Callable[
+    [str, Sequence[PassageRequest]], Awaitable[list[str]]
+]  # a passage of each text, for a query
 
 TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
 LEAST: Final = 300  # bytes that each text gets before any gets more
@@ -60,7 +62,7 @@ async def fit(cut: Cutting, query: str, parts: Sequence[Part], max_tokens: int, 
     left = max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
     rooms = _rooms([(part, part.cost, _measured(part.text)) for part in parts], left)
     cuts = {
-        place: Cut(part.text, Room(room, _measured, beyond=True), part.record, part.own, part.window)
+        place: PassageRequest(part.text, Room(room, _measured, beyond=True), part.record, part.own, part.window)
         for place, (part, room) in enumerate(zip(parts, rooms, strict=True))
         if room is not None and room < _measured(part.text)
     }

@@ -21,7 +21,7 @@ from cstp.methods.decisions import (
     QueryFilters,
 )
 from cstp_server.handlers.budget import Cutting, Part, fit
-from cstp_server.rpc.bound import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
@@ -43,7 +43,7 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
             answer = _answer(params, fitted, agent_id, len(matches))
         return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 
-    return (Bound(QUERY_DECISIONS, query_decisions),)
+    return (BoundMethod(QUERY_DECISIONS, query_decisions),)
 
 
 def _answer(

@@ -3,9 +3,9 @@
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.queries.lists import EpisodeFilters
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
-from cstp_server.rpc.bound import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -26,10 +26,10 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
             offset=params.offset,
         )
 
-    return (Bound(LIST_EPISODES, list_episodes),)
+    return (BoundMethod(LIST_EPISODES, list_episodes),)
 
 
-def _summary(stored: Stored) -> EpisodeSummary:
+def _summary(stored: StoredRecord) -> EpisodeSummary:
     episode = stored.record
     assert isinstance(episode, Episode)
     assert episode.id is not None

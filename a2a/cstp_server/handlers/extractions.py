@@ -9,7 +9,7 @@ from cognition_engines.kinds.extractions import (
     PatternContent,
     WarningContent,
 )
-from cognition_engines.queries.lists import Drawn, ExtractionPage, titles
+from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
 from cstp.methods.extractions import (
     GET_DECISIONS,
     GET_PATTERNS,
@@ -24,7 +24,7 @@ from cstp.methods.extractions import (
     GetWarningsResult,
     ListMetadata,
 )
-from cstp_server.rpc.bound import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -45,7 +45,11 @@ def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
         page = await page_of("warning", params, call)
         return GetWarningsResult(results=[_warning(one) for one in page.drawn], metadata=_metadata(params, page))
 
-    return (Bound(GET_DECISIONS, get_decisions), Bound(GET_PATTERNS, get_patterns), Bound(GET_WARNINGS, get_warnings))
+    return (
+        BoundMethod(GET_DECISIONS, get_decisions),
+        BoundMethod(GET_PATTERNS, get_patterns),
+        BoundMethod(GET_WARNINGS, get_warnings),
+    )
 
 
 def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
@@ -57,7 +61,7 @@ def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
     )
 
 
-def _cited(drawn: Drawn) -> Cited:
+def _cited(drawn: ListedExtraction) -> Cited:
     extraction, citation = drawn.extraction, drawn.citation
     assert extraction.id is not None
     return Cited(
@@ -69,7 +73,7 @@ def _cited(drawn: Drawn) -> Cited:
     )
 
 
-def _decision(drawn: Drawn) -> ExtractedDecision:
+def _decision(drawn: ListedExtraction) -> ExtractedDecision:
     content = drawn.extraction.content
     assert isinstance(content, DecisionContent)
     return ExtractedDecision(
@@ -81,7 +85,7 @@ def _decision(drawn: Drawn) -> ExtractedDecision:
     )
 
 
-def _pattern(drawn: Drawn) -> ExtractedPattern:
+def _pattern(drawn: ListedExtraction) -> ExtractedPattern:
     content = drawn.extraction.content
     assert isinstance(content, PatternContent)
     return ExtractedPattern(
@@ -95,7 +99,7 @@ def _pattern(drawn: Drawn) -> ExtractedPattern:
     )
 
 
-def _warning(drawn: Drawn) -> ExtractedWarning:
+def _warning(drawn: ListedExtraction) -> ExtractedWarning:
     content = drawn.extraction.content
     assert isinstance(content, WarningContent)
     return ExtractedWarning(

@@ -13,7 +13,7 @@ from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extra
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Mode
-from cognition_engines.queries.chunks import Related, author, cluster, place, snippet, title
+from cognition_engines.queries.chunks import NearChunk, author, cluster, place, snippet, title
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
@@ -36,7 +36,7 @@ from cstp.methods.knowledge import (
     SourceReference,
 )
 from cstp_server.handlers.budget import Part, fit
-from cstp_server.rpc.bound import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
     "decision": contents.DecisionContent,
@@ -79,7 +79,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             answer = _answer(params, mode, matches, found)
         return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 
-    return (Bound(GET_CHUNK, get_chunk), Bound(SEARCH_KNOWLEDGE, search_knowledge))
+    return (BoundMethod(GET_CHUNK, get_chunk), BoundMethod(SEARCH_KNOWLEDGE, search_knowledge))
 
 
 def _chunk(found: ChunkFound, related: list[RelatedChunk]) -> GetChunkResult:
@@ -105,7 +105,7 @@ def _chunk(found: ChunkFound, related: list[RelatedChunk]) -> GetChunkResult:
     )
 
 
-def _related(related: Related) -> RelatedChunk:
+def _related(related: NearChunk) -> RelatedChunk:
     chunk = related.chunk
     assert chunk.id is not None
     return RelatedChunk(

@@ -13,15 +13,15 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
 from cognition_engines.queries.chunks import place
-from cognition_engines.queries.recall.results import Mentioned, Recalled, RecallRequest, Related, Result
+from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
 from cognition_engines.store.reads.conversations import TurnPage
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import recall as wire
 from cstp_server.handlers.budget import Cutting, Part, fit
-from cstp_server.rpc.bound import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.ARTIFACT: "artifact",
@@ -52,7 +52,7 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
         cut = partial(engine.cut, agent=call.agent)
         return await _within(cut, whole, found.results, query or "", params.max_tokens)
 
-    return (Bound(wire.RECALL, answer),)
+    return (BoundMethod(wire.RECALL, answer),)
 
 
 def _request(params: wire.RecallParams, viewer: Viewer) -> RecallRequest:
@@ -80,7 +80,7 @@ def _request(params: wire.RecallParams, viewer: Viewer) -> RecallRequest:
     )
 
 
-def _recalled(found: Recalled, params: wire.RecallParams) -> wire.RecallResult:
+def _recalled(found: RecallAnswer, params: wire.RecallParams) -> wire.RecallResult:
     selector: wire.Selector = "id" if params.id is not None else "query" if params.query is not None else "context"
     return wire.RecallResult(
         results=[_item(result) for result in found.results],
@@ -141,7 +141,7 @@ def _part(item: wire.RecallItem, result: Result, *, whole: bool) -> Part:
     return Part(item, "content", whole=whole, record=record, own=own, window=result.window)
 
 
-def _turn(stored: Stored, index: int) -> wire.TurnItem:
+def _turn(stored: StoredRecord, index: int) -> wire.TurnItem:
     turn = stored.record
     assert isinstance(turn, Turn)
     return wire.TurnItem(
@@ -167,7 +167,7 @@ def _item(result: Result) -> wire.RecallItem:
     )
 
 
-def _related(related: Related) -> wire.RelatedItem:
+def _related(related: RelatedRecord) -> wire.RelatedItem:
     stored = related.stored
     metadata = _metadata(stored)
     assert isinstance(metadata, wire.ArtifactMetadata | wire.EventMetadata)  # nothing else is a node's neighbour
@@ -183,7 +183,7 @@ def _related(related: Related) -> wire.RelatedItem:
     )
 
 
-def _entity(mentioned: Mentioned) -> wire.EntityItem:
+def _entity(mentioned: NamedCount) -> wire.EntityItem:
     entity = mentioned.stored.record
     assert isinstance(entity, Entity)
     return wire.EntityItem(
@@ -197,15 +197,15 @@ def _entity(mentioned: Mentioned) -> wire.EntityItem:
     )
 
 
-def _id(stored: Stored) -> str:
+def _id(stored: StoredRecord) -> str:
     return str(stored.record.id)
 
 
-def _context(stored: Stored) -> str | None:
+def _context(stored: StoredRecord) -> str | None:
     return stored.facets.context
 
 
-def _attached(stored: Stored) -> wire.AttachedEvent:
+def _attached(stored: StoredRecord) -> wire.AttachedEvent:
     event = stored.record
     assert isinstance(event, Event)
     return wire.AttachedEvent(
@@ -227,7 +227,7 @@ def _subject(event: Event) -> wire.SubjectRef | None:
     return None if event.subject is None else wire.SubjectRef(ref=event.subject.ref, type=event.subject.type)
 
 
-def _metadata(stored: Stored) -> wire.RecordMetadata:
+def _metadata(stored: StoredRecord) -> wire.RecordMetadata:
     match stored.record:
         case Artifact() as artifact:
             return _artifact_metadata(stored, artifact)
@@ -245,7 +245,7 @@ def _metadata(stored: Stored) -> wire.RecordMetadata:
             raise ValueError(f"{type(other).__name__}: recall shows no such record")
 
 
-def _artifact_metadata(stored: Stored, artifact: Artifact) -> wire.ArtifactMetadata:
+def _artifact_metadata(stored: StoredRecord, artifact: Artifact) -> wire.ArtifactMetadata:
     return wire.ArtifactMetadata(
         title=artifact.title,
         author=artifact.author,
@@ -264,7 +264,7 @@ def _artifact_metadata(stored: Stored, artifact: Artifact) -> wire.ArtifactMetad
     )
 
 
-def _turn_metadata(stored: Stored, turn: Turn) -> wire.ArtifactMetadata:
+def _turn_metadata(stored: StoredRecord, turn: Turn) -> wire.ArtifactMetadata:
     return wire.ArtifactMetadata(
         title=None,
         author=None,
@@ -312,7 +312,7 @@ def _decision_metadata(decision: Decision) -> wire.DecisionMetadata:
     )
 
 
-def _passage_metadata(chunk: ArtifactChunk, stored: Stored) -> wire.ChunkMetadata:
+def _passage_metadata(chunk: ArtifactChunk, stored: StoredRecord) -> wire.ChunkMetadata:
     return wire.ChunkMetadata(
         title=chunk.title,
         author=None,

@@ -15,7 +15,7 @@ from cstp.methods.system import (
     WhoamiResult,
 )
 from cstp_server.limits.limiter import Limiter
-from cstp_server.rpc.bound import AnyBound, Bound, Call
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) -> tuple[AnyBound, ...]:
@@ -40,4 +40,4 @@ def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) ->
     async def discover(_: DiscoverParams, call: Call) -> DiscoverResult:
         return document
 
-    return (Bound(WHOAMI, whoami), Bound(DISCOVER, discover))
+    return (BoundMethod(WHOAMI, whoami), BoundMethod(DISCOVER, discover))

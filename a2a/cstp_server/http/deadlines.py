@@ -59,7 +59,7 @@ class _ClientClock(FlowControl):
         self._since = self._paused_at = self._now()
 
     def forgive(self, seconds: float) -> None:
-        """Takes back time in which nobody could be heard."""
+        """Extends deadlines by time in which the process could not read."""
         if not self.read_paused:
             self._since = min(self._since + seconds, self._now())
 
@@ -209,7 +209,7 @@ class TimedProtocol(CappedProtocol):
         return True
 
     def _turn_away(self) -> None:
-        """Tells a connection above the maximum so and closes it."""
+        """Answers a connection above the maximum with 503 and closes it."""
         self.connections.discard(self)
         parts: Parts = self.app_state["parts"]
         parts.metrics.answered(503)

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import Counter
 
-from cognition_engines.queries.turns import Agent, Turns, half
+from cognition_engines.queries.turns import Agent, FairQueue, half
 
 
 class Gate:
@@ -21,7 +21,7 @@ class Gate:
         self._queue = queue
         self._patience = patience
         self._held: Counter[Agent] = Counter()
-        self._turns: Turns[asyncio.Future[bool]] = Turns()
+        self._turns: FairQueue[asyncio.Future[bool]] = FairQueue()
         self.running = 0
         self.draining = False
         self.ends_at = math.inf

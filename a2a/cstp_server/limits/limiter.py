@@ -66,7 +66,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _WindowState:
     """What was last known of one window of one agent: units left, when some come back, and when that was read."""
 
     remaining: int
@@ -153,7 +153,7 @@ class Limiter:
         self._redis: Storage | None = redis
         self._timeout = redis_timeout
         self._probe: asyncio.Task[None] | None = None
-        self._seen: dict[tuple[str, str], _Seen] = {}
+        self._seen: dict[tuple[str, str], _WindowState] = {}
 
     @property
     def degraded(self) -> bool:
@@ -251,13 +251,13 @@ class Limiter:
         others = self._others if self.degraded else None
         return self._local.wait(agent, window.limit, window.seconds, cost, others)
 
-    def _note(self, window: Window, agent: str, units: int, reset: float) -> _Seen:
+    def _note(self, window: Window, agent: str, units: int, reset: float) -> _WindowState:
         """Stores the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
         own, wait = self._local.state(agent, window.seconds)
         self._others.set_total(agent, window.seconds, max(0, units - own))
         if own > units:
             units, reset = own, time() + wait
-        seen = self._seen[agent, window.policy] = _Seen(max(0, window.limit - units), reset, time())
+        seen = self._seen[agent, window.policy] = _WindowState(max(0, window.limit - units), reset, time())
         return seen
 
     async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
@@ -279,7 +279,7 @@ class Limiter:
             self._fall_back(error)
             return wait
 
-    async def _read(self, window: Window, agent: str) -> _Seen:
+    async def _read(self, window: Window, agent: str) -> _WindowState:
         if self._counts is not None and not self.degraded:
             try:
                 async with asyncio.timeout(self._timeout):
@@ -291,7 +291,7 @@ class Limiter:
         others, _ = self._others.state(agent, window.seconds) if self.degraded else (0, 0.0)
         remaining = max(0, window.limit - taken - others)
         wait = self._wait_here(window, agent, min(window.limit, remaining + 1)) if remaining < window.limit else 0.0
-        seen = self._seen[agent, window.policy] = _Seen(remaining, time() + wait, time())
+        seen = self._seen[agent, window.policy] = _WindowState(remaining, time() + wait, time())
         return seen
 
     def _fall_back(self, error: StorageError | TimeoutError) -> None:

@@ -91,7 +91,7 @@ def connection(url: str) -> RedisStorage:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ChargeResult:
     """Whether units were taken, and of each window the units that count then and when the oldest of them was taken."""
 
     allowed: bool
@@ -104,7 +104,7 @@ class _Hit:
 
     keys: Sequence[str]
     arguments: Sequence[int]
-    taken: "asyncio.Future[Taken]"
+    taken: "asyncio.Future[ChargeResult]"
 
 
 class SharedWindows:
@@ -119,7 +119,7 @@ class SharedWindows:
         self._waiting: list[_Hit] = []
         self._round_trips: set[asyncio.Task[None]] = set()
 
-    async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> Taken:
+    async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> ChargeResult:
         """Takes `cost` units for `key` from all windows, if each has that many left; `cost` is at most any limit.
 
         Raises StorageError when Redis refuses, TimeoutError when it does not answer in time.
@@ -197,7 +197,7 @@ class SharedWindows:
         return answers
 
 
-def _taken(answer: Any) -> Taken:
+def _taken(answer: Any) -> ChargeResult:
     allowed, *numbers = answer
     windows = zip(numbers[::2], numbers[1::2], strict=True)
-    return Taken(bool(allowed), [(int(units), float(oldest)) for units, oldest in windows])
+    return ChargeResult(bool(allowed), [(int(units), float(oldest)) for units, oldest in windows])

@@ -1,4 +1,4 @@
-"""How a tool tells an error: bodies in the shape of each tool's own specification, without the codes of JSON-RPC."""
+"""How a tool reports an error: bodies in the shape of each tool's own specification, without the codes of JSON-RPC."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -45,22 +45,22 @@ def of_episodes(error: CstpError, schema: Mapping[str, Any]) -> Body:
     """`{"error", "details", "tool"}` (F003)."""
     match error:
         case InvalidParams():
-            told, details = "Parameter validation failed", "; ".join(_sentences(error.violations, schema))
+            summary, details = "Parameter validation failed", "; ".join(_sentences(error.violations, schema))
         case QueryFailed(component="records"):
-            told, details = "Database operation failed", _explained(error)
+            summary, details = "Database operation failed", _explained(error)
         case QueryFailed() | InternalError():
-            told, details = "Tool execution failed", _explained(error)
+            summary, details = "Tool execution failed", _explained(error)
         case _:
-            told, details = error.message, _explained(error)
-    return {"error": told, "details": details, "tool": "list_episodes"}
+            summary, details = error.message, _explained(error)
+    return {"error": summary, "details": details, "tool": "list_episodes"}
 
 
 def of_recall(error: CstpError, schema: Mapping[str, Any]) -> Body:
     """`{"error"}`, one sentence (F004); an unknown id has the members of an empty answer beside it."""
     match error:
         case InvalidParams():
-            told = "; ".join(_capital(sentence, schema) for sentence in _sentences(error.violations, schema))
-            return {"error": NO_SELECTOR if "one of id, conversation_id" in told else told}
+            summary = "; ".join(_capital(sentence, schema) for sentence in _sentences(error.violations, schema))
+            return {"error": NO_SELECTOR if "one of id, conversation_id" in summary else summary}
         case NotFound():
             return {"results": [], "related": [], "entities": [], "total_count": 0, "error": f"Not found: {error.id}"}
         case _:

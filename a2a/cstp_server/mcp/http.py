@@ -36,7 +36,7 @@ _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-Aft
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Authorized:
     """Who asks, and whether that has been charged."""
 
     call: Call
@@ -57,7 +57,7 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
 
     async def run(method: str, arguments: Mapping[str, object], context: Context) -> Outcome:
         assert context.request is not None
-        asked: _Asked = context.request.scope[_ASKED]
+        asked: _Authorized = context.request.scope[_ASKED]
         asked.charged = True
         return await dispatcher.run(method, arguments, asked.call)
 
@@ -103,7 +103,7 @@ def _error_body(error: CstpError) -> bytes:
 
 async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
-    asked = _Asked(call)
+    asked = _Authorized(call)
     if refused := await _refused(body, asked, parts.dispatcher):
         return refused
     sent: list[Message] = []
@@ -127,7 +127,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     return Reply(start["status"], b"".join(message.get("body", b"") for message in rest), headers)
 
 
-async def _refused(body: bytes, asked: _Asked, dispatcher: Dispatcher) -> Reply | None:
+async def _refused(body: bytes, asked: _Authorized, dispatcher: Dispatcher) -> Reply | None:
     """For a body that is not a JSON object as strict as for `/cstp`: the SDK would repeat it in its answer.
 
     What calls no tool costs a unit, whatever it is; a tool costs what its method does.

@@ -12,7 +12,7 @@ from cstp_server.settings import Settings, VectorSettings
 def open_engine(settings: Settings, model: Callable[[], Embedder | None] | None = None) -> Engine:
     """Opens everything and catches up with the records.
 
-    `model` gives what `open_model` does, where somebody loads that already. Raises ConfigurationError, FolderInUse or
+    `model` gives what `open_model` does, where it is loaded already. Raises ConfigurationError, FolderInUse or
     ComponentFailed, with nothing left open.
     """
     embedder = open_model(settings) if model is None else model()

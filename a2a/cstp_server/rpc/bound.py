@@ -29,11 +29,11 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound(Generic[P, R]):
+class BoundMethod(Generic[P, R]):
     """A method with the function that answers it."""
 
     method: Method[P, R]
     handle: Callable[[P, Call], Awaitable[R]]
 
 
-AnyBound = Bound[Any, Any]
+AnyBound = BoundMethod[Any, Any]

@@ -2,5 +2,5 @@
 
 import os
 
-# from its import on, onnxruntime reports to its maker and keeps a device id in the home folder, unless told not to
+# from its import on, onnxruntime reports to its maker and keeps a device id in the home folder, unless disabled
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

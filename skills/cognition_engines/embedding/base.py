@@ -11,7 +11,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
 
 FloatArray = NDArray[np.float32]
-Wanted = Callable[[], bool]  # whether somebody still waits for the result; asked from the thread that works on it
+Wanted = Callable[[], bool]  # whether a caller still waits for the result; called from the thread that works on it
 
 _IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
 

@@ -66,7 +66,7 @@ class QueryCache:
         return self._embed(text, entry) if first else self._await(text, entry)
 
     def known(self, text: str) -> FloatArray | None:
-        """The vector of `text` if it is here; asks nobody and waits for nothing."""
+        """The vector of `text` if it is cached; never blocks."""
         with self._lock:
             entry = self._entries.get(text)
             if entry is None or not entry.made.done() or entry.made.exception() is not None:
@@ -100,7 +100,7 @@ class QueryCache:
         except BaseException as error:
             with self._lock:
                 self._forget(text, entry)
-            # Whoever waits must not be left waiting, nor be stopped by a signal that was meant for this thread.
+            # Waiting callers must not be left waiting, nor be stopped by a signal that was meant for this thread.
             own = isinstance(error, Exception)
             entry.made.set_exception(error if own else ComponentFailed("embedder", type(error).__name__))
             raise
@@ -111,7 +111,7 @@ class QueryCache:
         return vector
 
     def _still_wanted(self, text: str, entry: _Entry) -> bool:
-        """Whether anybody waits; where nobody does, the entry is given up before another caller can join it."""
+        """Whether a caller waits; if none does, the entry is dropped before another caller can join it."""
         with self._lock:
             entry.wanted = [wanted for wanted in entry.wanted if wanted()]
             if not entry.wanted:

@@ -50,7 +50,7 @@ class RegistryEmbedder:
 
     def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         if not wanted():
-            raise NotWanted("nobody waits for this embedding any more")
+            raise NotWanted("no caller waits for this embedding any more")
         with ForeignCalls("embedder"):
             answer = self._function.embed_query([text])
         vector: FloatArray = self._checked(answer)[0]
@@ -104,8 +104,8 @@ def _built(kind: type[EmbeddingFunction[Any]], name: str, settings: Mapping[str,
     except ComponentFailed as error:
         cause = error.__cause__
         # Chroma says in a plain ValueError which package or environment variable is missing; others may quote values.
-        told = f": {cause}" if type(cause) in (ValueError, ImportError, ModuleNotFoundError) else f" ({error})"
-        raise ConfigurationError(f"embedding.settings: {name} cannot be made{told}") from error
+        detail = f": {cause}" if type(cause) in (ValueError, ImportError, ModuleNotFoundError) else f" ({error})"
+        raise ConfigurationError(f"embedding.settings: {name} cannot be made{detail}") from error
 
 
 def _fingerprint(function: EmbeddingFunction[Any], name: str, settings: Mapping[str, object]) -> str:

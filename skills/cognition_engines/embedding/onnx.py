@@ -172,7 +172,7 @@ class OnnxEmbedder:
         with ForeignCalls("embedder"):
             for part in self._parts(text, prefix, most):
                 if not wanted():
-                    raise NotWanted("nobody waits for this embedding any more")
+                    raise NotWanted("no caller waits for this embedding any more")
                 answers.append(self._run([*prefix, *part]))
         return unit_vectors(answers, len(answers), self._dim)
 

@@ -8,7 +8,7 @@ T = TypeVar("T")
 WINDOW: Final = 254  # with the two special tokens of BERT models, the 256 that MiniLM was trained for
 STEP: Final = 200
 MAX_WINDOWS: Final = 64  # of a text that is stored
-QUERY_WINDOWS: Final = 4  # of a query: somebody waits for it, and others wait behind it
+QUERY_WINDOWS: Final = 4  # of a query: a caller waits for it, and others are queued behind it
 
 
 def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int = MAX_WINDOWS) -> list[Sequence[T]]:

@@ -23,7 +23,7 @@ from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record, adapter, kind_of, prefixed, validated
 from cognition_engines.kinds.spec import MAX_ID, Origin
 from cognition_engines.models import SENSITIVITIES, Decision, Reason, Sensitivity
-from cognition_engines.store.values import PART, Entry, Stored
+from cognition_engines.store.values import PART, Entry, StoredRecord
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _IS_PRINTABLE: Final = re.compile(PRINTABLE)
@@ -43,7 +43,7 @@ _Status: TypeAlias = Literal[
 ]
 
 
-class Unreadable(ValueError):
+class UnreadableLine(ValueError):
     """A line is no record; the message names the member and says what is wrong with it."""
 
 
@@ -102,7 +102,7 @@ _LINE: Final = TypeAdapter(_Line)
 _DECISION: Final = TypeAdapter(_Decision)
 
 
-def line_of(stored: Stored) -> bytes:
+def line_of(stored: StoredRecord) -> bytes:
     """A record as one line, with its end."""
     origin = stored.origin
     written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
@@ -133,23 +133,23 @@ def read_line(line: bytes) -> Entry:
     try:
         given = orjson.loads(line)
     except orjson.JSONDecodeError:
-        raise Unreadable("is not JSON in UTF-8") from None
+        raise UnreadableLine("is not JSON in UTF-8") from None
     if not isinstance(given, dict):
-        raise Unreadable("must be an object with kind, record, origin and updatedAt")
+        raise UnreadableLine("must be an object with kind, record, origin and updatedAt")
     try:
         # through JSON, for strict fields take lists and times from nothing else
         read = _LINE.validate_json(line)
     except ValidationError as error:
-        raise Unreadable(_reason(error, "")) from None
+        raise UnreadableLine(_reason(error, "")) from None
     if read.kind not in KINDS:
-        raise Unreadable(f"kind must be one of {', '.join(KINDS)}")
+        raise UnreadableLine(f"kind must be one of {', '.join(KINDS)}")
     kind = KINDS[read.kind]
     if wrong := unsound(read.record):
-        raise Unreadable(joined(f"record.{reason}" for reason in wrong.values()))
+        raise UnreadableLine(joined(f"record.{reason}" for reason in wrong.values()))
     try:
         record = _record(kind, read.record)
     except ValidationError as error:
-        raise Unreadable(_reason(error, "record.")) from None
+        raise UnreadableLine(_reason(error, "record.")) from None
     said = decision_digest(record) if isinstance(record, Decision) else digest(record, read.origin.ordinal)
     return Entry(record, _origin(read.origin, said), updated_at=read.updated_at)
 
@@ -174,13 +174,13 @@ def _origin(read: _Origin, digest: str) -> Origin:
 def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
     if kind is Kind.EPISODE:
         if members.get("id") is None:
-            raise Unreadable("record.id is required")
+            raise UnreadableLine("record.id is required")
         return validated(kind, members)
     id = members.get("id")
     if not isinstance(id, str) or len(id) > MAX_ID or not _IS_PRINTABLE.fullmatch(id):
-        raise Unreadable(f"record.id must be 1 to {MAX_ID} printable characters without blanks")
+        raise UnreadableLine(f"record.id must be 1 to {MAX_ID} printable characters without blanks")
     if prefixed(kind, id) != id:
-        raise Unreadable(f"record.id must begin with {prefixed(kind, '')}")
+        raise UnreadableLine(f"record.id must begin with {prefixed(kind, '')}")
     others = {name: value for name, value in members.items() if name != "id"}
     if kind is not Kind.DECISION:
         # an id that is stored may be longer than one that is given: it has its prefix

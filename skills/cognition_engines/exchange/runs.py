@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.exchange.lines import Unreadable, line_of, read_line
+from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
 from cognition_engines.ingest.open_file import lines_of
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text, kind_of
@@ -23,17 +23,17 @@ from cognition_engines.models import Problem
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.records import Records
 from cognition_engines.store.transfer.copy import Watcher
-from cognition_engines.store.values import Entry, IdTaken, Stored
+from cognition_engines.store.values import Entry, IdTaken, StoredRecord
 
 T = TypeVar("T")
 
 BATCH: Final = 64  # records between two commits
-MOST: Final = 100  # problems that are told
+MOST: Final = 100  # problems that are reported
 LONGEST: Final = 64 * 2**20  # bytes of a line: the largest text that is stored, all of it escaped
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportSummary:
     """What a run did with the records of a file; with `rejected`, nothing was written."""
 
     read: int
@@ -58,7 +58,9 @@ def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Itera
             watcher.advance(len(page))
 
 
-def import_file(path: Path, records: Records, embedder: Embedder | None, threads: int, watcher: Watcher) -> Imported:
+def import_file(
+    path: Path, records: Records, embedder: Embedder | None, threads: int, watcher: Watcher
+) -> ImportSummary:
     """Brings the records of a file into the store, all of them or, where a line is wrong, none.
 
     The file is read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when
@@ -66,7 +68,7 @@ def import_file(path: Path, records: Records, embedder: Embedder | None, threads
     """
     kinds, problems, lines = _checked(path, records)
     if problems:
-        return Imported(lines, 0, 0, 0, tuple(problems), {})
+        return ImportSummary(lines, 0, 0, 0, tuple(problems), {})
     counts: Counter[str] = Counter()
     watcher.start("importing", lines)
     with ThreadPool(threads) as pool:
@@ -75,7 +77,7 @@ def import_file(path: Path, records: Records, embedder: Embedder | None, threads
             watcher.advance(len(batch))
     if counts.total() != lines:
         raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
-    return Imported(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds)
+    return ImportSummary(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +103,10 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
             kind, id = kind_of(entry.record), str(entry.record.id)
             place = (namesakes(kind)[0], id)
             if place in first:
-                raise Unreadable(f"record.id is that of line {first[place].number}")
+                raise UnreadableLine(f"record.id is that of line {first[place].number}")
             first[place] = _Line(number, kind, entry.origin, entry.record.project)
             kinds[kind] += 1
-        except Unreadable as error:
+        except UnreadableLine as error:
             problems.append(Problem(str(path), number, str(error)))
         if len(problems) == MOST:
             break
@@ -137,7 +139,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
 
 def _read(line: bytes | None) -> Entry:
     if line is None:
-        raise Unreadable(f"the line has more than {LONGEST // 2**20} MiB")
+        raise UnreadableLine(f"the line has more than {LONGEST // 2**20} MiB")
     return read_line(line)
 
 
@@ -145,7 +147,7 @@ def _entries(path: Path) -> Iterator[Entry]:
     for number, line in _lines(path):
         try:
             yield _read(line)
-        except Unreadable as error:
+        except UnreadableLine as error:
             raise ComponentFailed("import", f"{path}:{number}: the file was changed meanwhile: {error}") from None
 
 
@@ -172,14 +174,14 @@ def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, 
     return counts
 
 
-def _known(batch: Sequence[Entry], records: Records) -> dict[tuple[Kind, str], Stored]:
+def _known(batch: Sequence[Entry], records: Records) -> dict[tuple[Kind, str], StoredRecord]:
     names: dict[Kind, list[str]] = {}
     for entry in batch:
         names.setdefault(kind_of(entry.record), []).append(str(entry.record.id))
     return {(kind, id): stored for kind, ids in names.items() for id, stored in records.by_ids(kind, ids).items()}
 
 
-def _same(entry: Entry, stored: Stored | None) -> bool:
+def _same(entry: Entry, stored: StoredRecord | None) -> bool:
     """Whether a record is stored as it was exported, wherever its digest was made."""
     if stored is None or stored.record != entry.record:
         return False

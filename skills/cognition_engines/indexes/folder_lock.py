@@ -45,7 +45,7 @@ class FolderLock:
 
 
 def holder(folder: Path) -> str | None:
-    """Who has the lock of `folder`, which need not exist: a name, "" without one, None for nobody. Makes nothing.
+    """Who has the lock of `folder`, which need not exist: a name, "" without one, None if it is free. Creates nothing.
 
     Raises ConfigurationError where there are no locks.
     """
@@ -62,7 +62,7 @@ def holder(folder: Path) -> str | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether somebody has the lock, as `holder` does."""
+    """Whether a process has the lock, as `holder` does."""
     return holder(folder) is not None
 
 
@@ -75,7 +75,7 @@ def _taken_soon(file: int, folder: Path) -> bool:
     for _ in range(_TRIES):
         if _taken(file, fcntl.LOCK_EX, folder):
             return True
-        sleep(_PAUSE_SECONDS)  # whoever only looks, as `holder` does, has it for a moment
+        sleep(_PAUSE_SECONDS)  # a process that only looks, as `holder` does, has it for a moment
     return False
 
 

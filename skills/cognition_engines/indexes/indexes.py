@@ -19,7 +19,7 @@ from cognition_engines.indexes.vectors.chroma.folders import remove_folders
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import FloatArray, Stored
+from cognition_engines.store.values import FloatArray, StoredRecord
 
 FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
@@ -50,7 +50,7 @@ class Indexes:
 
     @property
     def keywords_state(self) -> str:
-        """`down` while a keyword index cannot follow the records or is being built anew, else `ready`."""
+        """`down` while a keyword index cannot follow the records or is being rebuilt, else `ready`."""
         return worst([index.keywords_state for index in self.all])
 
     @property
@@ -115,9 +115,9 @@ def fill_vectors(
 ) -> int:
     """Embeds every record of `space` that has no vectors of `embedder`'s model; how many there were.
 
-    Ends early on `stop`. `on_page` is told how many records each step did. A text that the model takes for none, though
-    it works, ends this with ComponentFailed that names the record; with `refused`, the keys and numbers of such
-    records, it is noted there, told in the log and passed over from then on.
+    Ends early on `stop`. `on_page` is called with the number of records of each step. A text that the
+    model takes for none, though it works, ends this with ComponentFailed that names the record; with `refused`, the
+    keys and numbers of such records, it is noted there, logged and skipped from then on.
     """
     if embedder is None:
         return 0
@@ -140,7 +140,7 @@ def fill_vectors(
     return done
 
 
-def _embedded(stored: Stored, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
+def _embedded(stored: StoredRecord, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
     """The vectors of a record; none where it has no text, or one that is refused."""
     text = embedding_text(stored.record)
     if text is None:
@@ -158,7 +158,7 @@ def _embedded(stored: Stored, embedder: Embedder, refused: set[tuple[int, int]] 
 
 
 def remove_indexes(folder: Path) -> None:
-    """Removes the keyword and vector indexes in `folder`; for whoever holds the lock on it or the one above it.
+    """Removes the keyword and vector indexes in `folder`; the caller holds the lock on it or the one above it.
 
     Raises ConfigurationError for a folder that cannot be written.
     """

@@ -10,9 +10,9 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
-from cognition_engines.indexes.keywords.index import KeywordIndex, ViewedWords
+from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.indexes.keywords.label_terms import columns_of, marked
-from cognition_engines.indexes.keywords.live import WordSide
+from cognition_engines.indexes.keywords.live import LiveKeywords
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
@@ -30,11 +30,16 @@ class SpaceIndex:
     """Columns, keywords and neighbours over the records of one space, following them until closed.
 
     Every change is in the keyword index before it is in a snapshot, so whatever a snapshot shows can be found by its
-    words. A keyword index that is built anew catches up beside the snapshots, and cannot be asked until it has.
+    words. A keyword index that is rebuilt catches up in the background, and cannot be asked until it has.
     """
 
     def __init__(
-        self, space: Space, records: Records, embedder: Embedder | None, words: WordSide, vectors: LiveVectors | None
+        self,
+        space: Space,
+        records: Records,
+        embedder: Embedder | None,
+        words: LiveKeywords,
+        vectors: LiveVectors | None,
     ) -> None:
         self.space: Final = space
         self.vectors: Final = vectors
@@ -56,18 +61,18 @@ class SpaceIndex:
 
     @property
     def keywords_state(self) -> str:
-        """`ready`, or `down` while the keyword index cannot follow the records or is being built anew."""
+        """`ready`, or `down` while the keyword index cannot follow the records or is being rebuilt."""
         ended = self._thread.ident is not None and not self._thread.is_alive()
         return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
 
-    def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewedWords:
+    def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
         """What finds words in the records of `snapshot`. Raises ComponentFailed while it would not find all."""
         return self._words.viewed(viewer, snapshot.seq)
 
     def start(self) -> None:
         """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot.
 
-        A keyword index that was set aside is built anew in the background.
+        A keyword index that was set aside is rebuilt in the background.
         """
         damaged = self.keywords.set_aside is not None
         if self.model is not None:
@@ -99,7 +104,7 @@ class SpaceIndex:
 
     def _follow(self) -> None:
         following = Outage(f"the indexes cannot follow the records ({self.space.name})")
-        rebuilding = Outage(f"the keyword index cannot be built anew ({self.space.name})")
+        rebuilding = Outage(f"the keyword index cannot be rebuilt ({self.space.name})")
         pause = POLL_SECONDS
         while not self._stop.wait(pause):
             failure, behind = None, False
@@ -136,7 +141,7 @@ class SpaceIndex:
         self._columns.publish()
 
     def _leave_vectors(self, windows: int) -> None:
-        """Holds no vectors in memory once an index is used for so many windows."""
+        """Holds no vectors in memory once there are too many windows for it."""
         if self.vectors is not None and not self._columns.fetches and self.vectors.outgrown(windows):
             self._columns.fetch_vectors(self._fetch)
 
@@ -187,7 +192,7 @@ def open_space(
     side = None
     if embedder is not None and not choice.keeps_none:
         side = LiveVectors(records, space, embedder.model, embedder.dim, folder, choice)
-    words = WordSide(folder / "keywords", records.store_id, columns_of(space), records.last_seq())
+    words = LiveKeywords(folder / "keywords", records.store_id, columns_of(space), records.last_seq())
     return SpaceIndex(space, records, embedder, words, side)
 
 

@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr.reader import read_adr
-from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.ingest.open_file import LARGEST_WHOLE
 from cognition_engines.ingest.options import BY_MARKS, TextKind, Texts
@@ -47,14 +47,14 @@ def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MA
         if explicit or _read_text(path, stand_in, explicit=False, texts=texts) is not None:
             found = "UTF-16" if wide else "another encoding, such as Latin-1"
             reason = f"the encoding must be UTF-8; this line is in {found}"
-            return iter([Rejected(Problem(path, line, reason))])
+            return iter([RejectedRecord(Problem(path, line, reason))])
         return None
 
 
 def _too_large(path: str, explicit: bool) -> Iterator[Item]:
     most = f"has more than {LARGEST_WHOLE // 2**20} MiB, which only JSONL may: it is read line by line"
     problem = Problem(path, None, most)
-    return iter([Rejected(problem) if explicit else Noticed(problem)])
+    return iter([RejectedRecord(problem) if explicit else Warned(problem)])
 
 
 def _suffix(path: str) -> str:
@@ -72,7 +72,7 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
     if suffix in YAML:
         return read_yaml(path, text, explicit)
     if text.count("\n") >= MOST_LINES:
-        return iter([Rejected(Problem(path, None, f"a text must have at most {MOST_LINES:,} lines"))])
+        return iter([RejectedRecord(Problem(path, None, f"a text must have at most {MOST_LINES:,} lines"))])
     if texts.kind is not None:
         return _read_as(texts.kind, path, text, explicit)
     if suffix in MARKDOWN:
@@ -89,7 +89,7 @@ def _read_plain(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """A text of which somebody said the kind."""
+    """A text of a stated kind."""
     match kind:
         case TextKind.DECISION:
             document = read_markdown(text)
@@ -108,4 +108,4 @@ def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | N
     reading = read_adr(path, document, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)
     if not reading.recognised:
         return None
-    return chain(map(Rejected, reading.rejected), map(Noticed, reading.warnings), reading.drafts)
+    return chain(map(RejectedRecord, reading.rejected), map(Warned, reading.warnings), reading.drafts)

@@ -16,7 +16,7 @@ LINK: Final = "link"  # under which links to anything are counted
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file and its size in bytes."""
 
     path: Path
@@ -29,7 +29,7 @@ class Walked:
     among the files; and how many other files there are of each extension ("" without one).
     """
 
-    files: tuple[Found, ...]
+    files: tuple[FoundFile, ...]
     refused: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
     skipped: Mapping[str, int]
@@ -40,14 +40,14 @@ def walk(folder: Path) -> Walked:
 
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
     """
-    files: list[Found] = []
+    files: list[FoundFile] = []
     refused: list[Problem] = []
     warnings: list[Problem] = []
     skipped: Counter[str] = Counter()
-    waiting: list[str | Found] = [str(folder)]
+    waiting: list[str | FoundFile] = [str(folder)]
     while waiting:
         current = waiting.pop()
-        if isinstance(current, Found):
+        if isinstance(current, FoundFile):
             files.append(current)
             continue
         try:
@@ -61,7 +61,7 @@ def walk(folder: Path) -> Walked:
     return Walked(tuple(files), tuple(refused), tuple(warnings), dict(skipped))
 
 
-def _look(entry: os.DirEntry[str], warnings: list[Problem], skipped: Counter[str]) -> str | Found | None:
+def _look(entry: os.DirEntry[str], warnings: list[Problem], skipped: Counter[str]) -> str | FoundFile | None:
     """A folder to list, or a file to read; what is neither is noted."""
     if entry.is_dir(follow_symlinks=False):
         return None if entry.name in _LEFT_OUT else entry.path
@@ -73,4 +73,4 @@ def _look(entry: os.DirEntry[str], warnings: list[Problem], skipped: Counter[str
     if (reason := kind_of_place(found.st_mode)) is not None:
         warnings.append(Problem(entry.path, None, reason))
         return None
-    return Found(Path(entry.path), found.st_size)
+    return FoundFile(Path(entry.path), found.st_size)

@@ -9,12 +9,12 @@ from typing import Final
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.ingest.dates import first_date
-from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, Piece, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.chunking import cut, too_long
 from cognition_engines.ingest.markdown.document import Document
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.markdown.inline import bare, one_line, plain_text, without_links
-from cognition_engines.ingest.parse.plain_values import Refused, Value
+from cognition_engines.ingest.parse.plain_values import RefusedValue, Value
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
@@ -74,9 +74,7 @@ def read(path: str, document: Document, explicit: bool = False, markdown: bool =
         return None
     stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
     if not explicit and _LICENCE.fullmatch(stem) and _OF_LICENCES.search(text[:_LOOKED_AT]):
-        return iter(
-            [Noticed(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))]
-        )
+        return iter([Warned(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))])
     if not explicit and markdown and is_index(document):
         return None
     pieces = cut(text, document.blocks)
@@ -84,15 +82,15 @@ def read(path: str, document: Document, explicit: bool = False, markdown: bool =
         return None
     front = read_front_matter(document.front, document.flaw)
     if front.flaw is not None:
-        return iter([Rejected(Problem(path, front.flaw.line, front.flaw.reason))])
+        return iter([RejectedRecord(Problem(path, front.flaw.line, front.flaw.reason))])
     try:
         _check(text, pieces)
         head = _head(path, front, _title(path, document, markdown))
         source = read_other(Kind.SOURCE, head.members, named_kind=True).record
     except Unacceptable as error:
-        return iter([Rejected(Problem(path, _line(document, str(error)), str(error)))])
+        return iter([RejectedRecord(Problem(path, _line(document, str(error)), str(error)))])
     assert isinstance(source, Source)
-    return chain(map(Noticed, head.notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
+    return chain(map(Warned, head.notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:
@@ -144,7 +142,7 @@ def _head(path: str, front: FrontMatter, title: str) -> _Head:
         if name in _RIGHTS:
             members[_RIGHTS[name]] = value
             continue
-        shown: Value = front.text(name) if isinstance(value, Refused) else value
+        shown: Value = front.text(name) if isinstance(value, RefusedValue) else value
         if shown is None or shown in ("", [], {}):
             continue
         field = _FIELDS.get(name)

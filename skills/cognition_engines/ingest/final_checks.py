@@ -11,7 +11,7 @@ from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Problem
 from cognition_engines.store.links import PARENTS
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Dangling, Exposed
+from cognition_engines.store.values import DanglingReferences, ExposedRecords
 
 _TARGETS: Final[Mapping[Role, str]] = {
     Role.SOURCE: "a source",
@@ -56,7 +56,7 @@ def _kept(count: int) -> str:
     return "1 record is kept that was read here" if count == 1 else f"{count} records are kept that were read here"
 
 
-def pointing_nowhere(found: Dangling, records: Records) -> Problem:
+def pointing_nowhere(found: DanglingReferences, records: Records) -> Problem:
     """`12 chunks name a source that is not here, for example 'src-9'`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     reason = f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}"
@@ -67,7 +67,7 @@ def pointing_nowhere(found: Dangling, records: Records) -> Problem:
     return Problem(found.source, None, reason)
 
 
-def less_guarded(found: Exposed) -> Problem:
+def less_guarded(found: ExposedRecords) -> Problem:
     """`2 chunks are less sensitive than the source that they name, for example src-9`."""
     many = f"{kinds(found.kind, found.count)} {'is' if found.count == 1 else 'are'}"
     said = f"{found.count} {many} less sensitive than the source named there, for example {found.example}"

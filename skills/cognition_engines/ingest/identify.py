@@ -28,7 +28,7 @@ from cognition_engines.ingest.ids import (
 )
 from cognition_engines.ingest.items import DocumentDraft, RecordDraft
 from cognition_engines.ingest.repository import FilePlace
-from cognition_engines.ingest.rights import Asked, Rights, rights_of
+from cognition_engines.ingest.rights import Rights, RunOptions, rights_of
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
@@ -40,11 +40,11 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Draft, Sensitivity
 from cognition_engines.store.links import PARENTS
 from cognition_engines.store.origins import full_id
-from cognition_engines.store.values import PART, Known
+from cognition_engines.store.values import PART, KnownRecord
 
 AnyDraft: TypeAlias = Draft | RecordDraft | DocumentDraft
 # What the store has under identities, by identity.
-LookUp: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[Known]]]
+LookUp: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[KnownRecord]]]
 R = TypeVar("R", bound=OtherRecord)
 _TITLE: Final = 500  # characters
 _AUTHOR: Final = 200
@@ -59,7 +59,7 @@ class Identified:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EarlierOption:
     """An option of an earlier run that still holds: its name, its value, and the scope that it was given for."""
 
     option: str
@@ -78,7 +78,7 @@ class Settling:
     def __init__(
         self,
         place: FilePlace,
-        asked: Asked,
+        asked: RunOptions,
         look_up: LookUp,
         guard: tuple[Sensitivity, str] | None = None,
         *,
@@ -90,8 +90,8 @@ class Settling:
         self._look_up = look_up
         self._guard = guard
         self._local = local
-        self.kept: Counter[Kept] = Counter()
-        self._before: Mapping[str, Sequence[Known]] = {}
+        self.kept: Counter[EarlierOption] = Counter()
+        self._before: Mapping[str, Sequence[KnownRecord]] = {}
         self._turns: Counter[str] = Counter()  # by conversation
         self._turn_ids: dict[str, bool] = {}  # identities made, and whether of an index that the turn states
         self._episodes: Counter[str] = Counter()  # equal ones
@@ -210,10 +210,10 @@ class Settling:
     def _note(self, rights: Rights, project: str | None, sensitivity: Sensitivity | None) -> None:
         """Counts a record that states no such rights itself, and has them of an earlier run."""
         if project is None and rights.project is not None and rights.project != self._asked.project:
-            self.kept[Kept("project", rights.project, rights.project_scope)] += 1
+            self.kept[EarlierOption("project", rights.project, rights.project_scope)] += 1
         level = rights.sensitivity
         if sensitivity is None and level is not None and level > (self._asked.sensitivity or Sensitivity.NORMAL):
-            self.kept[Kept("sensitivity", level.name.lower(), rights.guard_scope)] += 1
+            self.kept[EarlierOption("sensitivity", level.name.lower(), rights.guard_scope)] += 1
 
     def _decision(self, draft: Draft, identity: str, rights: Rights) -> Candidate:
         project = draft.project if draft.project is not None else rights.project

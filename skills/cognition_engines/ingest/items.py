@@ -53,20 +53,20 @@ class DocumentDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedRecord:
     """A record that breaks a rule; the others are read."""
 
     problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
+class Warned:
     """A warning."""
 
     problem: Problem
 
 
-Item: TypeAlias = Draft | RecordDraft | DocumentDraft | Rejected | Noticed
+Item: TypeAlias = Draft | RecordDraft | DocumentDraft | RejectedRecord | Warned
 
 
 class Collection(Protocol):

@@ -85,7 +85,7 @@ class Summary:
 
 
 class Progress(Protocol):
-    """Told how far a run is, in bytes of files."""
+    """Receives how far a run is, in bytes of files."""
 
     def start(self, total: int) -> None: ...
 
@@ -93,7 +93,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """A progress that nobody watches."""
+    """A progress that is not shown."""
 
     def start(self, total: int) -> None: ...
 

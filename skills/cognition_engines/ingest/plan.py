@@ -13,7 +13,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import PART, Known, Outcome, Replaces
+from cognition_engines.store.values import PART, KnownRecord, Outcome, Replaces
 
 COLLECTION: Final = "chroma:"  # how the address of a collection begins
 
@@ -55,14 +55,14 @@ class _Store:
         names += [(candidate.name[0], candidate.full) for candidate in candidates if candidate.full is not None]
         found = records.known(names, [candidate.origin.identity for candidate in candidates])
         self._by_id = {(namesakes(one.kind)[0], one.id): one for one in found}
-        self._by_identity: dict[str, list[Known]] = {}
+        self._by_identity: dict[str, list[KnownRecord]] = {}
         for one in found:
             self._by_identity.setdefault(one.origin.identity, []).append(one)
 
-    def under(self, kind: Kind, id: str) -> Known | None:
+    def under(self, kind: Kind, id: str) -> KnownRecord | None:
         return self._by_id.get((namesakes(kind)[0], id))
 
-    def same(self, candidate: Candidate, tally: Tally) -> Known | None:
+    def same(self, candidate: Candidate, tally: Tally) -> KnownRecord | None:
         """The record as it is stored: in its project, or in another one if its file has moved it since."""
         rows = self._by_identity.get(candidate.origin.identity, ())
         moved = [
@@ -110,7 +110,7 @@ class _Parts:
     alike: list[tuple[Candidate, str]]
     refused: list[tuple[Candidate, str]]
 
-    def add(self, candidate: Candidate, stored: Known | None) -> None:
+    def add(self, candidate: Candidate, stored: KnownRecord | None) -> None:
         if stored is None:
             self.fresh.append(Fresh(candidate, Outcome.NEW))
         elif stored.origin.digest == candidate.origin.digest or (
@@ -133,7 +133,7 @@ def settled(batch: Batch, tally: Tally) -> None:
         tally.refuse(candidate, reason)
 
 
-def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, Known | None]]:
+def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, KnownRecord | None]]:
     """As `_named`, of the head and the parts, which are made of its id."""
     head = _named(unit.head, store, tally)
     id = head[0].name[1]
@@ -142,7 +142,7 @@ def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate,
     return [head, *(_named(part, store, tally) for part in parts)]
 
 
-def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, Known | None]:
+def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, KnownRecord | None]:
     """The candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
     kind = candidate.name[0]
     stored = store.same(candidate, tally)
@@ -167,12 +167,12 @@ def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate
     raise _Conflict(taken(candidate, place))
 
 
-def _same_elsewhere(candidate: Candidate, stored: Known) -> bool:
+def _same_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
     """The same content in a second file: the first one keeps the record."""
     return content_of(stored.origin) == content_of(candidate.origin) and _elsewhere(candidate, stored)
 
 
-def _elsewhere(candidate: Candidate, stored: Known) -> bool:
+def _elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
     """Whether the record is that of another file, which is still there, or of another stream without a name.
 
     Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.

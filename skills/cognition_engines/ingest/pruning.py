@@ -10,7 +10,7 @@ from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import EVERYTHING, FilePlace
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import PART, Known
+from cognition_engines.store.values import PART, KnownRecord
 
 
 def prune(
@@ -38,7 +38,7 @@ def prune(
 
 def _named(
     paths: Sequence[Path], collections: Sequence[Collection], read: Mapping[str, FilePlace], records: Records
-) -> Iterator[Known]:
+) -> Iterator[KnownRecord]:
     """The records of what the run named, in whatever checkout it was read."""
     for path in (Path(os.path.abspath(path)) for path in paths):
         if path.is_dir():
@@ -52,12 +52,12 @@ def _named(
         yield from records.of_place((read[collection.address].repository, collection.address))
 
 
-def _holds(row: Known, read: Mapping[str, FilePlace], tally: Tally) -> bool:
+def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:
     """Whether the record may still be where it was read."""
     place = tally.places.get(row.origin.place) or read.get(row.origin.source)
     if place is None:
         source = Path(row.origin.source)
-        return not (source.is_absolute() and is_gone(source))  # no folder tells what a stream or collection holds
+        return not (source.is_absolute() and is_gone(source))  # no folder shows what a stream or collection holds
     refused = tally.files[place.source] or not (place.root is None or Path(place.source).is_file())
     projects = tally.projects.get((place.repository, place.path), {row.origin.ingested_as})
     return refused or tally.has(row.kind, row.id) or row.origin.ingested_as not in projects

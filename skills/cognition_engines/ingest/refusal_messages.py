@@ -76,7 +76,7 @@ def a(kind: Kind) -> str:
 
 
 def kinds(kind: Kind, count: int = 2) -> str:
-    """So many of a kind in a sentence: `artifact chunks`."""
+    """The plural of a kind in a sentence: `artifact chunks`."""
     words = kind.label.replace("_", " ")
     if count == 1:
         return words
@@ -84,7 +84,7 @@ def kinds(kind: Kind, count: int = 2) -> str:
 
 
 def _path(details: ErrorDetails, members: Mapping[str, Value]) -> str:
-    """Where it is, as the file spells it; the steps by which pydantic tells a union's parts apart are left out."""
+    """Where it is, as the file spells it; the steps by which pydantic distinguishes a union's parts are left out."""
     path = ""
     current: Value = dict(members)
     steps: Sequence[int | str] = details["loc"]

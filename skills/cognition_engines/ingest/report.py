@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from cognition_engines.ingest.candidates import Candidate, Identity, Unit
-from cognition_engines.ingest.identify import Kept
+from cognition_engines.ingest.identify import EarlierOption
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.kinds.artifacts import Turn
@@ -19,7 +19,7 @@ from cognition_engines.store.values import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _FirstReading:
     """Where a record was first seen in this run, its id, and the digest of what it says."""
 
     source: str
@@ -43,11 +43,11 @@ class Tally:
     sources: set[tuple[str, str]] = field(default_factory=set)  # places of the records that the store has now
     grown: set[tuple[str, str]] = field(default_factory=set)  # places with records that the store did not have
     projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> as which it was read
-    kept: Counter[tuple[str, Kept]] = field(default_factory=Counter)  # by the path of the scope
+    kept: Counter[tuple[str, EarlierOption]] = field(default_factory=Counter)  # by the path of the scope
     _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
     # kept for each record, so in few bytes
-    _seen: dict[bytes, _Seen] = field(default_factory=dict)
+    _seen: dict[bytes, _FirstReading] = field(default_factory=dict)
     _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
 
     def open(self, place: FilePlace) -> None:
@@ -72,7 +72,7 @@ class Tally:
         (self.rejected if explicit else self.warnings).append(problem)
         self.files[source] = explicit
 
-    def keep(self, place: FilePlace, kept: Counter[Kept]) -> None:
+    def keep(self, place: FilePlace, kept: Counter[EarlierOption]) -> None:
         """Options of earlier runs that hold for records of a file."""
         for each, count in kept.items():
             root = place.root
@@ -148,9 +148,9 @@ class Tally:
     def refuse(self, candidate: Candidate, reason: str) -> None:
         self.reject(candidate.origin.source, Problem(candidate.origin.source, candidate.line, reason))
 
-    def _first(self, candidate: Candidate) -> _Seen | None:
+    def _first(self, candidate: Candidate) -> _FirstReading | None:
         """Where the record was met before; None when this is the first time."""
-        seen = _Seen(candidate.origin.source, candidate.line, _content(candidate))
+        seen = _FirstReading(candidate.origin.source, candidate.line, _content(candidate))
         first = self._seen.setdefault(_key(candidate), seen)
         return None if first is seen else first
 

@@ -11,11 +11,11 @@ from pathlib import PurePosixPath
 
 from cognition_engines.ingest.repository import EVERYTHING, FilePlace, within
 from cognition_engines.models import Sensitivity
-from cognition_engines.store.values import Guarded, Known
+from cognition_engines.store.values import GuardedFile, KnownRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunOptions:
     """The options of a run, None where not given, and what it named: see `repository.FilePlace.scope`."""
 
     project: str | None
@@ -40,7 +40,7 @@ class Ambiguous(ValueError):
 class Guards:
     """The levels that options gave, by the absolute path that each was given for, or the address of a collection."""
 
-    def __init__(self, found: Iterable[Guarded]) -> None:
+    def __init__(self, found: Iterable[GuardedFile]) -> None:
         self._levels: dict[str, Sensitivity] = {}
         for each in found:
             for place in (each.source, _folder(each)):
@@ -58,7 +58,7 @@ class Guards:
         return None
 
 
-def _folder(found: Guarded) -> str:
+def _folder(found: GuardedFile) -> str:
     """What a run named, as an absolute path or an address."""
     if not found.source.startswith("/"):
         return found.scope or found.source
@@ -75,7 +75,7 @@ def _named_scope(place: FilePlace, folder: PurePosixPath) -> str:
     return folder.relative_to(place.root).as_posix() if folder.is_relative_to(place.root) else EVERYTHING
 
 
-def rights_of(asked: Asked, before: Sequence[Known], guard: tuple[Sensitivity, str] | None = None) -> Rights:
+def rights_of(asked: RunOptions, before: Sequence[KnownRecord], guard: tuple[Sensitivity, str] | None = None) -> Rights:
     """The rights of a record; `before` is what the store has of it, in whatever project. Raises `Ambiguous`.
 
     `guard` holds for what the store does not have yet: see `Guards.over`.
@@ -86,7 +86,7 @@ def rights_of(asked: Asked, before: Sequence[Known], guard: tuple[Sensitivity, s
     return Rights(project, project_scope, sensitivity, guard_scope)
 
 
-def _project(asked: Asked, before: Sequence[Known]) -> tuple[str | None, str | None]:
+def _project(asked: RunOptions, before: Sequence[KnownRecord]) -> tuple[str | None, str | None]:
     scopes = {known.origin.ingested_as: known.origin.project_scope for known in before}
     if not before or asked.project in scopes:
         return asked.project, scopes.get(asked.project, asked.scope if asked.project is not None else None)
@@ -99,7 +99,7 @@ def _project(asked: Asked, before: Sequence[Known]) -> tuple[str | None, str | N
 
 
 def _sensitivity(
-    asked: Asked, before: Sequence[Known], guard: tuple[Sensitivity, str] | None
+    asked: RunOptions, before: Sequence[KnownRecord], guard: tuple[Sensitivity, str] | None
 ) -> tuple[Sensitivity | None, str | None]:
     levels: list[tuple[Sensitivity, str | None]] = [
         (level, known.origin.guard_scope) for known in before if (level := known.origin.guarded_as) is not None

@@ -21,18 +21,18 @@ from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
 from cognition_engines.ingest.identify import Identified, Settling
-from cognition_engines.ingest.items import Collection, Item, Noticed, Rejected
+from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
 from cognition_engines.ingest.open_file import NotAFile, open_file
 from cognition_engines.ingest.options import Options, Progress, Pruned, Summary, Texts
 from cognition_engines.ingest.plan import Batch, compare, settled
 from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
-from cognition_engines.ingest.rights import Ambiguous, Asked, Guards
+from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, IdTaken, Known, Outcome
+from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome
 
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
 _TOGETHER: Final = 16  # records that the store is asked about at a time
@@ -77,7 +77,7 @@ def ingest(
     tally = Tally()
     files = _expand(paths, Places(options.repository), tally)
     progress.start(sum(file.size for file in files))
-    # unlike an executor's, these threads do not hold the process when it is told to end while a model hangs
+    # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
         units = _units(files, collections, options, tally, records)
@@ -170,18 +170,18 @@ def _settled(
     local: bool,
 ) -> Iterator[tuple[Unit, int]]:
     """The records of a file or collection, each with the position up to which was read."""
-    asked = Asked(options.project, options.sensitivity, place.scope)
+    asked = RunOptions(options.project, options.sensitivity, place.scope)
     settling = Settling(place, asked, partial(_known, records), guards.over(place), local=local)
     while group := deque(islice(items, _TOGETHER)):
-        drafts = [item for item, _ in group if not isinstance(item, Rejected | Noticed)]
+        drafts = [item for item, _ in group if not isinstance(item, RejectedRecord | Warned)]
         identified = deque(settling.identified(drafts))
         drafts.clear()
         while group:  # what is settled is not held any longer
             item, position = group.popleft()
-            if isinstance(item, Rejected):
+            if isinstance(item, RejectedRecord):
                 tally.read += 1
                 tally.reject(place.source, item.problem)
-            elif isinstance(item, Noticed):
+            elif isinstance(item, Warned):
                 tally.warnings.append(item.problem)
             else:
                 yield from ((unit, position) for unit in _with_rights(settling, identified.popleft(), place, tally))
@@ -197,8 +197,8 @@ def _with_rights(settling: Settling, item: Identified, place: FilePlace, tally: 
         tally.reject(place.source, Problem(place.source, item.draft.line, str(error)))
 
 
-def _known(records: Records, identities: Sequence[str]) -> dict[str, list[Known]]:
-    found: dict[str, list[Known]] = {identity: [] for identity in identities}
+def _known(records: Records, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
+    found: dict[str, list[KnownRecord]] = {identity: [] for identity in identities}
     for known in records.known((), identities):
         found[known.origin.identity].append(known)
     return found
@@ -221,7 +221,7 @@ def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]
         source.encode()
     except UnicodeEncodeError:
         legible = os.fsencode(source).decode(errors="backslashreplace")
-        yield Rejected(Problem(legible, None, "the name of the file must be UTF-8; rename it")), 0
+        yield RejectedRecord(Problem(legible, None, "the name of the file must be UTF-8; rename it")), 0
         return
     try:
         with open_file(file.path, file.below) as opened:
@@ -233,9 +233,9 @@ def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]
             for item in items:
                 yield item, opened.tell()
     except NotAFile as error:
-        yield Rejected(Problem(source, None, str(error))), 0
+        yield RejectedRecord(Problem(source, None, str(error))), 0
     except OSError as error:
-        yield Rejected(Problem(source, None, f"cannot be read: {error.strerror}")), 0
+        yield RejectedRecord(Problem(source, None, f"cannot be read: {error.strerror}")), 0
 
 
 def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], int]]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from cognition_engines.ingest.parse.plain_values import Refused, Value, named
+from cognition_engines.ingest.parse.plain_values import RefusedValue, Value, named
 from cognition_engines.kinds.fields import sound
 
 RIGHTS: Final = frozenset({"project", "sensitivity"})
@@ -36,7 +36,7 @@ def _unsound_value(value: Value) -> str | None:
     waiting: list[tuple[Value, int]] = [(value, 1)]
     while waiting:
         current, depth = waiting.pop()
-        if isinstance(current, Refused):
+        if isinstance(current, RefusedValue):
             return current.reason
         if depth > _DEEPEST:
             return f"nested too deeply: at most {_DEEPEST} levels are read"

@@ -7,7 +7,7 @@ from io import BufferedReader
 from typing import BinaryIO, Final
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import Item, Rejected
+from cognition_engines.ingest.items import Item, RejectedRecord
 from cognition_engines.ingest.options import Texts
 from cognition_engines.ingest.repository import STREAM, UNNAMED
 from cognition_engines.models import Problem
@@ -17,7 +17,7 @@ _DIGITS: Final = 16  # hexadecimal, of the digest that stands for a name
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream that was copied into a seekable file. `name` is what it is called; an extension tells its format."""
+    """A stream that was copied into a seekable file. `name` is what it is called; an extension gives its format."""
 
     name: str
     address: str
@@ -28,7 +28,7 @@ class Stream:
         """What it holds, read as a file that a person named. Raises OSError."""
         found = read(self.name, self.file, explicit=True, texts=self.texts)
         if found is None:
-            yield Rejected(Problem(self.name, None, "holds no record in a format that is known"))
+            yield RejectedRecord(Problem(self.name, None, "holds no record in a format that is known"))
         else:
             yield from found
 

@@ -10,7 +10,7 @@ from typing import Final
 from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.ingest.dates import first_date, iso_date
 from cognition_engines.ingest.documents import MEMBERS
-from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.front_block import front_block
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, read_front_matter
 from cognition_engines.ingest.markdown.inline import bare
@@ -37,7 +37,7 @@ _NO_NAMES: Final = _FORMS | frozenset(
     | {"example", "examples", "usage", "summary", "title", "version", "license", "copyright", "see", "also", "ps"}
     | {"added", "changed", "deprecated", "removed", "fixed", "security", "error", "info", "debug", "http", "https"}
 )
-# Names of fields rather than of people: a text in which nobody else speaks is a list of settings or of records.
+# Names of fields rather than of people: a text in which no person speaks is a list of settings or of records.
 _FIELDS: Final = _NO_NAMES | frozenset(
     {"host", "hostname", "user", "username", "password", "port", "server", "client", "key", "value", "name", "id"}
     | {"address", "email", "e-mail", "phone", "city", "country", "url", "path", "file", "size", "type", "kind", "level"}
@@ -74,7 +74,7 @@ class _Header:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """A transcript: its lines, what stands above the first turn, the day where that tells one, and the headers."""
+    """A transcript: its lines, what stands above the first turn, the day where that gives one, and the headers."""
 
     lines: Sequence[str]
     preamble: str
@@ -95,7 +95,7 @@ def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item]
     items = _transcript(path, text, is_transcript)
     if items is None and is_transcript:
         reason = "a transcript must have turns that begin with a line `Name:` or `Name: text`"
-        return iter([Rejected(Problem(path, 1, reason))])
+        return iter([RejectedRecord(Problem(path, 1, reason))])
     return items
 
 
@@ -111,7 +111,7 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     if spoken is None:
         return None
     if front.flaw is not None:
-        return iter([Rejected(Problem(path, front.flaw.line, front.flaw.reason))])
+        return iter([RejectedRecord(Problem(path, front.flaw.line, front.flaw.reason))])
     above = "\n".join(lines[start + 1 : block.end - 1]).strip()
     spoken = replace(spoken, preamble=f"{above}\n\n{spoken.preamble}".strip(), day=spoken.day or _day(front))
     return _with_rights(path, spoken, front)
@@ -130,7 +130,7 @@ def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Ite
         try:
             read_other(Kind.TURN, {"conversation_id": "a", "content": "a", name: rights[name]}, named_kind=True)
         except Unacceptable as error:
-            return iter([Rejected(Problem(path, front.line(name), str(error)))])
+            return iter([RejectedRecord(Problem(path, front.line(name), str(error)))])
     return _turns(path, spoken, rights)
 
 
@@ -172,7 +172,7 @@ def _is_first(lines: Sequence[str], at: int) -> bool:
 
 
 def _preamble(lines: Sequence[str], certain: bool) -> tuple[int | None, datetime | None]:
-    """The line after the fields that the text begins with, and the day they tell; None for those of another form."""
+    """The line after the fields that the text begins with, and the day they give; None for those of another form."""
     start = next((at for at, line in enumerate(lines) if line.strip()), 0)
     end = next((at for at in range(start, len(lines)) if not lines[at].strip()), len(lines))
     fields = [match for line in lines[start:end] if (match := _FIELD.fullmatch(line.rstrip())) is not None]
@@ -215,7 +215,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
         below = spoken.lines[header.line + 1 : bounds[place + 1]]
         content = "\n".join([header.rest, *below]).strip()
         if not content:
-            yield Noticed(Problem(path, header.line + 1, "a turn without words is left out"))
+            yield Warned(Problem(path, header.line + 1, "a turn without words is left out"))
             continue
         metadata: dict[str, Value] = {"preamble": spoken.preamble} if spoken.preamble and not index else {}
         moment = times[place]
@@ -237,7 +237,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
 
 
 def _times(spoken: _Spoken) -> list[datetime | None]:
-    """When each turn was spoken; None where that is not told, as where times count from the start of a recording."""
+    """When each turn was spoken; None where that is unknown, as where times count from the start of a recording."""
     found: list[datetime | None] = []
     day, before = spoken.day, None
     for header in spoken.headers:
@@ -272,4 +272,4 @@ def _turn(path: str, members: Mapping[str, Value], ordinal: int, line: int) -> I
     try:
         return RecordDraft(read_other(Kind.TURN, members, named_kind=True).record, ordinal, line, of_file=True)
     except Unacceptable as error:
-        return Rejected(Problem(path, line, str(error)))
+        return RejectedRecord(Problem(path, line, str(error)))

@@ -153,7 +153,7 @@ class OrText:
     longest: int = MAX_REF
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # told apart by what it is: a union would report the mistakes of both
+        # distinguished by what it is: a union would report the mistakes of both
         both = core_schema.tagged_union_schema(
             {"text": _line_schema(self.longest), "object": handler(source)},
             lambda value: "text" if isinstance(value, str) else "object",

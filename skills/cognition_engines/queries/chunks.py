@@ -36,7 +36,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class NearChunk:
     """A chunk near another one."""
 
     chunk: Chunk
@@ -76,14 +76,14 @@ def mean_direction(windows: Floats) -> Floats:
     return direction
 
 
-def related(neighbours: Sequence[Neighbour], read: WithSources, limit: int) -> list[Related]:
+def related(neighbours: Sequence[Neighbour], read: WithSources, limit: int) -> list[NearChunk]:
     """The first `limit` of the neighbours that are still there."""
     found = []
     for neighbour in neighbours:
         stored = read.stored.get(neighbour.key)
         if stored is not None and isinstance(stored.record, Chunk):
             source = None if stored.record.source_id is None else read.sources.get(stored.record.source_id)
-            found.append(Related(stored.record, source, neighbour.cosine))
+            found.append(NearChunk(stored.record, source, neighbour.cosine))
     return found[:limit]
 
 
@@ -130,7 +130,7 @@ class Chunks:
 
     async def read(
         self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5, agent: Agent = None
-    ) -> tuple[ChunkFound, list[Related]] | None:
+    ) -> tuple[ChunkFound, list[NearChunk]] | None:
         """A chunk and at most `related_limit` related ones, best first, for `agent`; None where there is no such chunk.
 
         With a limit of 0 the vectors are not asked; nor are they where the chunk has none.

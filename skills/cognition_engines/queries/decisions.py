@@ -8,15 +8,15 @@ from typing import Final, Literal, TypeAlias
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Viewer
-from cognition_engines.queries.passages import Cut, Passages
+from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Found, Query, Searching, Sought
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cognition_engines.store.supersession import Supersession
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters
 
@@ -56,7 +56,7 @@ class Match:
 class _Hit:
     """A decision as it is now; `window` None where its text is not that of its vectors, or words alone decide."""
 
-    stored: Stored
+    stored: StoredRecord
     decision: Decision
     distance: float | None
     window: Window | None
@@ -65,7 +65,7 @@ class _Hit:
 class Decisions:
     """Searches the decisions and reads those that were found."""
 
-    def __init__(self, records: Records, searching: Searching, passages: Passages, pools: Pools) -> None:
+    def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools) -> None:
         self._records = records
         self._searching = searching
         self._passages = passages
@@ -74,7 +74,7 @@ class Decisions:
     async def query(self, question: Question, agent: Agent = None) -> list[Match]:
         """The best decisions, in order, for `agent`. Raises ComponentFailed naming the part that did not answer."""
         caller = self._pools.caller(agent)
-        sought = Sought(DECISIONS, question.filters.conditions())
+        sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (sought,))
         found = await self._searching.search(caller, query, question.limit)
@@ -87,7 +87,7 @@ class Decisions:
             for hit, snippet in zip(hits, snippets, strict=True)
         ]
 
-    async def _hits(self, caller: Caller, question: Question, mode: Mode, found: Found) -> list[_Hit]:
+    async def _hits(self, caller: Caller, question: Question, mode: Mode, found: SearchHits) -> list[_Hit]:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
@@ -104,7 +104,7 @@ class Decisions:
     async def _snippets(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> list[str | None]:
         if "snippet" not in question.include:
             return [None] * len(hits)
-        cuts = [Cut(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
+        cuts = [PassageRequest(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
         return [*await self._passages.cut(caller, question.text, cuts)]
 
     async def _links(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> Mapping[int, Supersession]:

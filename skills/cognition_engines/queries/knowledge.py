@@ -9,7 +9,7 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Caller, Pools
-from cognition_engines.queries.search import Found, Query, Searching, Sought
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
@@ -52,7 +52,7 @@ class KnowledgeMatch:
 class KnowledgeSearch:
     """Searches chunks and extractions and reads those that were found."""
 
-    def __init__(self, records: Records, searching: Searching, pools: Pools) -> None:
+    def __init__(self, records: Records, searching: Search, pools: Pools) -> None:
         self._records = records
         self._searching = searching
         self._pools = pools
@@ -65,12 +65,12 @@ class KnowledgeSearch:
             ids = await self._pools.records.run(caller, self._records.source_ids, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (Sought(KNOWLEDGE, conditions),))
+        query = Query(question.text, question.viewer, mode, (SearchScope(KNOWLEDGE, conditions),))
         found = await self._searching.search(caller, query, question.limit)
         return await self._matches(caller, question, mode, conditions, found)
 
     async def _matches(
-        self, caller: Caller, question: KnowledgeQuestion, mode: Mode, conditions: Conditions, found: Found
+        self, caller: Caller, question: KnowledgeQuestion, mode: Mode, conditions: Conditions, found: SearchHits
     ) -> list[KnowledgeMatch]:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.with_sources, keys, question.viewer, KNOWLEDGE.kinds)

@@ -28,5 +28,5 @@ class Listings:
 
     def _read(self) -> None:
         for listing in (self.episodes, self.extractions, self.timeline):
-            with suppress(ComponentFailed):  # the call that needs it tells
+            with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()

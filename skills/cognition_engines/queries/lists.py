@@ -36,14 +36,14 @@ class EpisodeFilters:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The source that a record names, None where it names none; what is not known of it is told by its id."""
+    """The source that a record names, None where it names none; where it is unknown, by its id."""
 
     source_id: str | None
     title: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ListedExtraction:
     """An extraction and where it was drawn from."""
 
     extraction: Extraction
@@ -55,7 +55,7 @@ class ExtractionPage:
     """One page of a list of extractions, and how many the whole list has."""
 
     total: int
-    drawn: Sequence[Drawn]
+    drawn: Sequence[ListedExtraction]
 
 
 def extraction_page(
@@ -75,7 +75,7 @@ def extraction_page(
     found = [each.record for each in page.stored if isinstance(each.record, Extraction)]
     named = [each.source_id for each in found if each.source_id is not None]
     sources = records.sources(named, viewer) if named else {}
-    return ExtractionPage(page.total, [Drawn(each, citation(each, sources)) for each in found])
+    return ExtractionPage(page.total, [ListedExtraction(each, citation(each, sources)) for each in found])
 
 
 def about(topic: str | None) -> Conditions:

@@ -16,7 +16,7 @@ _USUAL_WINDOW: Final = 1000  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PassageRequest:
     """A text that is to be cut to `room`. `window` None: by words alone.
 
     `own` is the part of the record that `text` begins with or has in it, word by word as in what was embedded.
@@ -37,15 +37,15 @@ class Passages:
         self._pools = pools
         self._analyzer = make_analyzer()
 
-    async def cut(self, caller: Caller, query: str, cuts: Sequence[Cut]) -> list[str]:
+    async def cut(self, caller: Caller, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
         """A passage of each text, in order. Raises ComponentFailed naming the part that did not answer."""
         return await self._pools.keywords.run(caller, self._cut, query, cuts) if cuts else []
 
-    async def cut_for(self, query: str, cuts: Sequence[Cut], agent: Agent = None) -> list[str]:
+    async def cut_for(self, query: str, cuts: Sequence[PassageRequest], agent: Agent = None) -> list[str]:
         """As `cut`, with all the time that a call may take."""
         return await self.cut(self._pools.caller(agent), query, cuts)
 
-    def _cut(self, query: str, cuts: Sequence[Cut]) -> list[str]:
+    def _cut(self, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
         words = frozenset(self._analyzer.analyze(query))
         left, found = TOKENISED, []
         for each in cuts:
@@ -57,7 +57,7 @@ class Passages:
             found.append(passage(each.text, span, words, self._analyzer.analyze, each.room))
         return found
 
-    def _span(self, cut: Cut, window: Window, text: str, *, exact: bool) -> Span | None:
+    def _span(self, cut: PassageRequest, window: Window, text: str, *, exact: bool) -> Span | None:
         """Where the window is in the text that is cut; None where it is not in it."""
         start, end = self._place(window, text) if exact else _estimated(window, text)
         shift = text.rfind(cut.own) - cut.text.find(cut.own)

@@ -21,7 +21,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentBusy, ComponentFailed
-from cognition_engines.queries.turns import Agent, Turns, half
+from cognition_engines.queries.turns import Agent, FairQueue, half
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
 MOST_GIVEN_UP: Final = 8  # threads of a pool at a time
@@ -31,7 +31,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Late(ComponentFailed):
+class _DeadlinePassed(ComponentFailed):
     """A call is past its deadline."""
 
 
@@ -58,7 +58,7 @@ class _Job:
     def cancelled(self) -> bool:
         return self.answer.cancelled()
 
-    def tell(self, settle: Callable[[Any], object], value: object) -> None:
+    def deliver(self, settle: Callable[[Any], object], value: object) -> None:
         """From a thread: gives the caller a result or an exception, unless it has given up or its loop has ended."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._settle, settle, value)
@@ -69,7 +69,7 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _RunningCall:
     """What a thread works on: whose call, and since when."""
 
     agent: Agent
@@ -85,7 +85,7 @@ class PoolLoad:
     waiting: int
 
 
-class _Present:
+class _RecentAgents:
     """Which agents have asked of late, the latest last."""
 
     def __init__(self) -> None:
@@ -116,15 +116,15 @@ class Pool:
         self.name = name or component
         self._size = threads
         self._deadline = deadline
-        self._jobs: Turns[_Job] = Turns()
-        self._present = _Present()
+        self._jobs: FairQueue[_Job] = FairQueue()
+        self._present = _RecentAgents()
         self._wake: SimpleQueue[None] = SimpleQueue()  # one for each idle thread that is to look for a call
         self._idle = 0
         self._closed = False
         self._numbers = count()
         self._workers = 0  # threads that take calls
         self._given_up: set[int] = set()
-        self._running: dict[int, _Run] = {}  # by worker
+        self._running: dict[int, _RunningCall] = {}  # by worker
         self._finished = 0  # calls, by threads that were not given up
         self._lock = Lock()
         self._failed: dict[str, Callable[[Wanted], object]] = {}  # by name, what its part last failed in
@@ -181,7 +181,7 @@ class Pool:
             raise
         except ComponentFailed as error:
             self.failing = True
-            if error.component == self.component and not isinstance(error, _Late):
+            if error.component == self.component and not isinstance(error, _DeadlinePassed):
                 self._failed[name] = function
             raise
         finally:
@@ -199,7 +199,7 @@ class Pool:
             return
         with self._lock:
             busy = self._jobs.discard(agent, job) and self._finished > finished
-        failure = ComponentBusy if busy else _Late
+        failure = ComponentBusy if busy else _DeadlinePassed
         job.answer.set_exception(failure(self.component, f"no answer within {seconds:.3g} s"))
 
     def close(self) -> None:
@@ -223,14 +223,14 @@ class Pool:
         self._workers -= 1
         return False
 
-    def _late(self, run: _Run, now: float) -> bool:
+    def _late(self, run: _RunningCall, now: float) -> bool:
         return run.began <= now - self._deadline
 
     def _all_late(self, now: float) -> bool:
         return len(self._running) >= self._size and all(self._late(run, now) for run in self._running.values())
 
     def _may_run(self, agent: Agent) -> bool:
-        """Whether a free thread may be this agent's: what is past its deadline is nobody's."""
+        """Whether a free thread may be this agent's: what is past its deadline counts for no agent."""
         if not self._running:
             return True
         now = monotonic()
@@ -268,7 +268,7 @@ class Pool:
             settle, value = self._outcome(job)
             with self._lock:
                 self._finished += self._running.pop(worker, None) is not None
-            job.tell(settle, value)
+            job.deliver(settle, value)
             del job, settle, value  # an idle thread keeps no answer
 
     def _next(self, worker: int) -> _Job | None:
@@ -276,7 +276,7 @@ class Pool:
         if worker in self._given_up or (taken := self._jobs.take(self._may_run)) is None:
             return None
         agent, job = taken
-        self._running[worker] = _Run(agent, monotonic())
+        self._running[worker] = _RunningCall(agent, monotonic())
         self._summon()
         return job
 

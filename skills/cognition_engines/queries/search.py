@@ -12,7 +12,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.indexes.keywords.index import ViewedWords
+from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
@@ -29,13 +29,13 @@ from cognition_engines.retrieval.fusion import (
     wide,
     with_bm25,
 )
-from cognition_engines.retrieval.legs import EMPTY, Ranked, keyword_leg, semantic_leg
+from cognition_engines.retrieval.legs import EMPTY, RankedRows, keyword_leg, semantic_leg
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SearchScope:
     """Which records of a space a search may find."""
 
     space: Space
@@ -49,11 +49,11 @@ class Query:
     text: str
     viewer: Viewer
     mode: Mode
-    sought: Sequence[Sought]
+    sought: Sequence[SearchScope]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHits:
     """The hits, best first, in the snapshots of `parts`; `vector` is the query's, None where there is none."""
 
     parts: Sequence[Part]
@@ -85,16 +85,16 @@ class Found:
 class _View:
     """One space as one search sees it."""
 
-    sought: Sought
+    sought: SearchScope
     snapshot: Snapshot
-    words: ViewedWords | None
+    words: ViewerKeywords | None
     neighbours: LiveVectors | None
 
     def mask(self, viewer: Viewer) -> Bools:
         return self.snapshot.mask(self.sought.conditions, viewer)
 
 
-class Searching:
+class Search:
     """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer."""
 
     def __init__(self, indexes: Indexes, embeddings: QueryCache | None, pools: Pools) -> None:
@@ -107,15 +107,15 @@ class Searching:
         """The modes that this server has, its default first."""
         return tuple(Mode) if self._embeddings is not None else (Mode.KEYWORD,)
 
-    async def search(self, caller: Caller, query: Query, limit: int) -> Found:
+    async def search(self, caller: Caller, query: Query, limit: int) -> SearchHits:
         """The best `limit` records."""
         if query.mode is Mode.HYBRID:
             parts, vector = await self.parts(caller, query, CANDIDATES)
             hits = await self.fuse(caller, parts, query.text, vector, limit)
-            return Found(parts, hits, vector)
+            return SearchHits(parts, hits, vector)
         parts, vector = await self.parts(caller, query, limit)
         legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
-        return Found(parts, best_of(parts, legs, vector, limit), vector)
+        return SearchHits(parts, best_of(parts, legs, vector, limit), vector)
 
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
         """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
@@ -123,7 +123,7 @@ class Searching:
         The vector is None without a model, and in keyword mode also where the model does not answer.
         """
         views = [self._view(sought, query) for sought in query.sought]
-        nothing: list[Ranked] = [EMPTY] * len(views)
+        nothing: list[RankedRows] = [EMPTY] * len(views)
         vector: Floats | None
         if query.mode is Mode.SEMANTIC:
             masks, meaning, vector = await self._by_meaning(caller, views, query, candidates)
@@ -184,7 +184,7 @@ class Searching:
             scored = await self._pools.keywords.run(caller, lambda: [with_bm25(part, query) for part in parts])
         return await self._pools.vectors.run(caller, fused, scored, vector, limit, groups)
 
-    async def windows(self, caller: Caller, found: Found, mode: Mode) -> list[Window | None]:
+    async def windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
         """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
         if mode is Mode.KEYWORD or found.vector is None:
             return [None] * len(found.hits)
@@ -192,7 +192,7 @@ class Searching:
             return await self._pools.vectors.run(caller, found.windows)
         return found.windows()
 
-    def _view(self, sought: Sought, query: Query) -> _View:
+    def _view(self, sought: SearchScope, query: Query) -> _View:
         index = self._indexes[sought.space]
         snapshot = index.snapshot
         words = None if query.mode is Mode.SEMANTIC else index.words(query.viewer, snapshot)
@@ -215,12 +215,12 @@ class Searching:
 
     async def _by_meaning(
         self, caller: Caller, views: Sequence[_View], query: Query, limit: int
-    ) -> tuple[list[Bools], list[Ranked], Floats]:
+    ) -> tuple[list[Bools], list[RankedRows], Floats]:
         """The masks and the semantic legs, and the query's vector."""
         vector = await self._embed(caller, query)
         assert vector is not None  # the handlers offer no such mode without a model
 
-        def leg(view: _View) -> tuple[Bools, Ranked]:
+        def leg(view: _View) -> tuple[Bools, RankedRows]:
             mask = view.mask(query.viewer)
             return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours, query.viewer)
 
@@ -229,10 +229,10 @@ class Searching:
 
     async def _by_words(
         self, caller: Caller, views: Sequence[_View], query: Query, limit: int
-    ) -> tuple[list[Bools], list[Ranked]]:
+    ) -> tuple[list[Bools], list[RankedRows]]:
         """The masks and the keyword legs."""
 
-        def leg(view: _View) -> tuple[Bools, Ranked]:
+        def leg(view: _View) -> tuple[Bools, RankedRows]:
             assert view.words is not None
             mask = view.mask(query.viewer)
             labelled = textual(view.sought.conditions)

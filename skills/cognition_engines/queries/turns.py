@@ -13,7 +13,7 @@ def half(places: int) -> int:
     return max(1, places // 2)
 
 
-class Turns(Generic[T]):
+class FairQueue(Generic[T]):
     """What waits, by agent. Not safe for threads."""
 
     def __init__(self) -> None:

@@ -17,8 +17,8 @@ from cognition_engines.models import Viewer
 from cognition_engines.retrieval.legs import (
     EMPTY,
     Doubles,
-    Ranked,
-    Words,
+    KeywordSource,
+    RankedRows,
     cosines,
     distances,
     keyword_leg,
@@ -39,10 +39,10 @@ class Part:
     viewer: Viewer
     snapshot: Snapshot
     mask: Bools
-    words: Words | None
-    semantic: Ranked
-    keyword: Ranked
-    worded: Ranked = EMPTY
+    words: KeywordSource | None
+    semantic: RankedRows
+    keyword: RankedRows
+    worded: RankedRows = EMPTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def with_bm25(part: Part, query: str) -> Part:
     if part.words is None or not len(part.keyword.rows) or not len(lacking):
         return part
     keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
-    return replace(part, worded=Ranked(part.snapshot.row_of[keys].astype(np.int64), scores))
+    return replace(part, worded=RankedRows(part.snapshot.row_of[keys].astype(np.int64), scores))
 
 
 def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
@@ -127,7 +127,7 @@ def grown(before: Sequence[Part], after: Sequence[Part]) -> bool:
     return any(_size(new) != _size(old) for old, new in zip(before, after, strict=True))
 
 
-def best_of(parts: Sequence[Part], legs: Sequence[Ranked], vector: Floats | None, limit: int) -> list[Hit]:
+def best_of(parts: Sequence[Part], legs: Sequence[RankedRows], vector: Floats | None, limit: int) -> list[Hit]:
     """One leg of each part as one order, by its own scores."""
     union = _Union(
         _numbered([len(leg.rows) for leg in legs]),
@@ -159,7 +159,7 @@ def _cosines_of(parts: Sequence[Part], rows: Sequence[Ints], vector: Floats | No
 
 
 def _meaning(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
-    """The cosine of each row, ascending; the leg has told most of them."""
+    """The cosine of each row, ascending; the leg has computed most of them."""
     found = np.full(len(rows), np.nan)
     if vector is not None:
         known = np.searchsorted(rows, part.semantic.rows)

@@ -22,7 +22,7 @@ FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows 
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/columns/sketches.py
 CANDIDATES_EACH: Final = 10
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
-DECIMALS: Final = 6  # of a cosine: what single precision can tell apart
+DECIMALS: Final = 6  # of a cosine: what single precision can distinguish
 BLOCK: Final = 2048  # vectors gathered at a time
 
 # Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
@@ -33,14 +33,14 @@ NEIGHBOUR_CALL: Final = 1000.0
 NEIGHBOUR: Final = 4.5
 # Of what sketches cost: the neighbour index finds far fewer of the true nearest, so it must save the rest.
 CLEARLY: Final = 0.2
-LEAST_NEIGHBOURS: Final = 300  # asked for ten among 200,000 it finds 0.88 of the true ten, asked for so many 0.94
-NAMING: Final = 2300  # to name rows to the keyword index costs as much as so many hits,
-NAMING_EACH: Final = 2.7  # and so many more for each row
-# To be held to a label costs up to so many hits for each row that has it; taken as less than it is, for a filter may be
-# opposed to the query, and then most hits fall away.
+LEAST_NEIGHBOURS: Final = 300  # asked for ten among 200,000 it finds 0.88 of the true ten, asked for this many 0.94
+NAMING: Final = 2300  # to name rows to the keyword index costs as much as this number of hits,
+NAMING_EACH: Final = 2.7  # and this many more for each row
+# To be held to a label costs up to this many hits for each row that has it; taken as less than it is, for a filter may
+# be opposed to the query, and then most hits fall away.
 LABELLED_EACH: Final = 0.01
 SPARE: Final = 1.25  # hits beyond what the share of matching rows lets expect
-BOLDEST: Final = 8  # the number of hits asked for grows at most so many times
+BOLDEST: Final = 8  # the number of hits asked for grows at most by this factor
 
 Doubles = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Neighbours(Protocol):
         """The keys of the records that own the nearest windows, repeated as they come; None when the index is lost."""
 
 
-class Words(Protocol):
+class KeywordSource(Protocol):
     """A keyword index: keys and BM25 scores, best first."""
 
     def search(self, query: str, limit: int, marks: Marks = ()) -> tuple[Ints, Doubles]: ...
@@ -64,14 +64,14 @@ class Words(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedRows:
     """Rows best first, each with its score: a cosine, a BM25 score or a fused one."""
 
     rows: Ints
     scores: Doubles
 
 
-EMPTY: Final = Ranked(np.empty(0, np.int64), np.empty(0, np.float64))
+EMPTY: Final = RankedRows(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Floats:
@@ -118,14 +118,14 @@ def cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Doubles:
     return result
 
 
-def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked:
+def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> RankedRows:
     """The `limit` best by score, ties by id."""
     if len(rows) > limit:
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         near = scores >= threshold
         rows, scores = rows[near], scores[near]
     order = ranked(scores, lambda place: snapshot.ids[rows[place]])[:limit]
-    return Ranked(rows[order], scores[order])
+    return RankedRows(rows[order], scores[order])
 
 
 def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
@@ -138,7 +138,7 @@ def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
     return order
 
 
-def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> Ranked:
+def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> RankedRows:
     rows = rows[snapshot.counts[rows] > 0]
     if len(rows) > limit and snapshot.fetch is None:
         coarse = _coarse_cosines(snapshot, rows, vector)
@@ -151,7 +151,7 @@ def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) ->
 
 def semantic_leg(
     snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None, viewer: Viewer
-) -> Ranked:
+) -> RankedRows:
     """The `limit` rows under the mask whose best window is nearest, with their cosines.
 
     Whichever costs least by the constants above: exact ranking where few rows match; the neighbour index where most
@@ -180,7 +180,7 @@ def semantic_leg(
     return _best_cosines(snapshot, np.flatnonzero(mask), vector, limit)
 
 
-def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int, viewer: Viewer) -> Ranked:
+def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int, viewer: Viewer) -> RankedRows:
     """As `semantic_leg`, among the given rows, ascending: without a mask where it is cheaper to rank them exactly."""
     exact, sketched = _costs(snapshot, int(snapshot.counts[rows].sum()), limit, viewer)
     if exact <= sketched:
@@ -224,7 +224,7 @@ def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> I
 
 def _approximate(
     snapshot: Snapshot, mask: Bools, matching: int, vector: Floats, limit: int, neighbours: Neighbours, budget: float
-) -> Ranked | None:
+) -> RankedRows | None:
     """Over-fetches by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
     fresh = snapshot.newer_than(neighbours.seq)
     budget -= int(snapshot.counts[fresh].sum()) * (GATHERED_VECTOR if snapshot.fetch is None else FETCHED_VECTOR)
@@ -250,10 +250,10 @@ def keyword_leg(
     mask: Bools,
     query: str,
     limit: int,
-    words: Words,
+    words: KeywordSource,
     viewer: Viewer,
     labelled: Conditions = (),
-) -> Ranked:
+) -> RankedRows:
     """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query.
 
     `words` finds what `viewer` sees. `labelled` are conditions on labels and sets that every row under the mask meets.
@@ -291,7 +291,7 @@ def _wanted(limit: int, matching: int, among: int) -> int:
     return int(limit * among / matching * SPARE) + 1
 
 
-def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], limit: int) -> Ranked:
+def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], limit: int) -> RankedRows:
     keys, scores = hits
     within = (keys >= 0) & (keys < len(snapshot.row_of))
     rows = snapshot.row_of[keys[within]]

@@ -18,7 +18,7 @@ _ALIVE: Final = sa.select(sa.true())
 class SharedLock:
     """An advisory lock of PostgreSQL on a connection of its own, which it is lost with. For one thread.
 
-    The connection carries the process and host as its `application_name`, so that the database tells who has the lock.
+    The connection carries the process and host as its `application_name`, so that the database shows who has the lock.
     """
 
     def __init__(self, engine: sa.Engine, name: str, lease_seconds: float = LEASE_SECONDS) -> None:
@@ -45,7 +45,7 @@ class SharedLock:
         return self._held
 
     def close(self) -> None:
-        """Gives the lock back with its connection; `held` begins anew."""
+        """Gives the lock back with its connection; `held` starts over."""
         self._held = False
         connection, self._connection = self._connection, None
         if connection is not None:

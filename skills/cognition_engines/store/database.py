@@ -17,7 +17,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.schema import HEAD, meta
 
 SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
-CALLS: Final = 8  # that use a store at a time, where nobody says otherwise
+CALLS: Final = 8  # that use a store at a time, by default
 _FOLLOWERS: Final = 8  # connections beyond these: an index for each space, its neighbours, what embeds, what lists
 WAIT: Final = 30  # seconds that a writer waits for another one
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
@@ -47,7 +47,7 @@ _PRAGMAS: Final = (
 
 
 @dataclass(slots=True, eq=False)
-class Seen:
+class ReadProgress:
     """How far this process has read a database, and whether it was found replaced by an older one since."""
 
     last_seq: int = 0
@@ -61,7 +61,7 @@ class Store:
     reader: sa.Engine
     writer: sa.Engine
     store_id: str
-    seen: Seen = field(default_factory=Seen)
+    seen: ReadProgress = field(default_factory=ReadProgress)
 
 
 def open_store(url: str, deadline_seconds: float | None = None, named: str = SETTING, calls: int = CALLS) -> Store:

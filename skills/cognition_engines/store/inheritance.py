@@ -1,6 +1,6 @@
 """What a record has from another one: a child from its artifact, a turn from its neighbours in the conversation.
 
-Whoever changes one touches the other in the same transaction: a new `seq`, so that whatever follows sees it.
+A change of one touches the other in the same transaction: a new `seq`, so that followers see it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable
 
 
 def release(connection: sa.Connection, parents: Iterable[str]) -> None:
-    """Before artifacts with these ids go: their children stay, as guarded as they are, and are told."""
+    """Before artifacts with these ids go: their children stay, as guarded as they are, and get a new `seq`."""
     found = _children(connection, parents, ())
     if not found:
         return

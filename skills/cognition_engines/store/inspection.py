@@ -26,7 +26,7 @@ _NAMED: Final = 5  # damaged records that are named
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoreContents:
     """What is in a store, of one moment. `lacking` counts those of `embedded`, the records that are embedded, which
     have no vectors of the model asked for."""
 
@@ -48,7 +48,7 @@ class StoreState:
     encoding: str
     damage: str | None  # what is damaged, by table or record; None where everything can be read
     log_bytes: int  # of SQLite's write-ahead log
-    held: Held | None
+    held: StoreContents | None
 
 
 def inspect_store(url: str, model: str | None) -> StoreState | None:
@@ -144,7 +144,7 @@ def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
     else:
         if not (closed and _log_of(file).exists()):
             return found
-    # somebody opened it meanwhile, and what was read without locks may be of two moments
+    # another process opened it meanwhile, and what was read without locks may be of two moments
     return look(file)
 
 
@@ -226,7 +226,7 @@ def _damaged_records(connection: sa.Connection) -> str | None:
     return "; ".join(damaged) or None
 
 
-def _held(connection: sa.Connection, model: str | None) -> Held:
+def _held(connection: sa.Connection, model: str | None) -> StoreContents:
     store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
     last_seq, kinds = connection.execute(sa.select(counter.c.seq)).scalar_one(), counts_of(connection)
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
@@ -234,7 +234,7 @@ def _held(connection: sa.Connection, model: str | None) -> Held:
     lacking = connection.execute(embedded.where(~has_vectors)).scalar_one()
     everything = connection.execute(embedded).scalar_one()
     dimension = None if model is None else stored_dimension(connection, model)
-    return Held(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
+    return StoreContents(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
 
 
 @contextmanager
@@ -258,14 +258,14 @@ def _read_only(url: str, file: Path | None) -> Iterator[Store]:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    # without a log nobody has it open, and only `immutable` keeps SQLite from making one
+    # without a log no process has it open, and only `immutable` keeps SQLite from making one
     options = "mode=ro" if _log_of(file).exists() else "mode=ro&immutable=1"
     return sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)
 
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Let ComponentFailed tell what the database says, which while reading names neither rows nor values."""
+    """Put the database's own message into ComponentFailed; while reading it names neither rows nor values."""
     try:
         with failures():
             yield

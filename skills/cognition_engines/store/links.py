@@ -11,7 +11,7 @@ from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.store.codec import Cell, place_key
 from cognition_engines.store.schema import links, records
 from cognition_engines.store.transactions import pages
-from cognition_engines.store.values import Dangling, Exposed
+from cognition_engines.store.values import DanglingReferences, ExposedRecords
 
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
 CHILDREN: Final = tuple(kind for kind, spec in SPECS.items() if Role.ARTIFACT in spec.ids.values())
@@ -25,26 +25,26 @@ def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]
     ]
 
 
-def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[Dangling]:
+def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
     """See `Records.dangling`. Actors and subjects need no entity, so they are left out."""
     wanted = set(places)
-    found: list[Dangling] = []
+    found: list[DanglingReferences] = []
     for page in pages(list(map(place_key, wanted))):
         for row in connection.execute(_DANGLING.where(records.c.source_key.in_(page))):
             repository, path, source, kind, role, count, example = row
             if (repository, path or source) in wanted:
-                found.append(Dangling(source, Kind(kind), Role(role), count, example))
+                found.append(DanglingReferences(source, Kind(kind), Role(role), count, example))
     return sorted(found, key=lambda each: (each.source, each.kind, each.role))
 
 
-def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[Exposed]:
+def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
     """See `Records.exposed`."""
     wanted = set(places)
-    found: list[Exposed] = []
+    found: list[ExposedRecords] = []
     for page in pages(list(map(place_key, wanted))):
         for repository, path, source, kind, *rest in connection.execute(_EXPOSED.where(records.c.source_key.in_(page))):
             if (repository, path or source) in wanted:
-                found.append(Exposed(source, Kind(kind), *rest))
+                found.append(ExposedRecords(source, Kind(kind), *rest))
     return sorted(found, key=lambda each: (each.source, each.kind))
 
 

@@ -17,7 +17,7 @@ from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.rows import ORIGIN, origin_of
 from cognition_engines.store.schema import records
 from cognition_engines.store.transactions import pages, reading, scanning
-from cognition_engines.store.values import Guarded, Known, Stored
+from cognition_engines.store.values import GuardedFile, KnownRecord, StoredRecord
 
 MARK: Final = "~"  # in a full id, between the id that a file gives and the digest of where it was given
 _DIGITS: Final = 12
@@ -32,17 +32,17 @@ def full_id(given: str, repository: str, project: str | None) -> str:
     return f"{given}{MARK}{sha256(where).hexdigest()[:_DIGITS]}"
 
 
-def known(row: Sequence[Any]) -> Known:
+def known(row: Sequence[Any]) -> KnownRecord:
     """The value of a row of `select_known`."""
     key, kind, id, project, *origin = row
-    return Known(key, Kind(kind), id, project, origin_of(origin))
+    return KnownRecord(key, Kind(kind), id, project, origin_of(origin))
 
 
 def known_by(
     connection: sa.Connection, names: Sequence[tuple[Kind, str]], identities: Sequence[str]
-) -> dict[int, Known]:
+) -> dict[int, KnownRecord]:
     """The records that have one of the ids, among all kinds that share theirs, or one of the identities; by key."""
-    found: dict[int, Known] = {}
+    found: dict[int, KnownRecord] = {}
     ids: dict[Kind, dict[str, None]] = {}
     for kind, id in names:
         for each in namesakes(kind):
@@ -61,31 +61,31 @@ def namesakes(kind: Kind) -> tuple[Kind, ...]:
     return NAMESAKES if kind in NAMESAKES else (kind,)
 
 
-def known_records(store: Store, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[Known]:
+def known_records(store: Store, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
     with reading(store) as connection:
         return [found for _, found in sorted(known_by(connection, names, identities).items())]
 
 
-def read_below(store: Store, folder: str) -> list[Known]:
+def read_below(store: Store, folder: str) -> list[KnownRecord]:
     if not os.path.isabs(folder):
         raise ValueError("folder: must be an absolute path")
     return _chosen(store, _below(records.c.source, folder.rstrip(os.sep)))
 
 
-def of_repository(store: Store, repository: str, path: str) -> list[Known]:
+def of_repository(store: Store, repository: str, path: str) -> list[KnownRecord]:
     below = () if path == "." else (sa.or_(records.c.path == path, _below(records.c.path, path)),)
     return _chosen(store, records.c.repository == repository, *below)
 
 
-def guarded(store: Store) -> list[Guarded]:
+def guarded(store: Store) -> list[GuardedFile]:
     columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
     statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
     with scanning(store) as connection:
         rows = connection.execute(statement)
-        return [Guarded(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
+        return [GuardedFile(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
 
 
-def of_place(store: Store, place: tuple[str, str]) -> list[Known]:
+def of_place(store: Store, place: tuple[str, str]) -> list[KnownRecord]:
     return [found for found in _chosen(store, records.c.source_key == place_key(place)) if found.origin.place == place]
 
 
@@ -95,14 +95,14 @@ def _below(column: sa.ColumnElement[str], folder: str) -> sa.ColumnElement[bool]
     return sa.func.substr(column, 1, len(prefix)) == prefix
 
 
-def _chosen(store: Store, *conditions: sa.ColumnElement[bool]) -> list[Known]:
+def _chosen(store: Store, *conditions: sa.ColumnElement[bool]) -> list[KnownRecord]:
     with scanning(store) as connection:
         return [known(row) for row in connection.execute(_KNOWN.where(*conditions).order_by(records.c.key))]
 
 
-def meant(store: Store, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, Stored]]:
+def meant(store: Store, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
     given, mark, _ = id.rpartition(MARK)
-    found: dict[int, Known] = {}
+    found: dict[int, KnownRecord] = {}
     with reading(store) as connection:
         for kind in kinds:
             exact = prefixed(kind, id)
@@ -118,7 +118,7 @@ def meant(store: Store, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -
     return [(full_name(found[key]), one) for key, one in stored.items()]
 
 
-def full_name(record: Known) -> str:
+def full_name(record: KnownRecord) -> str:
     """By which a record is found even where others are given its id."""
     given = record.origin.given
     return record.id if given is None else full_id(given, record.origin.repository, record.project)

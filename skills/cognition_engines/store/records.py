@@ -16,27 +16,27 @@ from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
 from cognition_engines.store.reads import graph as around
 from cognition_engines.store.reads import knowledge
-from cognition_engines.store.reads.conversations import Attached, Place, TurnPage
-from cognition_engines.store.reads.graph import Around, Named
+from cognition_engines.store.reads.conversations import AttachedEvents, Place, TurnPage
+from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.supersession import Supersession
 from cognition_engines.store.transactions import failures
 from cognition_engines.store.transfer import backup
 from cognition_engines.store.transfer import copy as transfer
 from cognition_engines.store.transfer.backup import Backup, Notes
-from cognition_engines.store.transfer.copy import Contents, Transferred, Watcher
+from cognition_engines.store.transfer.copy import Contents, TransferSummary, Watcher
 from cognition_engines.store.values import (
     Change,
-    Dangling,
+    DanglingReferences,
     Entry,
-    Exposed,
+    ExposedRecords,
     FloatArray,
-    Guarded,
-    Known,
+    GuardedFile,
+    KnownRecord,
     Outcome,
     Page,
     Replaces,
-    Stored,
+    StoredRecord,
     Text,
 )
 
@@ -65,8 +65,8 @@ class Records:
     """Records of all kinds, their vectors and the order in which they changed.
 
     Safe for use by several threads; several processes may open the same database. Every method is one transaction
-    and raises `ComponentFailed` when the database fails. `seq` numbers every change: whoever has seen all changes up
-    to `last_seq()` has seen everything committed so far.
+    and raises `ComponentFailed` when the database fails. `seq` numbers every change: a reader that has seen all changes
+    up to `last_seq()` has seen everything committed so far.
     """
 
     def __init__(self, store: Store) -> None:
@@ -148,7 +148,7 @@ class Records:
         """The lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
         return shared_lock(self._store, name)
 
-    def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[Stored]:
+    def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
         """Those of the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
 
         The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
@@ -158,7 +158,7 @@ class Records:
 
     def by_keys(
         self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
-    ) -> dict[int, Stored]:
+    ) -> dict[int, StoredRecord]:
         """Those of the keys that exist and that `viewer` sees, of any kinds; naming `kinds` leaves out all others."""
         return read.by_keys(self._store, keys, viewer, kinds)
 
@@ -166,11 +166,11 @@ class Records:
         """The vectors of `model` (windows, dimensions), by key, of those of the keys that have any, for any viewer."""
         return read.vectors_of(self._store, keys, model)
 
-    def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, Stored]:
+    def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, StoredRecord]:
         """Those of the ids that exist, as stored, any number of them; for the operator."""
         return read.by_ids(self._store, kind, ids)
 
-    def supersessions(self, found: Sequence[Stored], viewer: Viewer | None) -> dict[int, Supersession]:
+    def supersessions(self, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
         """Which decisions each of these supersedes or is superseded by, of those that `viewer` sees, by key.
 
         A reference is the id of a decision, or the name or number of a file in the same folder.
@@ -184,42 +184,42 @@ class Records:
         """
         return read.texts(self._store, keys)
 
-    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[Known]:
+    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
         """The records that have one of the ids, among all kinds that share theirs, or one of the identities."""
         return origins.known_records(self._store, names, identities)
 
-    def read_below(self, folder: str) -> list[Known]:
+    def read_below(self, folder: str) -> list[KnownRecord]:
         """The records whose source lies in `folder` or below it; `folder` is absolute, else `ValueError`."""
         return origins.read_below(self._store, folder)
 
-    def of_repository(self, repository: str, path: str) -> list[Known]:
+    def of_repository(self, repository: str, path: str) -> list[KnownRecord]:
         """The records of a repository whose file has this path or lies below it; all of them for "."."""
         return origins.of_repository(self._store, repository, path)
 
-    def of_place(self, place: tuple[str, str]) -> list[Known]:
+    def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
         """The records of one file or collection, by repository and path; see `Origin.place`."""
         return origins.of_place(self._store, place)
 
-    def guarded(self) -> list[Guarded]:
+    def guarded(self) -> list[GuardedFile]:
         """The levels that options of runs gave, for each file and scope that they were given for."""
         return origins.guarded(self._store)
 
-    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, Stored]]:
+    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
         """The records that `id` may mean, each with its full id, which means it alone.
 
         `id` is one that answers name, one that a file gives, or a full one, with or without the prefix of the kind.
         """
         return origins.meant(self._store, kinds, id, viewer)
 
-    def dangling(self, places: Sequence[tuple[str, str]]) -> list[Dangling]:
+    def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
         """The references in records of these files that name nothing stored, by file, kind and role."""
         return read.dangling(self._store, places)
 
-    def exposed(self, places: Sequence[tuple[str, str]]) -> list[Exposed]:
+    def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
         """The chunks and extractions of these files that are less sensitive than their source, by file and kind."""
         return read.exposed(self._store, places)
 
-    def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:
+    def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[StoredRecord]:
         """The next `limit` records of a space with a key above `after_key` that lack vectors of `model`, by key.
 
         Records that say nothing to embed are left out.
@@ -229,7 +229,7 @@ class Records:
     def changes(self, after: int, limit: int, model: str | None) -> list[Change]:
         """The next `limit` changes of all kinds with a `seq` above `after`, ascending, none left out.
 
-        Of a record that changed several times only its last change is told. With `model`, upserts carry their
+        Of a record that changed several times only its last change is returned. With `model`, upserts carry their
         vectors of it, or None where there are none.
         """
         return changes.changes(self._store, after, limit, model)
@@ -265,7 +265,7 @@ class Records:
         """
         return backup.write_backup(self._store, file, program, attached, replace=replace, watcher=watcher)
 
-    def restore(self, found: Backup, *, replace: bool, watcher: Watcher) -> Transferred:
+    def restore(self, found: Backup, *, replace: bool, watcher: Watcher) -> TransferSummary:
         """Make this store equal to a backup, in one transaction; see `backup.opened_backup`.
 
         What is equal already is left alone; what is not in the backup is deleted. Raises `ConfigurationError` for a
@@ -300,7 +300,7 @@ class Records:
         conditions: Conditions,
         viewer: Viewer | None,
         most: int,
-    ) -> Attached:
+    ) -> AttachedEvents:
         """Of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
 
         And whom the events of the artifacts `seeds` name, all of them. Both are keys of artifacts or turns; the events
@@ -308,16 +308,18 @@ class Records:
         """
         return memory.attached(self._store, parents, seeds, conditions, viewer, most)
 
-    def beside(self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None) -> dict[Place, Stored]:
+    def beside(
+        self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
+    ) -> dict[Place, StoredRecord]:
         """The passages at these places that are there and meet the conditions; the oldest where there are several."""
         return memory.beside(self._store, places, conditions, viewer)
 
-    def around(self, nodes: Sequence[str], viewer: Viewer | None) -> Around:
+    def around(self, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
         """What names stand for, and what is one edge away, both ways; names as `kinds.fields.normal` has them."""
         return around.around(self._store, nodes, viewer)
 
     def with_entities(
         self, keys: Sequence[int], names: Iterable[str], viewer: Viewer | None, resolve: bool
-    ) -> tuple[dict[int, Stored], Sequence[Named]]:
+    ) -> tuple[dict[int, StoredRecord], Sequence[NamedEntity]]:
         """As `by_keys`; with `resolve` also the entities that the names stand for, or that these records name."""
         return around.with_entities(self._store, keys, names, viewer, resolve)

@@ -14,7 +14,7 @@ from cognition_engines.kinds.spec import Facets, Origin
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.codec import COLUMNS, UNREADABLE, Cell, microseconds, moment, place_key, record_of
 from cognition_engines.store.schema import TABLES, records
-from cognition_engines.store.values import Entry, FloatArray, Stored
+from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 
 Row: TypeAlias = Sequence[Any]
 
@@ -86,7 +86,7 @@ def facet_cells(facets: Facets) -> dict[str, Cell]:
     }
 
 
-def stored(kind: Kind, row: Row) -> Stored:
+def stored(kind: Kind, row: Row) -> StoredRecord:
     """The value of one row of `SELECT_STORED[kind]`."""
     (
         key,
@@ -111,7 +111,7 @@ def stored(kind: Kind, row: Row) -> Stored:
         raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
     facets = Facets(project, level, time, context, system, importance, parent)
     record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
-    return Stored(key, seq, kind, record, facets, origin, updated)
+    return StoredRecord(key, seq, kind, record, facets, origin, updated)
 
 
 def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:

@@ -13,7 +13,7 @@ from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import links, records
 from cognition_engines.store.transactions import pages, reading
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 MOST_NAMED: Final = 100  # decisions that one name finds
 
@@ -29,7 +29,7 @@ class Supersession:
     superseded_by: tuple[str, ...]
 
 
-def supersessions(store: Store, found: Sequence[Stored], viewer: Viewer | None) -> dict[int, Supersession]:
+def supersessions(store: Store, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
     """See `Records.supersessions`."""
     decisions = [(one, one.record) for one in found if isinstance(one.record, Decision)]
     wanted: dict[str, None] = {}
@@ -50,7 +50,9 @@ def supersessions(store: Store, found: Sequence[Stored], viewer: Viewer | None) 
     }
 
 
-def _both(one: Stored, decision: Decision, references: Sequence[str], other: Role, named: _Named) -> tuple[str, ...]:
+def _both(
+    one: StoredRecord, decision: Decision, references: Sequence[str], other: Role, named: _Named
+) -> tuple[str, ...]:
     """What a decision names, and what names it in the role that says the same from the other side."""
     ids: list[str] = []
     for reference in references:

@@ -22,7 +22,7 @@ _GONE: Final = "the database does not answer"
 _NO_DATABASE: Final = "there is no such database; create it, or correct its name in the URL"
 _NO_PLACE: Final = "the database has no connection left; close some, or raise its max_connections or the user's limit"
 _NO_ENTRY: Final = "the database refuses the user or password; correct them in the URL, or let the user in"
-_NO_HOST: Final = "the host of the database has a name that cannot be resolved; correct it in the URL, or mend its DNS"
+_NO_HOST: Final = "the host of the database has a name that cannot be resolved; correct it in the URL, or fix its DNS"
 # by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
 _REASONS: Final[Mapping[str, str]] = {
     "SQLITE_FULL": "the disk is full",
@@ -57,7 +57,7 @@ _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
 
 @contextmanager
 def failures(component: str = "records") -> Iterator[None]:
-    """Turn errors of the database into `ComponentFailed`, whose text tells nothing of statements or rows."""
+    """Turn errors of the database into `ComponentFailed`, whose text contains nothing of statements or rows."""
     try:
         yield
     except sa.exc.SQLAlchemyError as error:

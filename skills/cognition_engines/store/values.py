@@ -48,7 +48,7 @@ class Replaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRecord:
     """A record as stored. `key` never changes and is never reused; `seq` grows with every change."""
 
     key: int
@@ -83,7 +83,7 @@ class Upsert:
     """A record appeared or changed. `vectors` are those of the model asked for, (windows, dimensions), read-only."""
 
     seq: int
-    stored: Stored
+    stored: StoredRecord
     vectors: FloatArray | None
 
 
@@ -107,7 +107,7 @@ class Page:
     `removed` holds the keys of deleted records. All else has one place for each record that appeared or changed, in
     the order of `seqs`; no key is in both. `labels`, `numbers` and `sets` have the columns that the space names, in
     its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times in microseconds since 1970, `parent` a
-    key), and any number of texts for each record. `counts` tells how many rows of `vectors` (windows, dimensions)
+    key), and any number of texts for each record. `counts` is how many rows of `vectors` (windows, dimensions)
     each record has, in order.
     """
 
@@ -129,7 +129,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRecord:
     """A stored record without its content. `project` is its own, not its artifact's."""
 
     key: int
@@ -140,7 +140,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class GuardedFile:
     """A level that an option gave to records of one file, whose absolute path is `source`; see `Origin`."""
 
     source: str
@@ -150,7 +150,7 @@ class Guarded:
 
 
 @dataclass(frozen=True, slots=True)
-class Dangling:
+class DanglingReferences:
     """References of one role in the records of one kind from one file that name nothing stored; `example` is one."""
 
     source: str
@@ -161,7 +161,7 @@ class Dangling:
 
 
 @dataclass(frozen=True, slots=True)
-class Exposed:
+class ExposedRecords:
     """Records of one kind and file that are less sensitive than the source they name; `example` is one such source."""
 
     source: str

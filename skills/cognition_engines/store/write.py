@@ -17,15 +17,15 @@ from cognition_engines.store.references import repoint, resolved
 from cognition_engines.store.schema import dimension_name, links, meta, records, vectors
 from cognition_engines.store.transactions import pages, writing
 from cognition_engines.store.validation import check_batch, check_model, check_vectors
-from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, Known, Outcome, Replaces
-from cognition_engines.store.write_rows import Placed, bury, insert_vectors, place, settle_dimension
+from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
+from cognition_engines.store.write_rows import PlacedEntry, bury, insert_vectors, place, settle_dimension
 
 # What ingest cuts, and the role in which its parts refer to it.
 _DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _StoredDigest:
     key: int
     digest: str
     has_vectors: bool
@@ -119,8 +119,8 @@ def _parts(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tu
 def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Sequence[tuple[Kind, str]]) -> None:
     """Refuse to take over a record of another origin, or of a kind that has its ids in common with this one."""
     identities = [entry.origin.identity for entry in batch if entry.origin.identity]
-    by_id: dict[tuple[Kind, str], Known] = {}
-    by_identity: dict[tuple[Kind, str, str | None], Known] = {}
+    by_id: dict[tuple[Kind, str], KnownRecord] = {}
+    by_identity: dict[tuple[Kind, str, str | None], KnownRecord] = {}
     for known in known_by(connection, names, identities).values():
         by_id[namesakes(known.kind)[0], known.id] = known
         by_identity[known.kind, known.origin.identity, known.project] = known
@@ -133,7 +133,7 @@ def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Seq
             raise IdTaken(kind, twin.id, twin.origin.source)
 
 
-def _may_replace(entry: Entry, kind: Kind, holder: Known) -> bool:
+def _may_replace(entry: Entry, kind: Kind, holder: KnownRecord) -> bool:
     if holder.kind is not kind:
         return False
     if not entry.origin.identity and not holder.origin.identity:
@@ -144,31 +144,31 @@ def _may_replace(entry: Entry, kind: Kind, holder: Known) -> bool:
 
 def _known(
     connection: sa.Connection, names: Sequence[tuple[Kind, str]], model: str | None
-) -> dict[tuple[Kind, str], _Held]:
+) -> dict[tuple[Kind, str], _StoredDigest]:
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
     statement = sa.select(records.c.id, records.c.key, records.c.digest, has_vectors)
-    found: dict[tuple[Kind, str], _Held] = {}
+    found: dict[tuple[Kind, str], _StoredDigest] = {}
     for kind in dict.fromkeys(kind for kind, _ in names):
         for page in pages([id for of, id in names if of is kind]):
             chosen = statement.where(records.c.kind == int(kind), records.c.id.in_(page))
             for id, key, digest, has in connection.execute(chosen):
-                found[kind, id] = _Held(key, digest, bool(has))
+                found[kind, id] = _StoredDigest(key, digest, bool(has))
     return found
 
 
-def _outcome(entry: Entry, known: _Held | None, model: str | None) -> Outcome:
+def _outcome(entry: Entry, known: _StoredDigest | None, model: str | None) -> Outcome:
     if known is None:
         return Outcome.NEW
     complete = model is None or known.has_vectors or entry.vectors is None
     return Outcome.UNCHANGED if known.digest == entry.origin.digest and complete else Outcome.CHANGED
 
 
-def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _Held | None]], model: str | None) -> None:
+def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _StoredDigest | None]], model: str | None) -> None:
     given = [entry.vectors for entry, _ in work if entry.vectors is not None]
     if model is not None and given:
         settle_dimension(connection, model, given[0].shape[1])
     written = [
-        Placed(
+        PlacedEntry(
             entry,
             None if known is None else known.key,
             same=known is not None and known.digest == entry.origin.digest,

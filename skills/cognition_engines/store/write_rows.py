@@ -23,7 +23,7 @@ _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedEntry:
     """An entry on its way into the tables. `key` is None for a new one; `same` has the content that is stored.
 
     `updated_at` in microseconds, now when None; `cells` the row of the kind's table where it is known.
@@ -36,7 +36,7 @@ class Placed:
     cells: Mapping[str, Cell] | None = None
 
 
-def place(connection: sa.Connection, work: Sequence[Placed]) -> list[int]:
+def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     """Insert and update records with their links, without vectors; the keys, in order.
 
     An update takes the vectors of all models away. What has something from a record that changed is touched.
@@ -61,7 +61,7 @@ def place(connection: sa.Connection, work: Sequence[Placed]) -> list[int]:
     return keys
 
 
-def _write(connection: sa.Connection, fresh: Sequence[tuple[Placed, int, int]], now: int) -> None:
+def _write(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, int]], now: int) -> None:
     """The rows of `records`, of the table of each kind, and of `links`."""
     inserts: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
     updates: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
@@ -86,7 +86,7 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[Placed, int, int]], 
         connection.execute(sa.insert(links), page)
 
 
-def _inherit(connection: sa.Connection, fresh: Sequence[tuple[Placed, int, int]]) -> None:
+def _inherit(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, int]]) -> None:
     kinds = [(kind_of(each.entry.record), str(each.entry.record.id), key) for each, key, _ in fresh]
     parents = [id for kind, id, _ in kinds if kind in PARENTS]
     children = [key for kind, _, key in kinds if kind in CHILDREN]

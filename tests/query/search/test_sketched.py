@@ -10,7 +10,7 @@ import pytest
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.models import Filters, Sensitivity, Viewer
-from cognition_engines.retrieval.legs import Ranked, cosines, nearest_of, semantic_leg
+from cognition_engines.retrieval.legs import RankedRows, cosines, nearest_of, semantic_leg
 from cognition_engines.spaces import DECISIONS, NO_NUMBER
 from cognition_engines.store.values import Page
 
@@ -64,7 +64,7 @@ def snapshot_of(windows: list[Floats], hidden: Sequence[bool] | None = None) -> 
     return columns.publish()
 
 
-def search(snapshot: Snapshot, vector: Floats, limit: int, filters: Filters = HALF) -> Ranked:
+def search(snapshot: Snapshot, vector: Floats, limit: int, filters: Filters = HALF) -> RankedRows:
     return semantic_leg(snapshot, snapshot.mask(filters.conditions(), Viewer()), vector, limit, None, Viewer())
 
 

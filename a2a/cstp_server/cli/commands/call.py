@@ -119,7 +119,7 @@ def _given(file: str | None, pairs: list[str]) -> dict[str, object]:
 
 
 def _start_of(path: Path) -> bytes:
-    """As much of a file, pipe or device as tells whether it is too large."""
+    """As much of a file, pipe or device as shows whether it is too large."""
     with path.open("rb") as file:
         return file.read(_LARGEST + 1)
 

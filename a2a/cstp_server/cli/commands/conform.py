@@ -40,7 +40,7 @@ def conform_command(
     timeout: TimeoutOption = 20.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Hold the conversations that define the protocol with a server, and tell where it says otherwise.
+    """Hold the conversations that define the protocol with a server, and report where it differs.
 
     A conversation that presumes settings, records or rights that the server does not have is skipped, with the reason.
     Some are about the edge of HTTP, such as requests that are too large: a proxy in front of the server answers these

@@ -12,7 +12,7 @@ from typing import IO, Annotated
 
 import typer
 
-from cognition_engines.exchange.runs import Imported, exported, import_file
+from cognition_engines.exchange.runs import ImportSummary, exported, import_file
 from cognition_engines.ingest.open_file import kind_of_place
 from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
 from cognition_engines.kinds.kind import KINDS, Kind
@@ -156,7 +156,7 @@ def _regular(file: str) -> Iterator[Path]:
     yield path
 
 
-def _print_outcome(done: Imported, file: str, *, as_json: bool) -> None:
+def _print_outcome(done: ImportSummary, file: str, *, as_json: bool) -> None:
     counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
     if as_json:
         rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]

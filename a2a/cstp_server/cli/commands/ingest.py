@@ -38,7 +38,7 @@ from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, com
 from cstp_server.cli.spooling import copied
 from cstp_server.cli.store import compared_records, opened_records
 from cstp_server.process.model import open_model
-from cstp_server.settings import Loaded
+from cstp_server.settings import LoadedSettings
 from cstp_server.terminal import say
 
 app = command_family()
@@ -172,7 +172,7 @@ def _sources(paths: Sequence[str], name: str | None, *, prune: bool) -> _Sources
     return _Sources(files, tuple(addresses), _STDIN in paths, name)
 
 
-def _ingested(sources: _Sources, options: Options, loaded: Loaded, *, quiet: bool) -> Summary:
+def _ingested(sources: _Sources, options: Options, loaded: LoadedSettings, *, quiet: bool) -> Summary:
     """The run, with a progress bar on a terminal unless it is to be `quiet`."""
     console = Console(stderr=True)
     columns = (

@@ -12,7 +12,7 @@ from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import adapter
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 from cstp.fields import format_instant
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
@@ -87,7 +87,7 @@ def _kinds(kind: str | None) -> list[Kind]:
     return [KIND_NAMES[kind]]
 
 
-def _found(records: Records, id: str, kinds: list[Kind]) -> Stored | None:
+def _found(records: Records, id: str, kinds: list[Kind]) -> StoredRecord | None:
     """The one record of the id. Raises ConfigurationError where several have it."""
     found = records.meant(kinds, id, None)
     of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
@@ -108,7 +108,7 @@ def _print(members: dict[str, object]) -> None:
         say_lines(f"\n{text}")
 
 
-def _members(stored: Stored) -> dict[str, object]:
+def _members(stored: StoredRecord) -> dict[str, object]:
     """The fields of a record, in camelCase, and its origin."""
     if isinstance(stored.record, Decision):
         return _of_decision(stored, stored.record)
@@ -124,13 +124,13 @@ def _members(stored: Stored) -> dict[str, object]:
     }
 
 
-def _place(stored: Stored) -> dict[str, object]:
+def _place(stored: StoredRecord) -> dict[str, object]:
     """The repository, the path in it, and the id that the file gives."""
     origin = stored.origin
     return {"repository": origin.repository or None, "repositoryPath": origin.path, "givenId": origin.given}
 
 
-def _of_decision(stored: Stored, decision: Decision) -> dict[str, object]:
+def _of_decision(stored: StoredRecord, decision: Decision) -> dict[str, object]:
     return {
         "id": decision.id,
         "title": decision.title,

@@ -1,4 +1,4 @@
-"""`cstp reindex`: embed what lacks vectors of the configured model, and build the indexes anew."""
+"""`cstp reindex`: embed what lacks vectors of the configured model, and rebuild the indexes."""
 
 from threading import Event
 from typing import Annotated, Final
@@ -30,7 +30,7 @@ def reindex_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Build the indexes anew. Records that have no vectors of the configured model are embedded first."""
+    """Rebuild the indexes. Records that have no vectors of the configured model are embedded first."""
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
     embedder = open_model(settings)
@@ -60,5 +60,5 @@ def reindex_command(
                     raise ComponentFailed("vectors", "the index could not be built; see the log above")
             finally:
                 indexes.close()
-    told = ", ".join(f"{count} {kind.label.replace('_', ' ')}s" for kind, count in sorted(counts.items()))
-    say(f"{told or 'no records'} indexed, {embedded} embedded anew, {dropped} vectors of other models removed")
+    counted = ", ".join(f"{count} {kind.label.replace('_', ' ')}s" for kind, count in sorted(counts.items()))
+    say(f"{counted or 'no records'} indexed, {embedded} re-embedded, {dropped} vectors of other models removed")

@@ -27,7 +27,7 @@ from cstp_server.process.listen import bind
 from cstp_server.process.malloc import share_arenas
 from cstp_server.process.model import LOCAL_MODELS, open_model
 from cstp_server.process.stop import Watchdog, ended_by_signals
-from cstp_server.settings import Loaded, Settings
+from cstp_server.settings import LoadedSettings, Settings
 from cstp_server.tokens import read_tokens
 
 app = command_family()
@@ -75,7 +75,7 @@ def serve_command(
         serve(settings, listener, partial(_say_where, loaded, url, live), watchdog, model)
 
 
-def _say_where(loaded: Loaded, url: str, live: int) -> None:
+def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
     """Where the server is, and where its records and settings are."""
     agent, places = loaded.settings.agent.id, places_of(loaded)
     sentence = f"cstp serves {agent} on {url} ({live} live token{'' if live == 1 else 's'})"

@@ -16,7 +16,7 @@ from cstp_server.terminal import say
 def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
     """Prints version, health, methods and, with a token, whose it is and what is left of its limits.
 
-    What is public is told also where the call with the token fails; the exit code is then that of its error.
+    What is public is printed also where the call with the token fails; the exit code is then that of its error.
     """
     with connected(base_of(url, "URL"), token or "", timeout) as remote:
         found = _public(remote)
@@ -36,10 +36,10 @@ def _public(remote: Remote) -> dict[str, object]:
     alive = remote.send("GET", f"{remote.base}/healthz")
     ready = _json(remote.send("GET", f"{remote.base}/readyz"))
     card = _json(remote.send("GET", f"{remote.base}{CARD_PATH}"))
-    told = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
-    if not isinstance(told, Mapping):
+    params = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
+    if not isinstance(params, Mapping):
         raise Unreachable(f"{remote.endpoint}: there is no CSTP server, for no agent card names its methods")
-    methods = told.get("methods")
+    methods = params.get("methods")
     return {
         "url": remote.endpoint,
         "agent": card.get("name"),

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.sketches import sketch, word_count
 from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, Snapshot, window_indices
 from cognition_engines.spaces import Number, Space
@@ -30,7 +30,7 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-class _Growing(Generic[S]):
+class _GrowingArray(Generic[S]):
     """An array that grows by doubling. What was handed out keeps its content: only the free tail is written."""
 
     def __init__(self, dtype: type[S], width: int | None = None) -> None:
@@ -47,7 +47,7 @@ class _Growing(Generic[S]):
         self.size = needed
 
     def reserve(self, capacity: int) -> None:
-        """Makes room for so many values in all."""
+        """Reserves room for this many values in all."""
         larger = np.empty((capacity, *self._shape), self._array.dtype)
         larger[: self.size] = self._array[: self.size]
         self._array = larger
@@ -70,7 +70,7 @@ class _Label:
     def __init__(self, read: Callable[[str], str]) -> None:
         self._read = read
         self.codes: dict[str, int] = {}
-        self.column: _Growing[Any] = _Growing(np.int8)
+        self.column: _GrowingArray[Any] = _GrowingArray(np.int8)
 
     def extend(self, texts: Sequence[str | None]) -> None:
         code_of: dict[str | None, int] = {None: ABSENT}
@@ -84,7 +84,7 @@ class _Label:
         """The label with these rows alone, in a new column."""
         found = _Label(self._read)
         found.codes = self.codes
-        found.column = _Growing(self.column.dtype)
+        found.column = _GrowingArray(self.column.dtype)
         found.column.copy(self.column.view(), rows)
         return found
 
@@ -92,11 +92,11 @@ class _Label:
         dtype = next(each for each in (np.int8, np.int16, np.int32) if highest <= np.iinfo(each).max)
         if np.iinfo(dtype).max > np.iinfo(self.column.dtype).max:
             before = self.column.view()
-            self.column = _Growing(dtype)
+            self.column = _GrowingArray(dtype)
             self.column.extend(before)
 
 
-class _Posted:
+class _PostingLists:
     """For each text of a set, or each parent, the rows that hold it, ascending. Arrays and the dictionary only grow."""
 
     def __init__(self) -> None:
@@ -110,9 +110,9 @@ class _Posted:
                     rows = self.rows[text] = array("i")
                 rows.append(row)
 
-    def kept(self, row_of: NDArray[np.int32]) -> "_Posted":
+    def kept(self, row_of: NDArray[np.int32]) -> "_PostingLists":
         """The postings where a row has become `row_of` that row, -1 for one that is gone."""
-        found = _Posted()
+        found = _PostingLists()
         for text, rows in self.rows.items():
             moved = row_of[np.frombuffer(rows, np.int32)]
             if len(living := moved[moved >= 0]):
@@ -133,8 +133,8 @@ def _filled(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
     return larger
 
 
-def _number_column(number: Number) -> _Growing[Any]:
-    return _Growing(np.int64) if number.whole else _Growing(np.float64)
+def _number_column(number: Number) -> _GrowingArray[Any]:
+    return _GrowingArray(np.int64) if number.whole else _GrowingArray(np.float64)
 
 
 class Columns:
@@ -169,11 +169,11 @@ class Columns:
         """Snapshots hold no vectors from now on, but read them by `fetch`; short ones, without sketches, are held."""
         if word_count(self._dim):
             self._fetch = fetch
-            self._vectors = _Growing(np.float32, self._dim)
+            self._vectors = _GrowingArray(np.float32, self._dim)
             self._changed = True
 
     def reserve(self, windows: int) -> None:
-        """Makes room for so many windows at once: to grow there by doubling takes a tenth of a start."""
+        """Reserves room for this many windows at once: to grow there by doubling takes a tenth of a start."""
         if windows > self._owners.size:
             if self._fetch is None:
                 self._vectors.reserve(windows)
@@ -212,16 +212,16 @@ class Columns:
         self._dead: Bools = np.zeros(_SMALLEST, np.bool_)
         self._row_of: NDArray[np.int32] = np.full(_SMALLEST, -1, np.int32)
         self._ids: list[str] = []
-        self._keys, self._seqs = _Growing(np.int64), _Growing(np.int64)
-        self._sensitivity = _Growing(np.int8)
+        self._keys, self._seqs = _GrowingArray(np.int64), _GrowingArray(np.int64)
+        self._sensitivity = _GrowingArray(np.int8)
         self._numbers = {number.name: _number_column(number) for number in self._space.numbers}
-        self._starts, self._counts = _Growing(np.int64), _Growing(np.int64)
+        self._starts, self._counts = _GrowingArray(np.int64), _GrowingArray(np.int64)
         self._labels = {label.name: _Label(self._read[label.name]) for label in self._space.labels}
-        self._posted = {name: _Posted() for name in ("parent", *(each.name for each in self._space.sets))}
-        self._vectors = _Growing(np.float32, self._dim)
-        self._owners = _Growing(np.int64)
+        self._posted = {name: _PostingLists() for name in ("parent", *(each.name for each in self._space.sets))}
+        self._vectors = _GrowingArray(np.float32, self._dim)
+        self._owners = _GrowingArray(np.int64)
         self._single = True
-        self._sketches = tuple(_Growing(np.uint64) for _ in range(word_count(self._dim)))
+        self._sketches = tuple(_GrowingArray(np.uint64) for _ in range(word_count(self._dim)))
 
     def _append(self, page: Page) -> None:
         size = self._size + len(page.keys)
@@ -281,13 +281,13 @@ class Columns:
         self._counts.extend(counts)
         self._single = bool((counts == 1).all())
         self._owners.extend(np.repeat(np.arange(len(counts)), counts))
-        by_row: list[tuple[_Growing[Any], NDArray[Any]]] = [
+        by_row: list[tuple[_GrowingArray[Any], NDArray[Any]]] = [
             (self._keys, old.keys),
             (self._seqs, old.seqs),
             (self._sensitivity, old.sensitivity),
             *((column, old.numbers[name]) for name, column in self._numbers.items()),
         ]
-        by_window: list[tuple[_Growing[Any], NDArray[Any]]] = [
+        by_window: list[tuple[_GrowingArray[Any], NDArray[Any]]] = [
             *(((self._vectors, old.vectors),) if self._fetch is None else ()),
             *zip(self._sketches, old.sketches, strict=True),
         ]
@@ -321,5 +321,5 @@ class Columns:
             sketches=tuple(column.view() for column in self._sketches),
             fetch=self._fetch,
             row_of=self._row_of.copy(),
-            remembered=Remembered(self._size),
+            remembered=MaskCache(self._size),
         )

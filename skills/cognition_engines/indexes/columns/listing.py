@@ -20,11 +20,11 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 CHANGES: Final = 2000  # asked for at a time
 ATTEMPTS: Final = 3  # at a page whose records change while it is read
-RESORT_SHARE: Final = 8  # one new row in so many, and sorting all is cheaper than placing each
+RESORT_SHARE: Final = 8  # one new row in this many, and sorting all is cheaper than placing each
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ListPage:
     """One page of a list, and how many records the whole list has."""
 
     total: int
-    stored: Sequence[Stored]
+    stored: Sequence[StoredRecord]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Masks that were told before: an agent asks again and again for what its token and its filters let it see.
+"""Caches recent filter masks of a snapshot: agents repeat the same filters.
 
-To tell one is a pass over all records. Two threads that want the same one at the same time tell it once.
+Computing a mask scans every record. Threads that need the same mask at the same time share one computation.
 """
 
 from collections.abc import Callable, Hashable
@@ -22,28 +22,28 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
-class _Told:
-    """A mask, or the work of telling it: whoever comes meanwhile waits for it."""
+class _PendingMask:
+    """A mask, or its computation: callers that come meanwhile wait for it."""
 
     lock: Lock = field(default_factory=Lock)
     mask: Bools | None = None
 
-    def get(self, tell: Callable[[], Bools]) -> Bools:
+    def get(self, compute: Callable[[], Bools]) -> Bools:
         with self.lock:
             if self.mask is None:
-                self.mask = tell()
+                self.mask = compute()
                 self.mask.flags.writeable = False
             return self.mask
 
 
 @dataclass(slots=True)
 class _Entry:
-    rows: _Told = field(default_factory=_Told)
-    windows: _Told = field(default_factory=_Told)
+    rows: _PendingMask = field(default_factory=_PendingMask)
+    windows: _PendingMask = field(default_factory=_PendingMask)
 
 
-class Remembered:
-    """The masks of one snapshot, of so many rows, that were asked for last. They are shared: none can be written to."""
+class MaskCache:
+    """The most recently used masks of one snapshot. They are shared and read-only."""
 
     def __init__(self, rows: int) -> None:
         self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
@@ -51,20 +51,20 @@ class Remembered:
         self._masks: dict[Hashable, _Entry] = {}
         self._numbers: dict[Hashable, int] = {}
 
-    def rows(self, key: Hashable, tell: Callable[[], Bools]) -> Bools:
-        """The mask over rows under that key, as `tell` gives it."""
+    def rows(self, key: Hashable, compute: Callable[[], Bools]) -> Bools:
+        """The mask over rows under that key, as `compute` returns it."""
         with self._lock:
             entry = self._masks.pop(key, None) or _Entry()
             self._masks[key] = entry
             if len(self._masks) > self.kept:
                 del self._masks[next(iter(self._masks))]
-        return entry.rows.get(tell)
+        return entry.rows.get(compute)
 
-    def windows(self, rows: Bools, tell: Callable[[], Bools]) -> Bools:
+    def windows(self, rows: Bools, compute: Callable[[], Bools]) -> Bools:
         """The mask over windows that belongs to one over rows; remembered if that is."""
         with self._lock:
             entry = next((each for each in self._masks.values() if each.rows.mask is rows), None)
-        return tell() if entry is None else entry.windows.get(tell)
+        return compute() if entry is None else entry.windows.get(compute)
 
     def number(self, key: Hashable, count: Callable[[], int]) -> int:
         """The number under that key, as `count` gives it: what only needs to be counted takes no mask's place."""

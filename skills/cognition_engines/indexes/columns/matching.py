@@ -19,7 +19,7 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of
 from cognition_engines.kinds.spec import Role
 from cognition_engines.spaces import LISTED, SEARCHED
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 # Whether the texts of a column are compared whatever their case; alike in every space that a kind is in.
 _FOLDED: Final[Mapping[tuple[Kind, str], bool]] = {
@@ -30,12 +30,12 @@ _FOLDED: Final[Mapping[tuple[Kind, str], bool]] = {
 }
 
 
-def accepts(conditions: Conditions, stored: Stored) -> bool:
+def accepts(conditions: Conditions, stored: StoredRecord) -> bool:
     """Whether one record meets the conditions. They name columns of a space that has its kind, else KeyError."""
     return all(_meets(condition, stored) for condition in conditions)
 
 
-def _meets(condition: Condition, stored: Stored) -> bool:
+def _meets(condition: Condition, stored: StoredRecord) -> bool:
     match condition:
         case OneOf(columns, texts):
             return any(
@@ -53,30 +53,30 @@ def _meets(condition: Condition, stored: Stored) -> bool:
             return bool(_read(stored, name, texts) & _read(stored, name, _members(stored, name)))
 
 
-def _read(stored: Stored, column: str, texts: Iterable[str]) -> set[str]:
+def _read(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
     fold = _FOLDED[stored.kind, column]
     return {text.casefold() if fold else text for text in texts}
 
 
-def _label(stored: Stored, column: str) -> tuple[str, ...]:
+def _label(stored: StoredRecord, column: str) -> tuple[str, ...]:
     """The text of a label, as a tuple without or with one."""
     found = (_LABELS.get(column) or _member(column))(stored)
     return () if found is None else (found,)
 
 
-def _number(stored: Stored, column: str) -> float | None:
+def _number(stored: StoredRecord, column: str) -> float | None:
     found: float | None = (_NUMBERS.get(column) or _member(column))(stored)
     return found
 
 
-def _members(stored: Stored, name: str) -> tuple[str, ...]:
+def _members(stored: StoredRecord, name: str) -> tuple[str, ...]:
     """The texts of a set."""
     found: tuple[str, ...] | None = (_SETS.get(name) or _member(name))(stored)
     return () if found is None else found
 
 
 @cache
-def _member(name: str) -> Callable[[Stored], Any]:
+def _member(name: str) -> Callable[[StoredRecord], Any]:
     """Reads the member of this name; None for a kind that has none."""
     having = {kind for kind, spec in SPECS.items() if name in spec.model.__dataclass_fields__}
     if not having:
@@ -84,15 +84,15 @@ def _member(name: str) -> Callable[[Stored], Any]:
     return lambda stored: getattr(stored.record, name) if stored.kind in having else None
 
 
-def _type(stored: Stored) -> str | None:
+def _type(stored: StoredRecord) -> str | None:
     return "chunk" if isinstance(stored.record, Chunk) else _member("type")(stored)
 
 
-def _at(stored: Stored) -> float | None:
+def _at(stored: StoredRecord) -> float | None:
     return None if stored.facets.at is None else microseconds(stored.facets.at)
 
 
-def _named(role: Role) -> Callable[[Stored], tuple[str, ...]]:
+def _named(role: Role) -> Callable[[StoredRecord], tuple[str, ...]]:
     """What reads the references of a record in a role, which the columns are made of."""
     return lambda stored: tuple(
         each.target for each in references_of(stored.record, stored.origin) if each.role is role
@@ -100,20 +100,20 @@ def _named(role: Role) -> Callable[[Stored], tuple[str, ...]]:
 
 
 # The columns that are not members of their records under the same name.
-_LABELS: Final[Mapping[str, Callable[[Stored], str | None]]] = {
+_LABELS: Final[Mapping[str, Callable[[StoredRecord], str | None]]] = {
     "kind": lambda stored: stored.kind.label,
     "project": lambda stored: stored.facets.project,
     "context": lambda stored: stored.facets.context,
     "system": lambda stored: stored.facets.system,
     "type": _type,
 }
-_NUMBERS: Final[Mapping[str, Callable[[Stored], float | None]]] = {
+_NUMBERS: Final[Mapping[str, Callable[[StoredRecord], float | None]]] = {
     "sensitivity": lambda stored: int(stored.facets.sensitivity),
     "at": _at,
     "importance": lambda stored: stored.facets.importance,
     "parent": lambda stored: stored.facets.parent,
 }
-_SETS: Final[Mapping[str, Callable[[Stored], tuple[str, ...] | None]]] = {
+_SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {
     "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),
     "actors": _named(Role.ACTOR),
     "subjects": _named(Role.SUBJECT),

@@ -21,15 +21,15 @@ Ints = NDArray[np.int64]
 Counts = NDArray[np.unsignedinteger[Any]]
 Bools = NDArray[np.bool_]
 
-MIN_DIM: Final = 128  # below it the bits tell too little apart
+MIN_DIM: Final = 128  # below it the bits distinguish too little
 _BITS: Final = 64
 _BLOCK: Final = 1 << 15  # sketches compared at a time: their words and sums stay in the processor's cache
 _COARSE: Final = 3  # words of the first round, as many as have their bits counted in a byte
 _KEPT: Final = 10  # by the first round, for each that the second one chooses
-_SAMPLE: Final = 1 << 14  # sketches that tell, about, in how many bits the nearest of all differ
+_SAMPLE: Final = 1 << 14  # sketches from which the distance of the nearest is estimated
 
 # Costs in microseconds, of which only the proportions matter.
-CHOSEN: Final = 0.0015  # to tell which sketches are to be compared
+CHOSEN: Final = 0.0015  # to select the sketches to be compared
 GATHERED: Final = 0.012  # a word at a place, and to list it
 STREAMED: Final = 0.001  # a word of all
 
@@ -47,7 +47,7 @@ def sketch(vectors: Floats) -> Words:
 
 
 def cost(sketches: int, matching: int, count: int) -> float:
-    """About how many microseconds `alike` takes to choose `count` of the `matching` ones among so many sketches."""
+    """About how many microseconds `alike` takes to choose `count` of the `matching` ones among this many sketches."""
     coarse = min(matching * GATHERED, sketches * STREAMED) * _COARSE
     return sketches * CHOSEN + coarse + min(matching, _KEPT * count) * GATHERED * _COARSE
 

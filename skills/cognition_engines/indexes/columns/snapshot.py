@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
-from cognition_engines.indexes.columns.mask_cache import Remembered
+from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.sketches import Words
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import NO_NUMBER
@@ -25,8 +25,8 @@ Fetch = Callable[[Sequence[int]], Mapping[int, Floats]]  # the vectors of those 
 Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a text: folded, or as it is
 
 ABSENT: Final = -1  # the code of a label that a record does not have
-_BLOCK: Final = 1 << 16  # rows told at a time: what comes of them in between stays in the processor's cache
-_COMPARED: Final = 8  # up to so many codes of a label, comparing with each is faster than a table of all
+_BLOCK: Final = 1 << 16  # rows computed at a time: intermediate results stay in the processor's cache
+_COMPARED: Final = 8  # up to this many codes of a label, comparing with each is faster than a table of all
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Snapshot:
     sketches: tuple[Words, ...]
     fetch: Fetch | None
     row_of: NDArray[np.int32]
-    remembered: Remembered
+    remembered: MaskCache
 
     @property
     def alive_count(self) -> int:

@@ -54,13 +54,13 @@ IntArray = NDArray[np.int64]
 DoubleArray = NDArray[np.float64]
 
 _NAMED: Final = (
-    1500  # up to so many keys, a query of a term each takes less than one of a set: half at 100, as much here
+    1500  # up to this many keys, a query of a term each takes less than one of a set: half at 100, as much here
 )
 _WRITER_BYTES: Final = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class ViewedWords:
+class ViewerKeywords:
     """The index as one reader sees it: only the texts that the reader may see are found, and they alone are counted."""
 
     index: "KeywordIndex"
@@ -249,7 +249,7 @@ class KeywordIndex:
         self._dispelled = doubts
 
     def _confirm(self) -> None:
-        """What was found counts unless somebody has written into the files: they are read as they are now."""
+        """What was found counts unless another process has written into the files: they are read as they are now."""
         if is_touched(self._folder, self._files):
             self._doubts += 1
         if self._doubts != self._dispelled:

@@ -12,7 +12,7 @@ from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.keywords.files import check_files, read_list
 from cognition_engines.indexes.keywords.schema import read_checkpoint
 
-_ATTEMPTS: Final = 3  # whoever writes the index may merge its files away while they are being read
+_ATTEMPTS: Final = 3  # the writer of the index may merge its files away while they are being read
 
 
 @dataclass(frozen=True, slots=True)

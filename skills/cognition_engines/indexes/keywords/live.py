@@ -1,7 +1,7 @@
 """The keyword side as a query sees it: an index that follows the records, or the reason why it cannot be asked.
 
-A damaged folder is set aside and built anew beside the answers. Until it is as far as the snapshot that a query looks
-at, a query for words fails: it would find less than there is.
+A damaged folder is set aside and rebuilt while queries are answered. Until it has reached the snapshot of a
+query, a query for words fails: it would find less than there is.
 """
 
 import logging
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.keywords.files import COMPONENT
-from cognition_engines.indexes.keywords.index import KeywordIndex, ViewedWords
+from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.models import Viewer
 from cognition_engines.store.values import Text
 
 _log = logging.getLogger(__name__)
 
 
-class WordSide:
+class LiveKeywords:
     """Owns the keyword index of one store. One thread applies, checks and closes; any may ask."""
 
     def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int) -> None:
@@ -46,12 +46,12 @@ class WordSide:
         """Every change up to here can be found."""
         return self._index.seq
 
-    def viewed(self, viewer: Viewer, seq: int) -> ViewedWords:
+    def viewed(self, viewer: Viewer, seq: int) -> ViewerKeywords:
         """The words as `viewer` sees them. Raises ComponentFailed until every change up to `seq` can be found."""
         index = self._index
         if index.seq < seq:
-            raise ComponentFailed(COMPONENT, "the index is being built anew")
-        return ViewedWords(index, viewer)
+            raise ComponentFailed(COMPONENT, "the index is being rebuilt")
+        return ViewerKeywords(index, viewer)
 
     def apply(self, upserts: Sequence[Text], deletes: Sequence[int], seq: int) -> None:
         """See `KeywordIndex.apply`."""
@@ -71,7 +71,7 @@ class WordSide:
                 self._index.check()
                 return
         except ComponentFailed as error:
-            _log.warning("%s; it is built anew", error)
+            _log.warning("%s; rebuilding", error)
             with suppress(ComponentFailed):
                 self._index.close()
         self._index = self._open()

@@ -83,7 +83,7 @@ def make_document(text: Text, words: list[str]) -> tantivy.Document:
 
 
 def _letters(counts: Counter[str], length: int) -> dict[int, str]:
-    """The letter of the level of a word that is so many times in a text of `length` words."""
+    """The letter of the level of a word that occurs this often in a text of `length` words."""
     norm = _K1 * (1 - _B + _B * length / LENGTH)
     levels = {times: min(_HIGHEST, max(_LOWEST, round(log2(times / norm)))) for times in set(counts.values())}
     return {times: _LETTERS[level - _LOWEST] for times, level in levels.items()}

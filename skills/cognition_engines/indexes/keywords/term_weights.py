@@ -17,8 +17,8 @@ from cognition_engines.indexes.keywords.visible_idf import WordCounts, rarity
 from cognition_engines.models import Viewer
 
 MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods that search states it
-# From so many texts on, a word that one of two has is searched for only if the query has no other: to look through the
-# texts that have it takes longer than all else, and says next to nothing of them.
+# From this many texts on, a word that one of two has is searched for only if the query has no other: to look through
+# the texts that have it takes longer than all else, and says next to nothing of them.
 MANY_TEXTS: Final = 10_000
 COMMON: Final = 2
 _WHOLE: Final = 1 << 23  # the highest score; single precision is exact up to twice as much

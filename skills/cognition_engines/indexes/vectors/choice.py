@@ -14,7 +14,7 @@ class VectorChoice:
     """`memory` ranks in memory and keeps no index; `chroma` has one, in a folder or on the server at `url`.
 
     `auto` is `memory` until the vectors of a search space take more than `memory_mb` megabytes, by default a quarter of
-    the machine's memory, and `chroma` from then on. With a `url` it is `chroma`: somebody runs a server for it.
+    the machine's memory, and `chroma` from then on. With a `url` it is `chroma`: a server runs for it.
     `deadline_seconds` is for each answer of that server.
     """
 
@@ -29,7 +29,7 @@ class VectorChoice:
         return self.index == "memory"
 
     def outgrown(self, windows: int, dim: int) -> bool:
-        """Whether so many vectors are searched by an index, and not held in memory."""
+        """Whether this many vectors are searched by an index, and not held in memory."""
         return not self.keeps_none and windows * dim * BYTES > self.most_bytes
 
     @property

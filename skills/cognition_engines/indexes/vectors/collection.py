@@ -34,7 +34,7 @@ def collection_name(kind: str, model: str, store_id: str) -> str:
     return f"{kind}-{model}-{store_id[:12]}"
 
 
-class Need:
+class CollectionNeed:
     """Whether a collection is needed: not as long as few records have a vector, nor one is left of before."""
 
     def __init__(self, spec: CollectionSpec, is_left: Callable[[Path], bool], *, few: bool) -> None:

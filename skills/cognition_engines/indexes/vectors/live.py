@@ -19,7 +19,7 @@ from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, has_folders
-from cognition_engines.indexes.vectors.collection import CollectionSpec, Need
+from cognition_engines.indexes.vectors.collection import CollectionNeed, CollectionSpec
 from cognition_engines.spaces import Space
 from cognition_engines.store.advisory_lock import SharedLock
 from cognition_engines.store.records import Records
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 0.25
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
-HOPELESS: Final = 4  # failures in a row after which nobody should wait for the index
+HOPELESS: Final = 4  # failures in a row after which no caller should wait for the index
 _BACKEND: Final = "cognition_engines.indexes.vectors.backend"  # loads Chroma
 _Make: TypeAlias = "Callable[[CollectionSpec, SharedLock | None, int], VectorBackend]"
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class LiveVectors:
         deadline = choice.deadline_seconds
         self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline)
         self._lock: SharedLock | None = None if choice.url is None else records.shared_lock(self._spec.name)
-        self._need = Need(self._spec, has_folders, few=choice.most_bytes > 0)
+        self._need = CollectionNeed(self._spec, has_folders, few=choice.most_bytes > 0)
         self._backend: VectorBackend | None = None
         self._failure: str | None = None
         self._failures = 0  # in a row

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from cognition_engines.ingest.adr.header import Stated
+from cognition_engines.ingest.adr.header import StatedText
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
 from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.markdown.inline import bare, excerpt, one_line, without_links, without_marks
@@ -52,9 +52,9 @@ def _is_superseding(text: str) -> bool:
     return start.startswith(("super", "replaced by")) and normalise_status(text) == "superseded"
 
 
-def _history(lines: Sequence[Stated]) -> Stated | None:
+def _history(lines: Sequence[StatedText]) -> StatedText | None:
     """The last of several dated lines that each name a status."""
-    dated: list[tuple[datetime, Stated]] = []
+    dated: list[tuple[datetime, StatedText]] = []
     for line in lines:
         hit = first_date(bare(line.text))
         if hit is not None and hit.date is not None and normalise_status(line.text) != "other":
@@ -65,15 +65,15 @@ def _history(lines: Sequence[Stated]) -> Stated | None:
     return [line for date, line in dated if date == latest][-1]
 
 
-def _ticked(lines: Sequence[Stated]) -> list[Stated] | None:
+def _ticked(lines: Sequence[StatedText]) -> list[StatedText] | None:
     """The ticked lines of a task list; None when there is no task list."""
     boxes = [line for line in lines if line.text.startswith(("[ ] ", *_TICKED))]
     if not boxes:
         return None
-    return [Stated(line.text[4:], line.line) for line in boxes if line.text.startswith(_TICKED)]
+    return [StatedText(line.text[4:], line.line) for line in boxes if line.text.startswith(_TICKED)]
 
 
-def decide_status(lines: Sequence[Stated]) -> Status | Notice | None:
+def decide_status(lines: Sequence[StatedText]) -> Status | Notice | None:
     """The status that these lines state; a notice when they are a list of choices with none chosen."""
     ticked = _ticked(lines)
     if ticked is not None:
@@ -98,11 +98,11 @@ class DateFound:
     """A record's date, where it was read (None for a file name), and what to warn of."""
 
     date: datetime | None
-    source: Stated | None
+    source: StatedText | None
     notices: tuple[Notice, ...]
 
 
-def _stated_date(stated: Stated) -> tuple[datetime | None, Notice | None]:
+def _stated_date(stated: StatedText) -> tuple[datetime | None, Notice | None]:
     hit = first_date(bare(stated.text))
     if hit is None or hit.date is None:
         return None, Notice(stated.line, f"not a full date, so none is recorded from it: {excerpt(stated.text)}")
@@ -111,7 +111,7 @@ def _stated_date(stated: Stated) -> tuple[datetime | None, Notice | None]:
     return hit.date, None
 
 
-def _first_change(changes: Sequence[Stated]) -> tuple[datetime | None, Notice | None]:
+def _first_change(changes: Sequence[StatedText]) -> tuple[datetime | None, Notice | None]:
     """The earliest entry's date; none when an entry begins with a date that cannot be one."""
     leading: list[datetime] = []
     inside: list[datetime] = []
@@ -128,8 +128,8 @@ def _first_change(changes: Sequence[Stated]) -> tuple[datetime | None, Notice | 
 
 
 def _candidates(
-    stated: Iterable[Stated], status: Status | None, changes: Sequence[Stated]
-) -> Iterator[tuple[datetime | None, Notice | None, Stated | None]]:
+    stated: Iterable[StatedText], status: Status | None, changes: Sequence[StatedText]
+) -> Iterator[tuple[datetime | None, Notice | None, StatedText | None]]:
     for each in stated:
         yield (*_stated_date(each), each)
     if status is not None:
@@ -137,7 +137,9 @@ def _candidates(
     yield (*_first_change(changes), None)
 
 
-def decide_date(stated: Iterable[Stated], status: Status | None, changes: Sequence[Stated], stem: str) -> DateFound:
+def decide_date(
+    stated: Iterable[StatedText], status: Status | None, changes: Sequence[StatedText], stem: str
+) -> DateFound:
     """The most trusted date: stated, then beside the status, then the earliest change, then in the file name.
 
     One that cannot be a date is passed over with a notice.

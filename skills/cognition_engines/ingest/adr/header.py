@@ -53,7 +53,7 @@ _RELATION: Final = re.compile(r"(?:super(?:s|c|sc)ed(?:es|ed)|replace[sd])\b", r
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedText:
     """Some text of the file and its 1-based line."""
 
     text: str
@@ -64,16 +64,16 @@ class Stated:
 class Header:
     """Everything stated, in the order of the file. Each status is the lines that may decide it."""
 
-    statuses: list[tuple[Stated, ...]] = field(default_factory=list)
-    dates: list[Stated] = field(default_factory=list)
-    changes: list[Stated] = field(default_factory=list)
-    supersedes: list[Stated] = field(default_factory=list)
-    superseded_by: list[Stated] = field(default_factory=list)
-    relations: list[Stated] = field(default_factory=list)
-    late_statuses: list[tuple[Stated, ...]] = field(default_factory=list)  # from sections below the body's first
+    statuses: list[tuple[StatedText, ...]] = field(default_factory=list)
+    dates: list[StatedText] = field(default_factory=list)
+    changes: list[StatedText] = field(default_factory=list)
+    supersedes: list[StatedText] = field(default_factory=list)
+    superseded_by: list[StatedText] = field(default_factory=list)
+    relations: list[StatedText] = field(default_factory=list)
+    late_statuses: list[tuple[StatedText, ...]] = field(default_factory=list)  # from sections below the body's first
 
     def take(self, kind: str, text: str, line: int) -> None:
-        stated = Stated(text.strip(), line)
+        stated = StatedText(text.strip(), line)
         if not stated.text:
             return
         if kind == "status":
@@ -141,7 +141,7 @@ class _Reader:
 
     def section(self, start: int, end: int, kind: str, late: bool = False) -> None:
         """Read lines `start` to `end` (0-based, end exclusive) as a section of this kind."""
-        status: list[Stated] = []
+        status: list[StatedText] = []
         entries = self.document.entries
         place, stop = (bisect_left(entries, at, key=_place) for at in (start, end))
         while place < stop:
@@ -160,11 +160,11 @@ class _Reader:
                 for field_kind, value in fields:
                     self.header.take(field_kind, value, entry.at + 1)
             else:
-                self._line(Stated(entry.text, entry.at + 1), kind, status)
+                self._line(StatedText(entry.text, entry.at + 1), kind, status)
         if status:
             (self.header.late_statuses if late else self.header.statuses).append(tuple(status))
 
-    def _line(self, line: Stated, kind: str, status: list[Stated]) -> None:
+    def _line(self, line: StatedText, kind: str, status: list[StatedText]) -> None:
         """A line that is no field."""
         if kind == "changes":
             self.header.changes.append(line)
@@ -185,7 +185,7 @@ class _Reader:
             if cell_kind is not None and len(cells) > 1:
                 self.header.take(cell_kind, cells[1], at + 1)
             elif kind == "changes":
-                self.header.changes.append(Stated(" ".join(cells), at + 1))
+                self.header.changes.append(StatedText(" ".join(cells), at + 1))
 
     def _columns(self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]]) -> None:
         """A table with a row of names: one row states the record's own fields, several are its history."""
@@ -198,7 +198,7 @@ class _Reader:
                 if own and kind is not None:
                     self.header.take(kind, cell, at + 1)
                 elif kind == "date" and cell:
-                    self.header.changes.append(Stated(cell, at + 1))
+                    self.header.changes.append(StatedText(cell, at + 1))
 
 
 def _place(entry: Line | Table) -> int:

@@ -12,7 +12,7 @@ from cognition_engines.ingest.adr.decide import (
     decide_status,
     status_of,
 )
-from cognition_engines.ingest.adr.header import Header, Stated, read_header
+from cognition_engines.ingest.adr.header import Header, StatedText, read_header
 from cognition_engines.ingest.adr.references import listed_references, references_in
 from cognition_engines.ingest.adr.titles import (
     DECISION_HEADINGS,
@@ -29,7 +29,7 @@ from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.markdown.document import Document, Heading
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.markdown.inline import LONGEST_LINE, bare, excerpt
-from cognition_engines.ingest.parse.plain_values import Refused, Value, listed
+from cognition_engines.ingest.parse.plain_values import RefusedValue, Value, listed
 from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
 from cognition_engines.ingest.storable import joined
 from cognition_engines.ingest.structured.decision_rules import TEXT_LENGTH, TITLE_LENGTH, sound
@@ -107,7 +107,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
     notices: list[Notice] = []
     stated = file.front.text("status")
     if stated:
-        decided = decide_status([Stated(stated, file.front.line("status"))])
+        decided = decide_status([StatedText(stated, file.front.line("status"))])
         if isinstance(decided, Status):
             return decided, "status", notices
         notices += [decided] if decided is not None else []
@@ -124,7 +124,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
     return (status_of(tags[0]) if len(tags) == 1 else None), None, notices
 
 
-def _known(sections: Sequence[tuple[Stated, ...]]) -> Iterator[tuple[Stated, ...]]:
+def _known(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
     """A status section below the body is about the record only when it begins with words that mean a status."""
     for lines in sections:
         first = lines[0].text
@@ -159,7 +159,7 @@ def _stated_statuses(file: _File) -> list[str]:
 
 
 def _is_empty_form(file: _File, title: _Title | None) -> bool:
-    """Whether nobody filled the file in: by its name, or by its title where it states no status and date either."""
+    """Whether the file was never filled in: by its name, or by its title where it states no status and date either."""
     known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
     return file.name.template or (title is not None and title.from_form and not (known and _states_date(file)))
 
@@ -209,7 +209,7 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
     """The members with a value that are not among some, as they are written where they are no plain value."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
-        front.members[name].name: front.text(name) if isinstance(value, Refused) else value
+        front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value
         for name, value in found.items()
     }
 
@@ -227,7 +227,7 @@ def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]
     """The record, or all that is wrong with it; and what to warn of."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
-    stated = [Stated(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
+    stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
     date = decide_date(stated, status, file.header.changes, file.name.stem)
     supersedes, superseded_by = _references(file)
     consumed = {name for name in _CHECKED if file.front.has(name)}

@@ -21,12 +21,12 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
 from cognition_engines.ingest.chroma.names import PREFIX, server_of
-from cognition_engines.ingest.items import Item, Noticed, RecordDraft, Rejected
+from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.parse.plain_values import Value, named
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, kind_of_members
 from cognition_engines.ingest.structured.objects import Candidate, ObjectReader, drafted
-from cognition_engines.ingest.structured.records import Read, check_rights, read_other
+from cognition_engines.ingest.structured.records import ReadRecord, check_rights, read_other
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
@@ -57,7 +57,7 @@ class ChromaSource:
         self._address = address
         self._collection = collection
         self._embedder = embedder
-        self._reusing: bool | None = None  # None as long as there was no text to tell by
+        self._reusing: bool | None = None  # None as long as there was no text to compare
 
     @property
     def address(self) -> str:
@@ -76,12 +76,12 @@ class ChromaSource:
                 ordinal += 1
         if kept:
             names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
-            yield Noticed(Problem(self._address, None, f"members kept in the metadata: {names}"))
+            yield Warned(Problem(self._address, None, f"members kept in the metadata: {names}"))
 
-    def _told(self, reusing: bool) -> Noticed:
+    def _told(self, reusing: bool) -> Warned:
         whose = f"those of {self._embedder.model}" if reusing and self._embedder else "not those of the model in use"
-        done = "they are reused" if reusing else "they are computed anew"
-        return Noticed(Problem(self._address, None, f"the vectors are {whose}: {done}"))
+        done = "they are reused" if reusing else "they are recomputed"
+        return Warned(Problem(self._address, None, f"the vectors are {whose}: {done}"))
 
     def _pages(self) -> Iterator[list[_Item]]:
         offset = 0
@@ -104,7 +104,7 @@ class ChromaSource:
             offset += len(page)
 
     def _same_model(self, page: Sequence[_Item]) -> bool | None:
-        """Whether the vectors of the page are those that the embedder gives; None when no text of it tells."""
+        """Whether the vectors of the page are those that the embedder gives; None when no text of it decides."""
         embedder = self._embedder
         if embedder is None:
             return None
@@ -125,21 +125,21 @@ class ChromaSource:
             read = _checked(item)
             draft = drafted(read, ordinal, ordinal + 1)
         except Unacceptable as error:
-            yield Rejected(Problem(self._address, ordinal + 1, f"{named(item.id, 'an item')}: {error}"))
+            yield RejectedRecord(Problem(self._address, ordinal + 1, f"{named(item.id, 'an item')}: {error}"))
             return
         kept |= dict.fromkeys(read.kept)
         if isinstance(draft, RecordDraft) and self._reuses(item, read):
             draft = replace(draft, vectors=cast("FloatArray", item.vector)[None])
         yield draft
 
-    def _reuses(self, item: _Item, read: Read) -> bool:
+    def _reuses(self, item: _Item, read: ReadRecord) -> bool:
         """Whether the vector is what the embedder would give for the document, but for a title above it."""
         if not self._reusing or item.vector is None or not isinstance(read.record, Chunk | ArtifactChunk | Artifact):
             return False
         return self._embedder is not None and self._embedder.windows(item.document or "") == 1
 
 
-def _checked(item: _Item) -> Read:
+def _checked(item: _Item) -> ReadRecord:
     """The record that an item is. Raises `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}

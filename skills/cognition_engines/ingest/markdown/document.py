@@ -111,7 +111,7 @@ class _Span:
 
 
 @dataclass(slots=True)
-class _Found:
+class _LineFacts:
     """What the tokens of a text say of its lines."""
 
     lines: Sequence[str]
@@ -196,12 +196,12 @@ class _Found:
         self.text((start + offset, line.strip()) for offset, line in enumerate(_without_comments(content).split("\n")))
 
 
-def _found(lines: Sequence[str], body: int, indented_code: bool) -> _Found:
+def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable("reference")
     parser.core.ruler.enableOnly(["block"])
     if not indented_code:
         parser.disable("code")
-    found = _Found(lines, {name: at for name in _RAW_NAMES for at in _last(lines, f"</{name}")})
+    found = _LineFacts(lines, {name: at for name in _RAW_NAMES for at in _last(lines, f"</{name}")})
     tokens = parser.parse("\n".join(_bounded(lines[body:])))
     for place, token in enumerate(tokens):
         if token.map is None:

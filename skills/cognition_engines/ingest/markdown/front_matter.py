@@ -9,7 +9,7 @@ from typing import Final
 from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.markdown.front_block import Flaw, Member, swallowed
 from cognition_engines.ingest.markdown.inline import one_line
-from cognition_engines.ingest.parse.plain_values import Refused, Unreadable, Value, named
+from cognition_engines.ingest.parse.plain_values import MalformedText, RefusedValue, Value, named
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
@@ -90,10 +90,10 @@ def _shown(member: Member, value: Value) -> str:
 def _value(member: Member) -> Value:
     try:
         parsed = parse_yaml(f"value: {member.source}")
-    except Unreadable as error:
-        return Refused(f"the value is {error.reason}")
+    except MalformedText as error:
+        return RefusedValue(f"the value is {error.reason}")
     root = parsed[0].value if len(parsed) == 1 else None
-    return root["value"] if isinstance(root, dict) and set(root) == {"value"} else Refused("the value is not YAML")
+    return root["value"] if isinstance(root, dict) and set(root) == {"value"} else RefusedValue("the value is not YAML")
 
 
 def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> FrontMatter:
@@ -110,10 +110,10 @@ def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> Fr
         value = _value(member)
         if name in first:
             flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice")
-        elif (isinstance(value, Refused) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
+        elif (isinstance(value, RefusedValue) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
             reason = f"{named(member.name, 'a member')} is no plain value: the line below may be a member"
             flaw = flaw or Flaw(member.line, reason)
-        elif name in _LENIENT and isinstance(value, Refused) and member.source.lstrip()[:1] in _OPENING:
+        elif name in _LENIENT and isinstance(value, RefusedValue) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
             beside.append(member)
         else:

@@ -2,7 +2,7 @@
 
 import json
 
-from cognition_engines.ingest.parse.plain_values import LISTS, Parsed, Refused, Unreadable, Value, named
+from cognition_engines.ingest.parse.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
 
 _BLANK = " \t\n\r"
 # CPython refuses to convert longer ones; a float keeps them comparable and is no valid id.
@@ -13,15 +13,15 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 
-def _constant(_: str) -> Refused:
-    return Refused("NaN and Infinity are not numbers")
+def _constant(_: str) -> RefusedValue:
+    return RefusedValue("NaN and Infinity are not numbers")
 
 
-def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | Refused:
+def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
     members: dict[str, Value] = {}
     for name, value in pairs:
         if name in members:
-            return Refused(f"{named(name, 'a member')} is given twice")
+            return RefusedValue(f"{named(name, 'a member')} is given twice")
         members[name] = value
     return members
 
@@ -52,7 +52,7 @@ class _Walk:
 
     def take(self, expected: str) -> None:
         if self.peek() != expected:
-            raise Unreadable(self.line, f"not valid JSON: '{expected}' is expected here")
+            raise MalformedText(self.line, f"not valid JSON: '{expected}' is expected here")
         self.move(self.at + 1)
         self.skip_blank()
 
@@ -60,9 +60,9 @@ class _Walk:
         try:
             value, end = _DECODER.raw_decode(self.text, self.at)
         except json.JSONDecodeError as error:
-            raise Unreadable(error.lineno, f"not valid JSON at column {error.colno}") from None
+            raise MalformedText(error.lineno, f"not valid JSON at column {error.colno}") from None
         except RecursionError:
-            raise Unreadable(self.line, "nested too deeply") from None
+            raise MalformedText(self.line, "nested too deeply") from None
         self.move(end)
         self.skip_blank()
         result: Value = value
@@ -90,7 +90,7 @@ def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
         if pairs:
             walk.take(",")
         if walk.peek() != '"':
-            raise Unreadable(walk.line, "not valid JSON: a member name in double quotes is expected here")
+            raise MalformedText(walk.line, "not valid JSON: a member name in double quotes is expected here")
         name = walk.value()
         walk.take(":")
         value: Value
@@ -103,19 +103,19 @@ def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
     return _members(pairs), listed
 
 
-def parse_json(text: str) -> Parsed:
+def parse_json(text: str) -> ParsedDocument:
     """One JSON document. Raises `Unreadable`."""
     walk = _Walk(text)
     walk.skip_blank()
     line = walk.line
     if walk.peek() == "[":
         items, lines = _array(walk)
-        parsed = Parsed(items, line, items=lines)
+        parsed = ParsedDocument(items, line, items=lines)
     elif walk.peek() == "{":
         value, listed = _object(walk)
-        parsed = Parsed(value, line, listed=listed)
+        parsed = ParsedDocument(value, line, listed=listed)
     else:
-        parsed = Parsed(walk.value(), line)
+        parsed = ParsedDocument(walk.value(), line)
     if walk.at < len(text):
-        raise Unreadable(walk.line, "not valid JSON: nothing may follow the document")
+        raise MalformedText(walk.line, "not valid JSON: nothing may follow the document")
     return parsed

@@ -10,17 +10,17 @@ _EXACT: Final = 2**53  # up to which a float holds every integer
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedValue:
     """Stands where the source has something that is not read; `reason` says what and why."""
 
     reason: str
 
 
-Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | Refused | None"
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | RefusedValue | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedDocument:
     """One document: its value, its 1-based line, and the lines of what may be its records.
 
     `items` are the lines of a root list's items, `listed` those of the lists under the root members `LISTS`, by name.
@@ -32,22 +32,22 @@ class Parsed:
     listed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-class Unreadable(Exception):
+class MalformedText(Exception):
     """The text is not well-formed. `line` is 1-based; `reason` is fit for a person; `before` is what was read first."""
 
-    def __init__(self, line: int, reason: str, before: Sequence["Parsed"] = ()) -> None:
+    def __init__(self, line: int, reason: str, before: Sequence["ParsedDocument"] = ()) -> None:
         super().__init__(reason)
         self.line = line
         self.reason = reason
         self.before = tuple(before)
 
 
-def first_refusal(value: Value) -> Refused | None:
+def first_refusal(value: Value) -> RefusedValue | None:
     """The first refused part anywhere inside `value`, in order of appearance."""
     waiting: list[Value] = [value]
     while waiting:
         current = waiting.pop()
-        if isinstance(current, Refused):
+        if isinstance(current, RefusedValue):
             return current
         if isinstance(current, list):
             waiting.extend(reversed(current))

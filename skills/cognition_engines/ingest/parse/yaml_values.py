@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from cognition_engines.ingest.parse.plain_values import LISTS, Parsed, Refused, Unreadable, Value, named
+from cognition_engines.ingest.parse.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
 
 _DEEPEST = 64
 _LONGEST_INT = 400
@@ -29,7 +29,7 @@ class _Open:
     members: dict[str, Value] | None = None
     key: str | None = None
     has_key: bool = False
-    refused: Refused | None = None
+    refused: RefusedValue | None = None
     lines: list[int] = field(default_factory=list)
     listed: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -54,14 +54,14 @@ class _Open:
     def _take_key(self, value: Value) -> None:
         self.has_key = True
         self.key = None
-        if isinstance(value, Refused):
+        if isinstance(value, RefusedValue):
             self.refused = self.refused or value
         elif value is None or isinstance(value, list | dict):
-            self.refused = self.refused or Refused("a member name must be a plain word")
+            self.refused = self.refused or RefusedValue("a member name must be a plain word")
         else:
             name = value if isinstance(value, str) else str(value).lower()
             if self.members is not None and name in self.members:
-                self.refused = self.refused or Refused(f"{named(name, 'a member')} is given twice")
+                self.refused = self.refused or RefusedValue(f"{named(name, 'a member')} is given twice")
             else:
                 self.key = name
 
@@ -69,9 +69,9 @@ class _Open:
 def _scalar(event: yaml.ScalarEvent) -> Value:
     text = str(event.value)
     if event.anchor is not None:
-        return Refused("anchors and aliases are not read: write the value out")
+        return RefusedValue("anchors and aliases are not read: write the value out")
     if event.tag not in _STRING_TAGS:
-        return Refused("tags such as !!binary are not read")
+        return RefusedValue("tags such as !!binary are not read")
     # A plain scalar has no style, which the two parsers spell None and "".
     if event.style or event.tag is not None:
         return text
@@ -95,13 +95,13 @@ def _open(event: yaml.CollectionStartEvent) -> _Open:
     line = _line(event)
     opened = _Open(line, values=[]) if isinstance(event, yaml.SequenceStartEvent) else _Open(line, members={})
     if event.anchor is not None:
-        opened.refused = Refused("anchors and aliases are not read: write the value out")
+        opened.refused = RefusedValue("anchors and aliases are not read: write the value out")
     elif event.tag is not None:
-        opened.refused = Refused("tags such as !!set are not read")
+        opened.refused = RefusedValue("tags such as !!set are not read")
     return opened
 
 
-def _documents(text: str) -> Iterator[Parsed]:
+def _documents(text: str) -> Iterator[ParsedDocument]:
     stack: list[_Open] = []
     for event in yaml.parse(text, Loader=_LOADER):
         lines: tuple[int, ...] = ()
@@ -109,14 +109,14 @@ def _documents(text: str) -> Iterator[Parsed]:
         if isinstance(event, yaml.CollectionStartEvent):
             stack.append(_open(event))
             if len(stack) > _DEEPEST:
-                raise Unreadable(_line(event), f"nested too deeply: at most {_DEEPEST} levels are read")
+                raise MalformedText(_line(event), f"nested too deeply: at most {_DEEPEST} levels are read")
             continue
         line = _line(event)
         value: Value
         if isinstance(event, yaml.ScalarEvent):
             value = _scalar(event)
         elif isinstance(event, yaml.AliasEvent):
-            value = Refused("anchors and aliases are not read: write the value out")
+            value = RefusedValue("anchors and aliases are not read: write the value out")
         elif isinstance(event, yaml.CollectionEndEvent):
             closed = stack.pop()
             value, line, lines, listed = closed.result(), closed.line, tuple(closed.lines), closed.listed
@@ -125,25 +125,25 @@ def _documents(text: str) -> Iterator[Parsed]:
         if stack:
             stack[-1].add(value, line, lines)
         else:
-            yield Parsed(value, line, items=lines, listed=listed)
+            yield ParsedDocument(value, line, items=lines, listed=listed)
 
 
-def parse_yaml(text: str) -> tuple[Parsed, ...]:
+def parse_yaml(text: str) -> tuple[ParsedDocument, ...]:
     """Every document of the text. Raises `Unreadable`.
 
     Plain scalars become null, true/false, decimal integers and floats as in JSON; every other scalar, dates and `no`
     included, stays text.
     """
-    read: list[Parsed] = []
+    read: list[ParsedDocument] = []
     try:
         read.extend(_documents(text))
-    except Unreadable as error:
-        raise Unreadable(error.line, error.reason, read) from None
+    except MalformedText as error:
+        raise MalformedText(error.line, error.reason, read) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Unreadable(mark.line + 1 if mark else 1, "not valid YAML from here on", read) from None
+        raise MalformedText(mark.line + 1 if mark else 1, "not valid YAML from here on", read) from None
     except yaml.YAMLError as error:
         at = getattr(error, "position", None)
         line = text.count("\n", 0, at) + 1 if isinstance(at, int) else 1
-        raise Unreadable(line, "not valid YAML: a character that is not allowed", read) from None
+        raise MalformedText(line, "not valid YAML: a character that is not allowed", read) from None
     return tuple(read)

@@ -1,6 +1,6 @@
 """By which names the members of a record are known: ours in both spellings, and those of other systems.
 
-Another system's name counts only where our own is not given; else it is kept in the metadata, as is what tells of
+Another system's name counts only where our own is not given; else it is kept in the metadata, as is what describes
 that system's storage. Nothing is left out but vectors.
 """
 
@@ -50,7 +50,7 @@ _TITLE: Final = "extraction_title"  # another system's name for what the content
 _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
 
 
-class Twice(Exception):
+class DuplicateField(Exception):
     """A member is given in both spellings, or in two places that differ; the message begins with its `name`."""
 
     def __init__(self, name: str, reason: str) -> None:
@@ -93,7 +93,7 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
         if name not in names:
             others[spelling] = value
         elif name in known:
-            raise Twice(name, "is given in both spellings")
+            raise DuplicateField(name, "is given in both spellings")
         else:
             known[name] = value
     return known, others
@@ -121,7 +121,7 @@ def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str,
     for spelling in members:
         if (name := snake(spelling)) in names:
             if name in spelled:
-                raise Twice(name, "is given in both spellings")
+                raise DuplicateField(name, "is given in both spellings")
             spelled[name] = spelling
     return spelled
 
@@ -144,7 +144,7 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         for name in sorted(_BESIDE & inner.keys()):
             value = inner.pop(name)
             if value is not None and known.setdefault(name, value) != value:
-                raise Twice(name, "is given in content and beside it, and the two differ")
+                raise DuplicateField(name, "is given in content and beside it, and the two differ")
     elif content is None:
         inner, others = own(others, names)
         strange = {name: others.pop(name) for name in list(others) if name in _CONTENT_NAMES}
@@ -160,5 +160,5 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         if inner.get(heading) is None:
             inner[heading] = title
         elif title != inner[heading] and others.setdefault(_TITLE, title) != title:
-            raise Twice(_TITLE, "is given in content and beside it, and the two differ")
+            raise DuplicateField(_TITLE, "is given in content and beside it, and the two differ")
     return known | {"content": {**inner, **strange}}, others

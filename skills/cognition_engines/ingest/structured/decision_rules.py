@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from cognition_engines.ingest.parse.plain_values import Refused, Value
+from cognition_engines.ingest.parse.plain_values import RefusedValue, Value
 from cognition_engines.kinds.fields import MAX_MEMBERS, MAX_METADATA
 from cognition_engines.models import SENSITIVITIES
 
@@ -38,7 +38,7 @@ class Rule:
 
     def allows(self, value: Value) -> bool:
         """Whether the value meets the rule."""
-        if isinstance(value, bool) or value is None or isinstance(value, Refused):
+        if isinstance(value, bool) or value is None or isinstance(value, RefusedValue):
             return False
         if isinstance(value, str):
             return "string" in self.types and self._allows_text(value)

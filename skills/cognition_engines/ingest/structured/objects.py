@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cognition_engines.ingest.items import DocumentDraft, Item, Noticed, Piece, RecordDraft, Rejected
+from cognition_engines.ingest.items import DocumentDraft, Item, Piece, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.chunking import count_tokens, split, too_long
-from cognition_engines.ingest.parse.plain_values import Refused, Value, listed
+from cognition_engines.ingest.parse.plain_values import RefusedValue, Value, listed
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.structured.decisions import Unacceptable, read_fields
 from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, kind_of_members, named_kind
-from cognition_engines.ingest.structured.records import Read, read_other
+from cognition_engines.ingest.structured.records import ReadRecord, read_other
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
@@ -48,16 +48,16 @@ class ObjectReader:
             try:
                 yield from self._items(candidate, ordinal)
             except Unacceptable as error:
-                yield Rejected(Problem(self._path, candidate.line, str(error)))
+                yield RejectedRecord(Problem(self._path, candidate.line, str(error)))
         for kind, names in self._kept.items():
-            yield Noticed(Problem(self._path, None, f"members kept in the metadata of {kinds(kind)}: {listed(names)}"))
+            yield Warned(Problem(self._path, None, f"members kept in the metadata of {kinds(kind)}: {listed(names)}"))
         for kind, names in self._vectors.items():
-            yield Noticed(Problem(self._path, None, f"members of {kinds(kind)} that are not read: {listed(names)}"))
+            yield Warned(Problem(self._path, None, f"members of {kinds(kind)} that are not read: {listed(names)}"))
 
     def _items(self, candidate: Candidate, ordinal: int) -> Iterator[Item]:
         """Raises `Unacceptable`."""
         value = candidate.value
-        if isinstance(value, Refused):
+        if isinstance(value, RefusedValue):
             raise Unacceptable(value.reason)
         if not isinstance(value, dict):
             raise Unacceptable("a record must be an object with a title, or one that names its kind")
@@ -117,7 +117,7 @@ class ObjectReader:
         )
 
 
-def drafted(read: Read, ordinal: int, line: int) -> RecordDraft | DocumentDraft:
+def drafted(read: ReadRecord, ordinal: int, line: int) -> RecordDraft | DocumentDraft:
     """A record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:

@@ -6,10 +6,17 @@ from io import BytesIO
 from itertools import chain, islice
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.items import Item, Noticed, Rejected
+from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 from cognition_engines.ingest.open_file import LONGEST_LINE, lines_of
 from cognition_engines.ingest.parse.json_values import parse_json
-from cognition_engines.ingest.parse.plain_values import LISTS, Parsed, Refused, Unreadable, Value, listed
+from cognition_engines.ingest.parse.plain_values import (
+    LISTS,
+    MalformedText,
+    ParsedDocument,
+    RefusedValue,
+    Value,
+    listed,
+)
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
 from cognition_engines.ingest.storable import RIGHTS
 from cognition_engines.ingest.structured.detect_kind import KIND_NAMES, is_record
@@ -32,7 +39,7 @@ def starts_lines(file: BinaryIO) -> bool:
         if not first.startswith(b"{") or next(filled, b"") == b"":
             return False
         parse_json(first.decode("utf-8", errors="replace"))  # a line in another encoding is refused alone
-    except Unreadable:
+    except MalformedText:
         return False
     else:
         return True
@@ -51,16 +58,16 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
         file.seek(start)
         return ObjectReader(path).read(_lines(file))
     first = next((candidate for candidate in head if candidate.broken), None)
-    if first is None or not isinstance(first.value, Refused):
+    if first is None or not isinstance(first.value, RefusedValue):
         return None
-    return _broken(path, first.text, Unreadable(first.line, first.value.reason), explicit)
+    return _broken(path, first.text, MalformedText(first.line, first.value.reason), explicit)
 
 
 def _lines(file: BinaryIO) -> Iterator[Candidate]:
     for number, line in lines_of(file):
         if line is None:
             most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
-            yield Candidate(Refused(most), number, broken=True)
+            yield Candidate(RefusedValue(most), number, broken=True)
             continue
         content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if not content.strip():
@@ -68,20 +75,20 @@ def _lines(file: BinaryIO) -> Iterator[Candidate]:
         try:
             text = content.decode()
         except UnicodeDecodeError:
-            refused = Refused("the encoding must be UTF-8; this line is in another one, such as Latin-1")
+            refused = RefusedValue("the encoding must be UTF-8; this line is in another one, such as Latin-1")
             yield Candidate(refused, number, broken=True, text=content.decode("latin-1"))
             continue
         try:
             yield Candidate(parse_json(text).value, number)
-        except Unreadable as error:
-            yield Candidate(Refused(error.reason), number, broken=True, text=text)
+        except MalformedText as error:
+            yield Candidate(RefusedValue(error.reason), number, broken=True, text=text)
 
 
 def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     """One record a line, of which the first is no object; or one JSON document."""
     try:
         return _read_documents(path, [parse_json(text)], explicit)
-    except Unreadable:
+    except MalformedText:
         return read_lines(path, BytesIO(text.encode()), explicit)
 
 
@@ -89,7 +96,7 @@ def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     """One JSON document."""
     try:
         return _read_whole(path, text, [parse_json(text)], explicit)
-    except Unreadable as error:
+    except MalformedText as error:
         return _broken(path, text, error, explicit)
 
 
@@ -98,31 +105,31 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     if text.lstrip()[:1] in {"{", "["}:
         try:
             return _read_whole(path, text, [parse_json(text)], explicit)
-        except Unreadable:
+        except MalformedText:
             pass  # YAML may begin so as well
     try:
         documents = parse_yaml(text)
-    except Unreadable as error:
+    except MalformedText as error:
         # the documents before the one that is broken are whole
         items = _read_documents(path, error.before, explicit)
         if items is None:
             return _broken(path, text, error, explicit)
-        return chain(items, [Rejected(Problem(path, error.line, error.reason))])
+        return chain(items, [RejectedRecord(Problem(path, error.line, error.reason))])
     return _read_whole(path, text, documents, explicit)
 
 
-def _read_whole(path: str, text: str, documents: Sequence[Parsed], explicit: bool) -> Iterator[Item] | None:
-    """The records of a whole file; the refusal of one that cannot be told to hold any, as for a member given twice."""
+def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
+    """The records of a whole file; the refusal of one that may hold none, as for a member given twice."""
     items = _read_documents(path, documents, explicit)
     if items is not None:
         return items
     for candidate in (candidate for parsed in documents for candidate in _candidates(parsed)):
-        if isinstance(candidate.value, Refused):
-            return _broken(path, text, Unreadable(candidate.line, candidate.value.reason), explicit)
+        if isinstance(candidate.value, RefusedValue):
+            return _broken(path, text, MalformedText(candidate.line, candidate.value.reason), explicit)
     return None
 
 
-def _read_documents(path: str, documents: Sequence[Parsed], explicit: bool) -> Iterator[Item] | None:
+def _read_documents(path: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
     candidates = [candidate for parsed in documents for candidate in _candidates(parsed)]
     if any(is_record(candidate.value) for candidate in candidates):
         refused = [found for parsed in documents if (found := _rights_beside(path, parsed)) is not None]
@@ -134,7 +141,7 @@ def _read_documents(path: str, documents: Sequence[Parsed], explicit: bool) -> I
     return None
 
 
-def _candidates(parsed: Parsed) -> Iterable[Candidate]:
+def _candidates(parsed: ParsedDocument) -> Iterable[Candidate]:
     value = parsed.value
     if isinstance(value, list):
         return map(Candidate, value, parsed.items)
@@ -145,7 +152,7 @@ def _candidates(parsed: Parsed) -> Iterable[Candidate]:
     return () if value is None else [Candidate(value, parsed.line)]
 
 
-def _container(parsed: Parsed) -> str | None:
+def _container(parsed: ParsedDocument) -> str | None:
     """The member that holds the records of a document which is not one itself."""
     value = parsed.value
     if not isinstance(value, dict) or "title" in value or "kind" in value:
@@ -153,7 +160,7 @@ def _container(parsed: Parsed) -> str | None:
     return next((name for name in LISTS if name in parsed.listed), None)
 
 
-def _rights_beside(path: str, parsed: Parsed) -> Item | None:
+def _rights_beside(path: str, parsed: ParsedDocument) -> Item | None:
     """The refusal of a file whose records are given rights together, and not each its own."""
     value, name = parsed.value, _container(parsed)
     if not isinstance(value, dict):
@@ -162,16 +169,16 @@ def _rights_beside(path: str, parsed: Parsed) -> Item | None:
     if not given or (name is None and len(given) < len(value)):
         return None
     reason = f"{given[0]} is not read beside {name or 'records'}: give it in each record, or as an option"
-    return Rejected(Problem(path, parsed.line, reason))
+    return RejectedRecord(Problem(path, parsed.line, reason))
 
 
-def _left_out(path: str, documents: Sequence[Parsed]) -> Iterator[Item]:
+def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
     for parsed in documents:
         name = _container(parsed)
         if name is not None and isinstance(parsed.value, dict) and len(parsed.value) > 1:
             others = listed(member for member in parsed.value if member != name)
             reason = f"only {name} is read here; the members beside it are left out: {others}"
-            yield Noticed(Problem(path, parsed.line, reason))
+            yield Warned(Problem(path, parsed.line, reason))
 
 
 def _is_empty_list(value: Value) -> bool:
@@ -179,7 +186,7 @@ def _is_empty_list(value: Value) -> bool:
     return value == [] or (isinstance(value, dict) and any(value == {name: []} for name in LISTS))
 
 
-def _broken(path: str, text: str, error: Unreadable, explicit: bool) -> Iterator[Item] | None:
+def _broken(path: str, text: str, error: MalformedText, explicit: bool) -> Iterator[Item] | None:
     if explicit or any(mark.search(text) for mark in (_TITLE, _JSON_TITLE, _KIND)):
-        return iter([Rejected(Problem(path, error.line, error.reason))])
+        return iter([RejectedRecord(Problem(path, error.line, error.reason))])
     return None

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 from cognition_engines.ingest.parse.plain_values import Value, named, whole
 from cognition_engines.ingest.refusal_messages import a, reasons
 from cognition_engines.ingest.storable import joined, misspelled_right, unsound
-from cognition_engines.ingest.structured.aliases import VECTORS, Members, Twice, read_members, snake
+from cognition_engines.ingest.structured.aliases import VECTORS, DuplicateField, Members, read_members, snake
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
 from cognition_engines.kinds.kind import Kind
@@ -26,7 +26,7 @@ AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadRecord:
     """A record, the text to be cut into its chunks, and the names of the members that went to its metadata.
 
     `text` is that of a source; an artifact has its own. `vectors` names members that were left out.
@@ -38,7 +38,7 @@ class Read:
     vectors: tuple[str, ...] = ()
 
 
-def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> Read:
+def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord:
     """Check the members of a record. Raises `Unacceptable` with all that is wrong.
 
     Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
@@ -68,7 +68,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     if wrong:
         raise Unacceptable(joined(wrong))
     left_out = tuple(name for name in members.others if name in VECTORS)
-    return Read(record, text if isinstance(text, str) else None, tuple(kept), left_out)
+    return ReadRecord(record, text if isinstance(text, str) else None, tuple(kept), left_out)
 
 
 def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
@@ -80,7 +80,7 @@ def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str,
     while True:
         try:
             return read_members(kind, rest), twice
-        except Twice as error:
+        except DuplicateField as error:
             twice[error.name] = str(error)
             spellings = [spelling for spelling in rest if snake(spelling) == error.name]
             if not spellings:

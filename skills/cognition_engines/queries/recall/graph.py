@@ -16,17 +16,17 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS, Record, names_in
 from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Viewer
-from cognition_engines.queries.recall.results import Mentioned, Reason
+from cognition_engines.queries.recall.results import NamedCount, Reason
 from cognition_engines.queries.recall.selectors import is_kind
 from cognition_engines.spaces import MEMORY
-from cognition_engines.store.reads.graph import Around, Named
-from cognition_engines.store.values import Stored
+from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
+from cognition_engines.store.values import StoredRecord
 
 SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
 MOST_ENTITIES: Final = 50
 
-# The kinds of memory that name somebody or something, besides events.
+# The kinds of memory that name people or things, besides events.
 _NAMING: Final = tuple(kind for kind in MEMORY.kinds if SPECS[kind].names is not None and kind is not Kind.EVENT)
 
 
@@ -48,7 +48,7 @@ def _refs(record: Record) -> list[tuple[Role, str]]:
     return [(role, name) for role, name in names_in(record) if role in (Role.ACTOR, Role.SUBJECT)]
 
 
-def seeds(results: Iterable[Stored], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:
+def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:
     """The names to start from: those in the results and those that `named` counts, actors before subjects.
 
     At most MOST_REFS, the most frequent, ties by name; in that order.
@@ -68,9 +68,9 @@ def seeds(results: Iterable[Stored], named: Mapping[tuple[str, Role], int]) -> d
     }
 
 
-def nodes_of(refs: Mapping[str, Reason], around: Around) -> list[Node]:
+def nodes_of(refs: Mapping[str, Reason], around: Neighbourhood) -> list[Node]:
     """The nodes that names stand for, in their order, then those one edge away."""
-    entities: dict[str, list[Named]] = {}
+    entities: dict[str, list[NamedEntity]] = {}
     for entity in around.here:
         for name in entity.names:
             entities.setdefault(name, []).append(entity)
@@ -104,8 +104,8 @@ def candidates(
     naming = [np.empty(0, np.int64)]
     for node in nodes:
         rows = _spelling(snapshot, node.names)
-        told = snapshot.numbers["parent"][rows[events[rows]]]
-        owners = snapshot.rows_of(np.unique(told[told >= 0]))
+        parents = snapshot.numbers["parent"][rows[events[rows]]]
+        owners = snapshot.rows_of(np.unique(parents[parents >= 0]))
         naming.append(np.concatenate((rows[events[rows] | others[rows]], owners[others[owners]])))
     rows, first = np.unique(np.concatenate(naming), return_index=True)
     node_of = np.repeat(np.arange(-1, len(nodes)), [len(each) for each in naming])[first]
@@ -134,7 +134,9 @@ def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
     return refs_of(record).get(name) or spelled.get(name, name)
 
 
-def mentions(snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entities: Sequence[Named]) -> list[Mentioned]:
+def mentions(
+    snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entities: Sequence[NamedEntity]
+) -> list[NamedCount]:
     """How many events, artifacts and turns name each entity; without those that none names.
 
     The most named first, ties by name and id; at most MOST_ENTITIES.
@@ -142,7 +144,7 @@ def mentions(snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entitie
     mask = snapshot.mask((*conditions, _of_kinds(Kind.EVENT, *_NAMING)), viewer)
     counted = [(entity, len(_naming(snapshot, mask, entity.names))) for entity in entities]
     ordered = sorted(counted, key=lambda pair: (-pair[1], pair[0].name, str(pair[0].stored.record.id)))
-    return [Mentioned(entity.stored, count) for entity, count in ordered if count][:MOST_ENTITIES]
+    return [NamedCount(entity.stored, count) for entity, count in ordered if count][:MOST_ENTITIES]
 
 
 def _of_kinds(*kinds: Kind) -> OneOf:
@@ -157,8 +159,8 @@ def _naming(snapshot: Snapshot, mask: Bools, names: Iterable[str]) -> Ints:
 
 def _spelling(snapshot: Snapshot, names: Iterable[str]) -> Ints:
     """The rows that have one of the names as an actor or subject, ascending."""
-    told = list(names)
-    return np.union1d(snapshot.rows_with("actors", told), snapshot.rows_with("subjects", told))
+    texts = list(names)
+    return np.union1d(snapshot.rows_with("actors", texts), snapshot.rows_with("subjects", texts))
 
 
 def passages(snapshot: Snapshot, mask: Bools, rows: Ints) -> Ints:

@@ -12,7 +12,7 @@ from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision
 from cognition_engines.store.reads.conversations import Place
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 LEAST_OVERLAP: Final = 20  # characters; fewer may be alike by chance, unless they are whole words
 LEAST_WORDS: Final = 2
@@ -21,7 +21,7 @@ MOST_OVERLAP: Final = 10_000
 Passage: TypeAlias = Chunk | ArtifactChunk
 
 
-def places_beside(results: Sequence[Stored]) -> list[Place]:
+def places_beside(results: Sequence[StoredRecord]) -> list[Place]:
     """Where the neighbours of the passages among the results are."""
     found: list[Place] = []
     for stored in results:
@@ -32,7 +32,7 @@ def places_beside(results: Sequence[Stored]) -> list[Place]:
     return list(dict.fromkeys(found))
 
 
-def with_neighbours(stored: Stored, found: Mapping[Place, Stored]) -> str:
+def with_neighbours(stored: StoredRecord, found: Mapping[Place, StoredRecord]) -> str:
     """The content of a passage with those before and after it, as far as they were found."""
     place, passage = _place(stored), stored.record
     assert isinstance(passage, Chunk | ArtifactChunk)
@@ -44,7 +44,7 @@ def with_neighbours(stored: Stored, found: Mapping[Place, Stored]) -> str:
     return joined if after is None else _joined(passage, after, joined)
 
 
-def _place(stored: Stored) -> Place | None:
+def _place(stored: StoredRecord) -> Place | None:
     match stored.record:
         case Chunk(source_id=str(source)) as chunk:
             return Kind.CHUNK, source, chunk.chunk_index
@@ -69,7 +69,7 @@ def _place(stored: Stored) -> Place | None:
             assert_never(stored.record)
 
 
-def _passage(stored: Stored | None) -> Passage | None:
+def _passage(stored: StoredRecord | None) -> Passage | None:
     record = None if stored is None else stored.record
     return record if isinstance(record, Chunk | ArtifactChunk) else None
 

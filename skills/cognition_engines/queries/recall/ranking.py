@@ -11,23 +11,23 @@ from cognition_engines.models import Viewer
 from cognition_engines.queries.recall.graph import Node, candidates, passages
 from cognition_engines.queries.recall.results import Reason, RecallRequest
 from cognition_engines.queries.recall.selectors import groups
-from cognition_engines.retrieval.legs import Ranked, Words, nearest_of
+from cognition_engines.retrieval.legs import KeywordSource, RankedRows, nearest_of
 
 EDGE_WEIGHT: Final = 0.8  # of what an edge leads to, beside what names the same
 DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """What related records are compared with: a vector, or else the words of a text, or nothing."""
 
     vector: Floats | None
     text: str | None = None
-    words: Words | None = None
+    words: KeywordSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedRecord:
     """A related record as a snapshot has it, its score, and the node by which it was reached."""
 
     key: int
@@ -37,7 +37,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredRow:
     """A row and its score, 0.0 to 1.0; None where there is nothing to compare with."""
 
     row: int
@@ -45,8 +45,8 @@ class Scored:
 
 
 def reach(
-    snapshot: Snapshot, asked: RecallRequest, nodes: Sequence[Node], without: Iterable[int], compared: Compared
-) -> list[Reached]:
+    snapshot: Snapshot, asked: RecallRequest, nodes: Sequence[Node], without: Iterable[int], compared: Comparison
+) -> list[ReachedRecord]:
     """The best `asked.budget` records that name a node; without the keys `without`."""
     conditions, budget = asked.filters.conditions(), asked.budget
     rows, node_of = candidates(snapshot, conditions, asked.viewer, asked.categories, nodes, without)
@@ -61,16 +61,16 @@ def reach(
     else:
         scored = by_time(snapshot, near, far, budget)
     return [
-        Reached(int(snapshot.keys[one.row]), int(snapshot.seqs[one.row]), one.score, nodes[first[one.row]])
+        ReachedRecord(int(snapshot.keys[one.row]), int(snapshot.seqs[one.row]), one.score, nodes[first[one.row]])
         for one in scored
     ]
 
 
 def by_meaning(
     snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, vector: Floats, budget: int, viewer: Viewer
-) -> list[Scored]:
+) -> list[ScoredRow]:
     """The best of both by cosine, at least 0; those of `far` weigh less. An artifact counts with its best chunk."""
-    found: list[Scored] = []
+    found: list[ScoredRow] = []
     for rows, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
         best = _nearest(snapshot, mask, rows, vector, budget, viewer)
         scored = {row: round(weight * max(0.0, cosine), DECIMALS) for row, cosine in best.items()}
@@ -79,24 +79,24 @@ def by_meaning(
 
 
 def by_words(
-    snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, words: Words, query: str, budget: int
-) -> list[Scored]:
+    snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, words: KeywordSource, query: str, budget: int
+) -> list[ScoredRow]:
     """As `by_meaning`, by BM25 scores, of which the highest is 1."""
     both = np.concatenate((near, far))
     rows = np.concatenate((both, passages(snapshot, mask, both)))
     keys, scores = words.search_among(query, snapshot.keys[rows].tolist())
-    best = _folded(snapshot, Ranked(snapshot.rows_of(keys), scores))
+    best = _folded(snapshot, RankedRows(snapshot.rows_of(keys), scores))
     top = max(best.values(), default=1.0)
-    found: list[Scored] = []
+    found: list[ScoredRow] = []
     for part, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
         scored = {row: round(weight * best[row] / top, DECIMALS) for row in part.tolist() if row in best}
         found += _filled(snapshot, part, scored, budget)
     return _ordered(snapshot, found, budget)
 
 
-def by_time(snapshot: Snapshot, near: Ints, far: Ints, budget: int) -> list[Scored]:
+def by_time(snapshot: Snapshot, near: Ints, far: Ints, budget: int) -> list[ScoredRow]:
     """The newest of both, unscored."""
-    return [Scored(row, None) for row in _newest(snapshot, np.concatenate((near, far)), budget)]
+    return [ScoredRow(row, None) for row in _newest(snapshot, np.concatenate((near, far)), budget)]
 
 
 def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
@@ -125,7 +125,7 @@ def _nearest(
         limit *= 2
 
 
-def _folded(snapshot: Snapshot, ranked: Ranked) -> dict[int, float]:
+def _folded(snapshot: Snapshot, ranked: RankedRows) -> dict[int, float]:
     """The best score of each artifact and its chunks, by the artifact's row."""
     owners = snapshot.row_of[groups(snapshot, ranked.rows)]
     best: dict[int, float] = {}
@@ -134,12 +134,12 @@ def _folded(snapshot: Snapshot, ranked: Ranked) -> dict[int, float]:
     return best
 
 
-def _filled(snapshot: Snapshot, rows: Ints, scored: dict[int, float], budget: int) -> list[Scored]:
+def _filled(snapshot: Snapshot, rows: Ints, scored: dict[int, float], budget: int) -> list[ScoredRow]:
     """The scored rows, and where they are fewer than `budget`, the newest of the others with a score of 0."""
-    found = [Scored(row, score) for row, score in scored.items()]
+    found = [ScoredRow(row, score) for row, score in scored.items()]
     if len(found) < budget:
         others = rows[~np.isin(rows, list(scored))] if scored else rows
-        found += [Scored(row, 0.0) for row in _newest(snapshot, others, budget - len(found))]
+        found += [ScoredRow(row, 0.0) for row in _newest(snapshot, others, budget - len(found))]
     return found
 
 
@@ -152,5 +152,5 @@ def _newest(snapshot: Snapshot, rows: Ints, most: int) -> list[int]:
     return sorted(rows.tolist(), key=lambda row: (~int(at[row]), snapshot.ids[row]))[:most]
 
 
-def _ordered(snapshot: Snapshot, found: Sequence[Scored], budget: int) -> list[Scored]:
+def _ordered(snapshot: Snapshot, found: Sequence[ScoredRow], budget: int) -> list[ScoredRow]:
     return sorted(found, key=lambda one: (-(one.score or 0.0), snapshot.ids[one.row]))[:budget]

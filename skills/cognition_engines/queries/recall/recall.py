@@ -18,8 +18,8 @@ from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
-from cognition_engines.queries.recall.ranking import Compared, Reached, mean_vector, reach
-from cognition_engines.queries.recall.results import Mentioned, Recalled, RecallRequest, Related, Result
+from cognition_engines.queries.recall.ranking import Comparison, ReachedRecord, mean_vector, reach
+from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import (
     content_of,
     embedded_matches,
@@ -29,13 +29,13 @@ from cognition_engines.queries.recall.selectors import (
     sought_by_query,
     worded_matches,
 )
-from cognition_engines.queries.search import Found, Query, Searching, Sought
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.fusion import CANDIDATES, Part
 from cognition_engines.spaces import MEMORY, SEARCHED
-from cognition_engines.store.reads.conversations import Attached, TurnPage
+from cognition_engines.store.reads.conversations import AttachedEvents, TurnPage
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 _PASSAGES: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)
 _COUNTS_KEPT: Final = 256
@@ -54,9 +54,7 @@ class _Call:
 class Recall:
     """Recalls by each selector. Methods raise ComponentFailed naming the part that did not answer."""
 
-    def __init__(
-        self, records: Records, timeline: Listing, indexes: Indexes, searching: Searching, pools: Pools
-    ) -> None:
+    def __init__(self, records: Records, timeline: Listing, indexes: Indexes, searching: Search, pools: Pools) -> None:
         self._records = records
         self._timeline = timeline
         self._indexes = indexes
@@ -65,18 +63,18 @@ class Recall:
         # how many records match, by space, its state, conditions and viewer: to count them is a pass over all
         self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
-    async def answer(self, request: RecallRequest, agent: Agent = None) -> Recalled | None:
+    async def answer(self, request: RecallRequest, agent: Agent = None) -> RecallAnswer | None:
         """What the request selects, for `agent`; None when it names an id of which its viewer sees no record."""
         if request.id is not None:
             return await self._by_id(request.id, request, agent)
         if request.conversation_id is not None:
             turns = await self._conversation(request.conversation_id, request, agent)
-            return Recalled((), (), (), turns.total, turns)
+            return RecallAnswer((), (), (), turns.total, turns)
         if request.query is not None:
             return await self._by_query(request.query, request, agent)
         return await self._by_context(request, agent)
 
-    async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> Recalled | None:
+    async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer | None:
         """The record of that id, if it meets the filters; None when the viewer sees none of that id."""
         call = self._call(asked, agent)
         found = await self._pools.records.run(call.caller, self._records.find, named_by(id), asked.viewer)
@@ -93,16 +91,16 @@ class Recall:
             call.caller, self._records.turns, id, conditions, asked.viewer, asked.limit
         )
 
-    async def _by_context(self, asked: RecallRequest, agent: Agent) -> Recalled:
+    async def _by_context(self, asked: RecallRequest, agent: Agent) -> RecallAnswer:
         """Artifacts, turns and decisions that meet the filters, newest first."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         page = await self._pools.lists.run(call.caller, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
         return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
 
-    async def _by_query(self, text: str, asked: RecallRequest, agent: Agent) -> Recalled:
+    async def _by_query(self, text: str, asked: RecallRequest, agent: Agent) -> RecallAnswer:
         """What is most like `text`, an artifact and its chunks being one result."""
         call = self._call(asked, agent)
-        sought = [Sought(*each) for each in sought_by_query(asked.filters, asked.include_events)]
+        sought = [SearchScope(*each) for each in sought_by_query(asked.filters, asked.include_events)]
         mode = self._searching.modes[0]
         by_word = mode is Mode.KEYWORD
         # without vectors the legs hold all that match, for they are counted
@@ -118,10 +116,10 @@ class Recall:
             return sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
 
         count = await self._pools.vectors.run(call.caller, counted)
-        results = await self._read(call, Found(parts, hits, vector))
+        results = await self._read(call, SearchHits(parts, hits, vector))
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 
-    def _count(self, sought: Sought, part: Part, viewer: Viewer) -> int:
+    def _count(self, sought: SearchScope, part: Part, viewer: Viewer) -> int:
         """How many records of a space match."""
         key = (sought.space.name, part.snapshot.seq, sought.conditions, viewer)
         count = self._counted.get(key)
@@ -134,7 +132,7 @@ class Recall:
     def _call(self, asked: RecallRequest, agent: Agent) -> _Call:
         return _Call(asked, self._pools.caller(agent))
 
-    async def _read(self, call: _Call, found: Found) -> list[Result]:
+    async def _read(self, call: _Call, found: SearchHits) -> list[Result]:
         keys = found.keys()
         read = await self._pools.records.run(call.caller, self._records.by_keys, keys, call.asked.viewer)
         filters = call.asked.filters.conditions()
@@ -147,15 +145,15 @@ class Recall:
                 results.append(replace(_result(stored, hit.score), window=window if stored.seq == seq else None))
         return results
 
-    async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> Recalled:
+    async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> RecallAnswer:
         """The results with their events and neighbours, what is related to them, and who is named."""
         attached, results = await asyncio.gather(self._attached(call, found), self._joined(call, found))
         results = _with_events(results, attached, call.asked.limit)
         reached = await self._reached(call, results, attached)
         related, entities = await self._named(call, results, reached)
-        return Recalled(results, related, entities, total)
+        return RecallAnswer(results, related, entities, total)
 
-    async def _attached(self, call: _Call, results: Sequence[Result]) -> Attached:
+    async def _attached(self, call: _Call, results: Sequence[Result]) -> AttachedEvents:
         """The events that may be attached to the results, and whom those of the first results name."""
         asked = call.asked
         owners = [owner for result in results if (owner := owner_of(result.stored)) is not None]
@@ -163,7 +161,7 @@ class Recall:
         parents = owners if asked.include_events and len(results) < asked.limit else []
         seeded = first if asked.expand and asked.budget else []
         if not parents and not seeded:
-            return Attached({}, {})
+            return AttachedEvents({}, {})
         conditions = asked.filters.conditions()
         return await self._pools.records.run(
             call.caller, self._records.attached, parents, seeded, conditions, asked.viewer, asked.limit
@@ -184,7 +182,7 @@ class Recall:
             for result in results
         ]
 
-    async def _reached(self, call: _Call, results: Sequence[Result], attached: Attached) -> list[Reached]:
+    async def _reached(self, call: _Call, results: Sequence[Result], attached: AttachedEvents) -> list[ReachedRecord]:
         """The best related records: what names a node of the results, or one an edge away."""
         asked = call.asked
         refs = seeds((result.stored for result in results), attached.named) if asked.expand and asked.budget else {}
@@ -193,23 +191,23 @@ class Recall:
         around = await self._pools.records.run(call.caller, self._records.around, list(refs), asked.viewer)
         index, without = self._indexes[MEMORY], _shown(results)
         snapshot, nodes = index.snapshot, nodes_of(refs, around)
-        compared = Compared(call.vector, call.text)
+        compared = Comparison(call.vector, call.text)
         if call.text is not None and call.vector is None:
             compared = replace(compared, words=index.words(asked.viewer, snapshot))
         elif call.text is None:
             first = results[0].stored
-            compared = Compared(await self._pools.records.run(call.caller, self._direction, first, asked.viewer))
+            compared = Comparison(await self._pools.records.run(call.caller, self._direction, first, asked.viewer))
         pool = self._pools.records if compared.words is None else self._pools.keywords
         return await pool.run(call.caller, reach, snapshot, asked, nodes, without, compared)
 
-    def _direction(self, stored: Stored, viewer: Viewer) -> Floats | None:
+    def _direction(self, stored: StoredRecord, viewer: Viewer) -> Floats | None:
         """What a record is about, as a vector; None without one."""
         space = next(space for space in SEARCHED if stored.kind in space.kinds)
         return mean_vector(self._indexes[space].snapshot, stored.key, viewer)
 
     async def _named(
-        self, call: _Call, results: Sequence[Result], reached: Sequence[Reached]
-    ) -> tuple[list[Related], list[Mentioned]]:
+        self, call: _Call, results: Sequence[Result], reached: Sequence[ReachedRecord]
+    ) -> tuple[list[RelatedRecord], list[NamedCount]]:
         """The related records as they are now, and the entities that anything in the answer names."""
         asked, conditions = call.asked, call.asked.filters.conditions()
         shown = [each for result in results for each in (result.stored, *result.events)]
@@ -222,7 +220,7 @@ class Recall:
             call.caller, self._records.with_entities, keys, names, asked.viewer, asked.include_entities
         )
         related = [
-            Related(stored, each.score, each.node.reason, via(each.node, stored.record, spelled))
+            RelatedRecord(stored, each.score, each.node.reason, via(each.node, stored.record, spelled))
             for each in reached
             if (stored := read.get(each.key)) is not None
             and (
@@ -237,7 +235,7 @@ class Recall:
         return related, counted
 
 
-def _result(stored: Stored, score: float | None) -> Result:
+def _result(stored: StoredRecord, score: float | None) -> Result:
     return Result(stored, content_of(stored), score)
 
 
@@ -251,7 +249,7 @@ def _shown(results: Sequence[Result]) -> set[int]:
     return shown
 
 
-def _with_events(results: Sequence[Result], attached: Attached, limit: int) -> list[Result]:
+def _with_events(results: Sequence[Result], attached: AttachedEvents, limit: int) -> list[Result]:
     """The results with events, which fill what they leave of the limit, each event once."""
     left = limit - len(results)
     shown = {result.stored.key for result in results}

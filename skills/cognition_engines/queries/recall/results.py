@@ -8,7 +8,7 @@ from cognition_engines.filters import MemoryFilters
 from cognition_engines.models import Viewer
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.store.reads.conversations import TurnPage
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +49,40 @@ class Result:
     `window` is the one of its text that is nearest to the query; None where there is none, or where words alone decide.
     """
 
-    stored: Stored
+    stored: StoredRecord
     content: str
     score: float | None
-    events: Sequence[Stored] = ()
+    events: Sequence[StoredRecord] = ()
     window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedRecord:
     """An event, artifact or turn that shares the node `via` with the results; `score` is 0.0 to 1.0."""
 
-    stored: Stored
+    stored: StoredRecord
     score: float | None
     reason: Reason
     via: str
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class NamedCount:
     """An entity, and how many records name it."""
 
-    stored: Stored
+    stored: StoredRecord
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallAnswer:
     """The answer: results in order, what is related to them, who is named in all of it, and how many records match.
 
     Of a conversation it is `turns` alone.
     """
 
     results: Sequence[Result]
-    related: Sequence[Related]
-    entities: Sequence[Mentioned]
+    related: Sequence[RelatedRecord]
+    entities: Sequence[NamedCount]
     total: int
     turns: TurnPage | None = None

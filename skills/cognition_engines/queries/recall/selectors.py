@@ -10,7 +10,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.retrieval.fusion import Part
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 _PLAIN: Final = (Kind.DECISION, Kind.CHUNK, Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.ARTIFACT, Kind.TURN)
 _SAID: Final = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN)
@@ -89,7 +89,7 @@ def is_kind(snapshot: Snapshot, rows: Ints, kind: Kind) -> Bools:
     return same
 
 
-def content_of(stored: Stored) -> str:
+def content_of(stored: StoredRecord) -> str:
     """The text of a record as recall shows it."""
     spec = SPECS[stored.kind]
     if spec.shown_text is None:
@@ -97,7 +97,7 @@ def content_of(stored: Stored) -> str:
     return spec.shown_text(stored.record)
 
 
-def owner_of(stored: Stored) -> int | None:
+def owner_of(stored: StoredRecord) -> int | None:
     """The key of what events are attached to: a turn, an artifact, or that of a chunk."""
     if stored.kind in (Kind.ARTIFACT, Kind.TURN):
         return stored.key

@@ -19,7 +19,7 @@ from cognition_engines.store.links import dangling_links, exposed_links
 from cognition_engines.store.rows import SELECT_STORED, matrix, stored
 from cognition_engines.store.schema import TABLES, counter, dimension_name, meta, records, vectors
 from cognition_engines.store.transactions import REPLACED, pages, reading, scanning
-from cognition_engines.store.values import Dangling, Exposed, FloatArray, Stored, Text
+from cognition_engines.store.values import DanglingReferences, ExposedRecords, FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
 
@@ -119,9 +119,9 @@ def vectors_of(store: Store, keys: Sequence[int], model: str) -> dict[int, Float
     return {key: matrix(each) for key, each in cells.items()}
 
 
-def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[Stored]:
+def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
     wanted = list(dict.fromkeys((kind, prefixed(kind, id)) for kind, id in ids))
-    found: dict[tuple[Kind, str], Stored] = {}
+    found: dict[tuple[Kind, str], StoredRecord] = {}
     with reading(store) as connection:
         for kind, names in _grouped(wanted).items():
             for page in pages(names):
@@ -134,9 +134,11 @@ def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -
     return [found[name] for name in wanted if name in found]
 
 
-def only_given(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None) -> dict[str, Stored]:
+def only_given(
+    connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None
+) -> dict[str, StoredRecord]:
     """By id, the records that files give these ids, where the viewer sees just one."""
-    found: dict[str, list[Stored]] = {}
+    found: dict[str, list[StoredRecord]] = {}
     for page in pages(ids):
         of_given = records.c.given.in_(page), records.c.kind == int(kind)
         for row in connection.execute(SELECT_STORED[kind].where(*of_given, *visible(viewer))):
@@ -147,14 +149,14 @@ def only_given(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer
 
 def by_keys(
     store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
-) -> dict[int, Stored]:
+) -> dict[int, StoredRecord]:
     with reading(store) as connection:
         return asked_by_keys(connection, keys, viewer, kinds)
 
 
 def asked_by_keys(
     connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
-) -> dict[int, Stored]:
+) -> dict[int, StoredRecord]:
     """As `found_by_keys`, but asks the database also for no keys: one that fails must not look like no match."""
     if not keys:
         connection.execute(sa.select(records.c.key).limit(1)).all()
@@ -163,14 +165,14 @@ def asked_by_keys(
 
 def found_by_keys(
     connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
-) -> dict[int, Stored]:
+) -> dict[int, StoredRecord]:
     """See `Records.by_keys`; inside a transaction."""
     if kinds is not None and len(kinds) == 1:
         by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
     else:
         by_kind = _by_kind(connection, keys, kinds)
     seen = {} if viewer is None else {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ())}
-    found: dict[int, Stored] = {}
+    found: dict[int, StoredRecord] = {}
     for kind, its in by_kind.items():
         statement = _by_keys(kind, viewer is not None, viewer is not None and viewer.projects is not None)
         for page in pages(its):
@@ -205,8 +207,8 @@ def _grouped(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
     return grouped
 
 
-def by_ids(store: Store, kind: Kind, ids: Sequence[str]) -> dict[str, Stored]:
-    found: dict[str, Stored] = {}
+def by_ids(store: Store, kind: Kind, ids: Sequence[str]) -> dict[str, StoredRecord]:
+    found: dict[str, StoredRecord] = {}
     with reading(store) as connection:
         for page in pages(ids):
             chosen = records.c.kind == int(kind), records.c.id.in_(page)
@@ -222,31 +224,31 @@ def texts(store: Store, keys: Sequence[int]) -> list[Text]:
         beside = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
         others = {key for pair in beside.values() for key in pair if key is not None} - found.keys()
         turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
-    told: list[Text] = []
+    found_texts: list[Text] = []
     for key, one in found.items():
         before, after = (_turn(turns, place) for place in beside.get(key, (None, None)))
         body = keyword_text(one.record, before, after)
         if body is not None:
-            told.append(Text(key, body, one.facets.project, one.facets.sensitivity))
-    return told
+            found_texts.append(Text(key, body, one.facets.project, one.facets.sensitivity))
+    return found_texts
 
 
-def _turn(turns: Mapping[int, Stored], key: int | None) -> Turn | None:
+def _turn(turns: Mapping[int, StoredRecord], key: int | None) -> Turn | None:
     record = None if key is None else turns[key].record
     return record if isinstance(record, Turn) else None
 
 
-def dangling(store: Store, places: Sequence[tuple[str, str]]) -> list[Dangling]:
+def dangling(store: Store, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
     with scanning(store) as connection:
         return dangling_links(connection, places)
 
 
-def exposed(store: Store, places: Sequence[tuple[str, str]]) -> list[Exposed]:
+def exposed(store: Store, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
     with scanning(store) as connection:
         return exposed_links(connection, places)
 
 
-def without_vectors(store: Store, space: Space, model: str, after_key: int, limit: int) -> list[Stored]:
+def without_vectors(store: Store, space: Space, model: str, after_key: int, limit: int) -> list[StoredRecord]:
     if limit < 1:
         raise ValueError("limit: must be at least 1")
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)

@@ -17,7 +17,7 @@ from cognition_engines.store.filters_sql import where
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.transactions import reading
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 # A passage: CHUNK with the id of its source or ARTIFACT_CHUNK with that of its artifact, and its index.
 Place: TypeAlias = tuple[Kind, str, int]
@@ -31,20 +31,20 @@ _OWNERS: Final[Mapping[Kind, str]] = {Kind.CHUNK: "source_id", Kind.ARTIFACT_CHU
 class TurnPage:
     """The latest turns of a conversation, ascending, and how many it has.
 
-    `indices` are those that the sources gave. A turn without one is told its place among all turns of the conversation
+    `indices` are those that the sources gave. A turn without one gets its position among all turns of the conversation
     that the viewer sees, from 0.
     """
 
     total: int
-    stored: Sequence[Stored]
+    stored: Sequence[StoredRecord]
     indices: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedEvents:
     """Events by the key of their artifact, and whom how many events of some artifacts name in which role."""
 
-    events: Mapping[int, Sequence[Stored]]
+    events: Mapping[int, Sequence[StoredRecord]]
     named: Mapping[tuple[str, Role], int]
 
 
@@ -88,12 +88,12 @@ def _places(
 
 def attached(
     store: Store, parents: Sequence[int], seeds: Sequence[int], conditions: Conditions, viewer: Viewer | None, most: int
-) -> Attached:
+) -> AttachedEvents:
     chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
     with reading(store) as connection:
         events = _newest(connection, parents, chosen, viewer, most) if parents and most else {}
         named = _named(connection, seeds, chosen) if seeds else {}
-    return Attached(events, named)
+    return AttachedEvents(events, named)
 
 
 def _newest(
@@ -102,7 +102,7 @@ def _newest(
     chosen: Sequence[sa.ColumnElement[bool]],
     viewer: Viewer | None,
     most: int,
-) -> dict[int, list[Stored]]:
+) -> dict[int, list[StoredRecord]]:
     order = (_events.c.event_time.is_(None), _events.c.event_time.desc(), records.c.id)
     ranked = (
         sa.select(
@@ -117,7 +117,7 @@ def _newest(
     statement = sa.select(ranked.c.key, ranked.c.parent).where(ranked.c.place <= most)
     rows = connection.execute(statement.order_by(ranked.c.parent, ranked.c.place)).all()
     read = found_by_keys(connection, [row.key for row in rows], viewer, (Kind.EVENT,))
-    found: dict[int, list[Stored]] = {}
+    found: dict[int, list[StoredRecord]] = {}
     for row in rows:
         found.setdefault(row.parent, []).append(read[row.key])
     return found
@@ -135,8 +135,10 @@ def _named(
     return {(target, Role(role)): count for target, role, count in connection.execute(statement)}
 
 
-def beside(store: Store, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None) -> dict[Place, Stored]:
-    found: dict[Place, Stored] = {}
+def beside(
+    store: Store, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
+) -> dict[Place, StoredRecord]:
+    found: dict[Place, StoredRecord] = {}
     with reading(store) as connection:
         for kind, owner in _OWNERS.items():
             wanted = {place for place in places if place[0] is kind}

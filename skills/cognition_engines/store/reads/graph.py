@@ -15,7 +15,7 @@ from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.schema import TABLES, links, records
 from cognition_engines.store.transactions import pages, reading
-from cognition_engines.store.values import Stored
+from cognition_engines.store.values import StoredRecord
 
 MOST_EDGES: Final = 64  # that are followed in one hop
 
@@ -23,23 +23,23 @@ _edges: Final = TABLES[Kind.EDGE]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntity:
     """An entity and everything it is called: its id, its name and its aliases, as names are compared."""
 
-    stored: Stored
+    stored: StoredRecord
     name: str
     names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class Neighbourhood:
     """The entities that nodes stand for, by id, and those one edge away from a node, the surest edge first."""
 
-    here: Sequence[Named]
-    beyond: Sequence[Named]
+    here: Sequence[NamedEntity]
+    beyond: Sequence[NamedEntity]
 
 
-def around(store: Store, nodes: Sequence[str], viewer: Viewer | None) -> Around:
+def around(store: Store, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
     with reading(store) as connection:
         here = _entities(connection, nodes, viewer)
         names = {name for entity in here for name in entity.names} | set(nodes)
@@ -49,12 +49,12 @@ def around(store: Store, nodes: Sequence[str], viewer: Viewer | None) -> Around:
     known = {entity.stored.key for entity in here}
     beyond = [entity for entity in reached if entity.stored.key not in known]
     beyond.sort(key=lambda entity: min(place[name] for name in entity.names if name in place))
-    return Around(here, beyond)
+    return Neighbourhood(here, beyond)
 
 
 def with_entities(
     store: Store, keys: Sequence[int], names: Iterable[str], viewer: Viewer | None, resolve: bool
-) -> tuple[dict[int, Stored], Sequence[Named]]:
+) -> tuple[dict[int, StoredRecord], Sequence[NamedEntity]]:
     with reading(store) as connection:
         found = found_by_keys(connection, keys, viewer)
         if not resolve:
@@ -67,7 +67,7 @@ def with_entities(
         return found, _entities(connection, sorted(wanted), viewer)
 
 
-def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | None) -> list[Named]:
+def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | None) -> list[NamedEntity]:
     """The entities that one of these names stands for, by id."""
     keys: set[int] = set()
     for page in pages(names):
@@ -77,11 +77,13 @@ def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | 
     return sorted(map(_named, found.values()), key=lambda entity: str(entity.stored.record.id))
 
 
-def _named(stored: Stored) -> Named:
+def _named(stored: StoredRecord) -> NamedEntity:
     entity = stored.record
     assert isinstance(entity, Entity)
     given = stored.origin.given or entity.name
-    return Named(stored, entity.name, frozenset(map(normal, (str(entity.id), given, entity.name, *entity.aliases))))
+    return NamedEntity(
+        stored, entity.name, frozenset(map(normal, (str(entity.id), given, entity.name, *entity.aliases)))
+    )
 
 
 def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | None) -> list[Edge]:

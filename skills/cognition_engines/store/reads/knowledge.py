@@ -17,7 +17,7 @@ from cognition_engines.store.reads.by_key import asked_by_keys, only_given, visi
 from cognition_engines.store.rows import SELECT_STORED, matrix, stored
 from cognition_engines.store.schema import TABLES, records, vectors
 from cognition_engines.store.transactions import pages, reading
-from cognition_engines.store.values import FloatArray, Stored
+from cognition_engines.store.values import FloatArray, StoredRecord
 
 _SOURCES: Final = TABLES[Kind.SOURCE]
 
@@ -40,7 +40,7 @@ class ChunkFound:
     chunk: Chunk
     key: int
     source: SourceName | None
-    clusters: Mapping[str, Stored]
+    clusters: Mapping[str, StoredRecord]
     vectors: FloatArray | None
 
 
@@ -48,7 +48,7 @@ class ChunkFound:
 class WithSources:
     """Records by key, and those of the sources they name that are known, by id."""
 
-    stored: Mapping[int, Stored]
+    stored: Mapping[int, StoredRecord]
     sources: Mapping[str, SourceName]
 
 
@@ -87,13 +87,13 @@ def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds
         return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
 
 
-def source_of(one: Stored) -> str | None:
+def source_of(one: StoredRecord) -> str | None:
     """The id of the source that a chunk or an extraction names."""
     return one.record.source_id if isinstance(one.record, Chunk | Extraction) else None
 
 
-def _named(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None) -> dict[str, Stored]:
-    found: dict[str, Stored] = {}
+def _named(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None) -> dict[str, StoredRecord]:
+    found: dict[str, StoredRecord] = {}
     for page in pages(_possible(ids)):
         chosen = records.c.kind == int(kind), records.c.id.in_(page)
         for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):

@@ -30,7 +30,7 @@ from cognition_engines.store.transfer.copy import (
     Contents,
     Loss,
     Source,
-    Transferred,
+    TransferSummary,
     Watcher,
     contents,
     loss,
@@ -42,7 +42,7 @@ FORMAT: Final = 1
 _CHECKSUM: Final = "checksum"  # the note about all others
 _APPLICATION_ID: Final = 0x43535450  # "CSTP", in the header that SQLite reserves for it
 _READ_ONLY: Final = "mode=ro&immutable=1"  # no locks, no journal: nothing ever writes a backup again
-_WRITE_NEW: Final = "mode=rw&nolock=1"  # nobody else knows the file, and flock may be POSIX locks on a network
+_WRITE_NEW: Final = "mode=rw&nolock=1"  # no other process knows the file, and flock may be POSIX locks on a network
 _PRAGMAS: Final = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = ON")
 
 _notes: Final = sa.Table(
@@ -83,7 +83,7 @@ def write_backup(
     _remove_leftovers(file)
     partial = file.with_name(f"{file.name}.partial-{token_hex(4)}")
     with ExitStack() as undo, _write_failures(file):
-        # held until the end: tells others that this is no leftover
+        # held until the end: shows others that this is not a leftover
         held = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         undo.callback(os.close, held)
         undo.callback(partial.unlink, missing_ok=True)
@@ -99,7 +99,7 @@ def write_backup(
     return notes
 
 
-def restore_backup(backup: Backup, target: Store, *, replace: bool, watcher: Watcher) -> Transferred:
+def restore_backup(backup: Backup, target: Store, *, replace: bool, watcher: Watcher) -> TransferSummary:
     """Make a store equal to a backup; see `Records.restore`."""
     if not replace:
         with scanning(backup.store) as read, scanning(target) as compared:

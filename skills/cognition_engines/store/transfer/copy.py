@@ -22,7 +22,7 @@ from cognition_engines.store.rows import ORIGIN, origin_of
 from cognition_engines.store.schema import PLACES, TABLES, dimension_name, meta, records, vectors
 from cognition_engines.store.transactions import failures, pages, scanning, writing
 from cognition_engines.store.values import Entry
-from cognition_engines.store.write_rows import Placed, bury, place
+from cognition_engines.store.write_rows import PlacedEntry, bury, place
 
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 
@@ -46,7 +46,7 @@ _AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
 
 
 class Watcher(Protocol):
-    """Told how far a long piece of work is, in records."""
+    """Receives how far a long piece of work is, in records."""
 
     def start(self, step: str, records: int) -> None: ...
 
@@ -67,7 +67,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Transferred:
+class TransferSummary:
     """What a transfer did with the records of the target."""
 
     new: int
@@ -149,7 +149,7 @@ def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
     return Loss(held, held - common, differing)
 
 
-def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transferred:
+def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> TransferSummary:
     """Make `target`, a connection inside a `writing` transaction, equal to `source`.
 
     What is equal already keeps its `seq`; what is known keeps its key. Errors of the source are ComponentFailed,
@@ -169,7 +169,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
         _remove_others(source, target)
     _note_dimensions(source, target)
     contents = tally.contents()
-    return Transferred(contents.records - common, changed, common - changed, held - common, contents)
+    return TransferSummary(contents.records - common, changed, common - changed, held - common, contents)
 
 
 def contents(source: Source, watcher: Watcher) -> Contents:
@@ -265,7 +265,7 @@ def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[
         return 0
     befores = [known.get(record.name) for record in work]
     placed = [
-        Placed(
+        PlacedEntry(
             record.entry(),
             None if before is None else before.key,
             updated_at=int(str(record.spine["updated_at"])),

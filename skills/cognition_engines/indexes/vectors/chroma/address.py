@@ -1,4 +1,4 @@
-"""Where a Chroma server is, as the setting tells it."""
+"""Where a Chroma server is, as the setting gives it."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""The folders of embedded Chroma, without Chroma: which one is trusted, and the marks that tell.
+"""The folders of embedded Chroma, without Chroma: which one is trusted, and the marks that decide.
 
 A folder is trusted only with the mark that a clean shutdown left, since Chroma loses data silently when killed while it
 persists. One that is not is left as it is, and the next number gets a new folder: Chroma keeps hold of a path for as
@@ -36,7 +36,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class OpenedFolder:
     """A folder for this process's collection, which covers every change up to `seq`, and the sums of its files."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Taken:
     sums: Sums
 
 
-def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Taken:
+def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> OpenedFolder:
     """The folder under `parent` if its last user closed it cleanly and nothing changed since; else a new, empty one.
 
     One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. Of the folders
@@ -59,12 +59,12 @@ def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Taken:
         and (folder := _numbered(parent).get(checkpoint.folder)) is not None
         and (sums := _verified(folder, checkpoint.files)) is not None
     ):
-        return Taken(folder, checkpoint.seq, sums)
-    return Taken(_new_folder(parent), 0, {})
+        return OpenedFolder(folder, checkpoint.seq, sums)
+    return OpenedFolder(_new_folder(parent), 0, {})
 
 
-def leave_mark(taken: Taken, name: str, store_id: str, seq: int) -> None:
-    """Leaves the mark of a clean shutdown beside a folder that nobody writes any more. Raises ComponentFailed, OSError.
+def leave_mark(taken: OpenedFolder, name: str, store_id: str, seq: int) -> None:
+    """Leaves the mark of a clean shutdown next to a folder that is no longer written. Raises ComponentFailed, OSError.
 
     Only files that were written since they were opened are read: at a million vectors all of them are two gigabytes,
     and a shutdown has seconds.
@@ -102,7 +102,7 @@ def has_folders(parent: Path) -> bool:
 
 
 def remove_folders(parent: Path) -> None:
-    """Removes every folder that `take_folder` made, which nobody may be using."""
+    """Removes every folder that `take_folder` made; no process may be using one."""
     _mark(parent).unlink(missing_ok=True)
     for folder in _numbered(parent).values():
         shutil.rmtree(folder)

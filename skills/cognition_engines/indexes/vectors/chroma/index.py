@@ -22,7 +22,7 @@ from chromadb.types import Where
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, Taken, leave_mark, take_folder
+from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, OpenedFolder, leave_mark, take_folder
 from cognition_engines.store.values import Page
 
 _GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
@@ -45,7 +45,7 @@ class ChromaIndex:
         collection: Collection,
         seq: int,
         close: Callable[[], object] = int,
-        taken: Taken | None = None,
+        taken: OpenedFolder | None = None,
     ) -> None:
         self.taken: Final = taken
         self.folder: Final = None if taken is None else taken.folder  # None on a server
@@ -59,7 +59,7 @@ class ChromaIndex:
 
     @property
     def noted(self) -> int:
-        """What the collection's metadata tell of `seq`: less where later changes were none of it."""
+        """The `seq` in the collection's metadata: less where later changes were none of it."""
         return self._noted
 
     @property
@@ -144,7 +144,7 @@ class ChromaIndex:
         return False
 
     def note(self) -> None:
-        """Writes `seq` into the collection's metadata, for whoever reads it or opens it next."""
+        """Writes `seq` into the collection's metadata, for the next process that reads or opens it."""
         with ForeignCalls(COMPONENT):
             self._collection.modify(metadata={"seq": self._seq})
         self._noted = self._seq

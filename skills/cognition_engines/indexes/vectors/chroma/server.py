@@ -1,7 +1,7 @@
 """Collections on a Chroma server, which several processes read and one writes.
 
-The metadata of a collection tells which changes it covers. Everything is addressed by the collection's own id, so that
-what a process sends too late cannot reach a collection that was made since.
+The metadata of a collection has the last change that it covers. Everything is addressed by the collection's own id, so
+that what a process sends too late cannot reach a collection that was made since.
 """
 
 from contextlib import suppress
@@ -27,7 +27,7 @@ _SEQ: Final = "seq"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCollection:
     """A collection on a server. `index` covers what its writer noted; None when it is none that this program filled."""
 
     identity: UUID
@@ -47,13 +47,13 @@ class ChromaServer:
             chroma_server_http_port=address.port,
             chroma_server_ssl_enabled=address.ssl,
         )
-        # not chromadb.HttpClient: it has no deadline, asks before one can be set, and leaks when nobody answers
+        # not chromadb.HttpClient: it has no deadline, asks before one can be set, and leaks when there is no answer
         self._system = System(settings)
         with ForeignCalls(COMPONENT):
             self._api = self._system.instance(FastAPI)
             self._api._session.timeout = deadline_seconds
 
-    def find(self, name: str, dim: int) -> Found | None:
+    def find(self, name: str, dim: int) -> FoundCollection | None:
         """The collection of this name, if there is one."""
         with ForeignCalls(COMPONENT):
             try:
@@ -62,10 +62,10 @@ class ChromaServer:
                 return None
             seq = (model.metadata or {}).get(_SEQ)
             if not isinstance(seq, int) or model.dimension not in (None, dim):
-                return Found(model.id, None)
-            return Found(model.id, self._opened(model, seq))
+                return FoundCollection(model.id, None)
+            return FoundCollection(model.id, self._opened(model, seq))
 
-    def replace(self, name: str, found: Found | None) -> ChromaIndex:
+    def replace(self, name: str, found: FoundCollection | None) -> ChromaIndex:
         """An empty collection of this name, in the place of the one that was found; fails if that is not there now."""
         aside = f"{name}-aside"
         with ForeignCalls(COMPONENT):
@@ -79,7 +79,7 @@ class ChromaServer:
             return self._opened(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
 
     def existing(self, name: str) -> Collection | None:
-        """The collection of this name, whoever filled it."""
+        """The collection of this name, by whatever program it was filled."""
         with ForeignCalls(COMPONENT):
             try:
                 return Collection(self._api, self._api.get_collection(name), embedding_function=None)
@@ -101,7 +101,7 @@ class ChromaServer:
 
 
 def start_over(records: Records, space: Space, model: str, dim: int, url: str) -> None:
-    """Puts an empty collection in the place of the one on the Chroma server at `url`; whoever writes it fills it.
+    """Puts an empty collection in the place of the one on the Chroma server at `url`; its writer fills it.
 
     Raises ConfigurationError or ComponentFailed.
     """

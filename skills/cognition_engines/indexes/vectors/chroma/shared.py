@@ -8,7 +8,7 @@ from uuid import UUID
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, refused
-from cognition_engines.indexes.vectors.chroma.server import ChromaServer, Found
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer, FoundCollection
 from cognition_engines.indexes.vectors.collection import PAGE, CollectionSpec
 from cognition_engines.store.advisory_lock import SharedLock
 
@@ -75,7 +75,7 @@ class SharedChroma:
             if self._broken(index):
                 _log.warning("the vector collection %s cannot be searched; rebuilding", self._name)
                 self._hold()
-                index = self._index = self._server.replace(self._name, Found(index.identity, index))
+                index = self._index = self._server.replace(self._name, FoundCollection(index.identity, index))
             behind = self._write(index)
         except _NotTheWriter:
             self._read()
@@ -115,7 +115,7 @@ class SharedChroma:
         self._server.close()
 
     def _hold(self) -> None:
-        """Raises _NotTheWriter unless this process may write now, and ComponentFailed when that cannot be told."""
+        """Raises _NotTheWriter unless this process may write now, and ComponentFailed when that is unknown."""
         if self._lock is None:
             return
         before, held = self.role, False
@@ -152,7 +152,7 @@ class SharedChroma:
         return self._server.replace(self._name, found)
 
     def _holds_all(self, index: ChromaIndex) -> bool:
-        """Whether so many windows are there as records need that did not change since; others may be beside them."""
+        """Whether there are as many windows as unchanged records need, at least; there may be others."""
         try:
             windows = index.windows()
         except ComponentFailed as error:
