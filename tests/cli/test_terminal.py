@@ -55,7 +55,7 @@ class Hostile(BaseHTTPRequestHandler):
                       "limits": limits, "server": {"agent": EVIL}}  # fmt: skip
             self._answer({"jsonrpc": "2.0", "id": 1, "result": whoami})
         elif method == "cstp.recall":
-            self._answer({"jsonrpc": "2.0", "id": 1, "result": {EVIL: EVIL, "half": "\ud800"}})
+            self._answer({"jsonrpc": "2.0", "id": 1, "result": {EVIL: EVIL}})
         else:
             data = {"violations": [{"field": EVIL, "message": EVIL}], EVIL: EVIL, "scope": EVIL, "retryAfter": EVIL}
             code = {"cstp.getChunk": -32602, "cstp.getWarnings": -32002}.get(method, -32009)

@@ -66,13 +66,13 @@ def run(folder: Path, program: str) -> str:
     return done.stdout.strip()
 
 
-def test_the_wheel_needs_pydantic_and_httpx_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_needs_pydantic_and_httpx_with_its_httpcore_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         required = message_from_string(archive.read(name).decode()).get_all("Requires-Dist") or []
         names = archive.namelist()
     base = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line}
-    assert base == {"pydantic", "httpx"}
+    assert base == {"pydantic", "httpx", "httpcore"}
     agents = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required if "extra == 'agents'" in line}
     assert agents == {"pyyaml"}
     assert "cstp/py.typed" in names

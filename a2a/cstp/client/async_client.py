@@ -11,11 +11,12 @@ from pydantic import SecretStr
 
 from cstp.call import Call, raw_call
 from cstp.client.async_methods import AsyncMethods
+from cstp.client.bounded_transport import TimeLeft
 from cstp.client.connections import options_for
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
-from cstp.client.target import described, httpx_options, make_target, settled
-from cstp.client.transport import Deadline, TimeLeft, received, transport_error
+from cstp.client.target import described, httpx_options, make_target
+from cstp.client.transport import Deadline, received, transport_error
 from cstp.errors import CstpError, JsonValue
 
 R = TypeVar("R")
@@ -61,7 +62,7 @@ class AsyncClient(AsyncMethods):
 
     async def send(self, call: Call[R], *, timeout: float | None = None) -> R:
         """One call, as `cstp.calls` makes it; its result."""
-        return read_answer(await self._exchange(request_body(call), call.repeatable, timeout), call)
+        return read_answer(await self._exchange(request_body(call), [call], timeout), call)
 
     async def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
         """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
@@ -70,19 +71,13 @@ class AsyncClient(AsyncMethods):
         """
         if not calls:
             return []
-        repeatable = all(call.repeatable for call in calls)
-        return read_batch(await self._exchange(batch_body(calls), repeatable, timeout), calls)
+        return read_batch(await self._exchange(batch_body(calls), calls, timeout), calls)
 
-    async def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> HttpAnswer:
-        deadline, tried, before = self._target.deadline(timeout), 0, None
-        while True:
-            outcome = await self._post(body, deadline)
-            tried += 1
-            pause = self._target.pause(outcome, tried, deadline, repeatable)
-            if pause is None:
-                return settled(outcome, before)
+    async def _exchange(self, body: bytes, calls: Sequence[Call[R]], timeout: float | None) -> HttpAnswer:
+        attempts = self._target.attempts(calls, timeout)
+        while (pause := attempts.pause_after(await self._post(body, attempts.deadline))) is not None:  # noqa: ASYNC110
             await asyncio.sleep(pause)
-            before = outcome
+        return attempts.answer()
 
     async def _post(self, body: bytes, deadline: Deadline) -> HttpAnswer | TransportError:
         extensions = {"timeout": TimeLeft(deadline)}

@@ -1,4 +1,4 @@
-"""`Client`, which only sends and waits; what is decided is elsewhere, and the same for `cstp.client.async_client`.
+"""`Client`, which only sends and waits; decisions are elsewhere, and the same for `cstp.client.async_client`.
 
 `cstp.calls` makes calls, `cstp.client.messages` reads what comes back, `cstp.client.retries` says what is sent again
 and when.
@@ -10,16 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-import httpx
 from pydantic import SecretStr
 
 from cstp.call import Call, raw_call
-from cstp.client.connections import BoundedTransport, options_for
-from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
+from cstp.client.sync_http import SyncHttp
 from cstp.client.sync_methods import Methods
-from cstp.client.target import described, httpx_options, make_target, settled
-from cstp.client.transport import Deadline, TimeLeft, received, transport_error
+from cstp.client.target import described, httpx_options, make_target
 from cstp.errors import CstpError, JsonValue
 
 R = TypeVar("R")
@@ -50,9 +47,7 @@ class Client(Methods):
         secret = None if token is None else SecretStr(token)
         del token  # a traceback of what is raised from here on may show this frame's variables
         self._target = make_target(url, timeout, retries)
-        options = httpx_options(secret, token_file)
-        transport = BoundedTransport(**options_for(self._target.url, ssl_context))
-        self._http = httpx.Client(transport=transport, **options)
+        self._http = SyncHttp(self._target.url, ssl_context, **httpx_options(secret, token_file))
 
     def __repr__(self) -> str:
         return described(self)
@@ -75,7 +70,7 @@ class Client(Methods):
 
     def send(self, call: Call[R], *, timeout: float | None = None) -> R:
         """One call, as `cstp.calls` makes it; its result."""
-        return read_answer(self._exchange(request_body(call), call.repeatable, timeout), call)
+        return read_answer(self._exchange(request_body(call), [call], timeout), call)
 
     def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
         """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
@@ -84,24 +79,12 @@ class Client(Methods):
         """
         if not calls:
             return []
-        repeatable = all(call.repeatable for call in calls)
-        return read_batch(self._exchange(batch_body(calls), repeatable, timeout), calls)
+        return read_batch(self._exchange(batch_body(calls), calls, timeout), calls)
 
-    def _exchange(self, body: bytes, repeatable: bool, timeout: float | None) -> HttpAnswer:
-        deadline, tried, before = self._target.deadline(timeout), 0, None
-        while True:
-            outcome = self._post(body, deadline)
-            tried += 1
-            pause = self._target.pause(outcome, tried, deadline, repeatable)
-            if pause is None:
-                return settled(outcome, before)
+    def _exchange(self, body: bytes, calls: Sequence[Call[R]], timeout: float | None) -> HttpAnswer:
+        attempts = self._target.attempts(calls, timeout)
+        while (
+            pause := attempts.pause_after(self._http.send("POST", self._target.url, attempts.deadline, body))
+        ) is not None:
             time.sleep(pause)
-            before = outcome
-
-    def _post(self, body: bytes, deadline: Deadline) -> HttpAnswer | TransportError:
-        extensions = {"timeout": TimeLeft(deadline)}
-        try:
-            with self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response:
-                return received(response, b"".join(response.iter_raw()))
-        except httpx.HTTPError as error:
-            return transport_error(error, deadline)
+        return attempts.answer()

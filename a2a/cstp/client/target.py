@@ -1,7 +1,8 @@
-"""What both clients have in common: where they ask, how long and how often, and what a last outcome means."""
+"""What both clients have in common: where they ask, how long and how often."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import random
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 import httpx
 from pydantic import SecretStr
 
+from cstp.call import Call
 from cstp.client.auth import BearerAuth, read_token
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer
@@ -26,15 +28,39 @@ class Target:
     timeout: float
     retries: int
 
-    def pause(
-        self, outcome: HttpAnswer | TransportError, tried: int, deadline: Deadline, repeatable: bool
-    ) -> float | None:
+    def attempts(self, calls: Sequence[Call[Any]], timeout: float | None) -> "Attempts":
+        deadline = deadline_after(self.timeout if timeout is None else timeout)
+        return Attempts(deadline, self.retries, all(call.repeatable for call in calls))
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The attempts at one request: how long to wait before the next one, and what came of them."""
+
+    deadline: Deadline
+    retries: int
+    repeatable: bool
+    outcomes: list[HttpAnswer | TransportError] = field(default_factory=list)
+
+    def pause_after(self, outcome: HttpAnswer | TransportError) -> float | None:
+        """Seconds until the next attempt; None when `outcome` is the last one."""
+        self.outcomes.append(outcome)
         return pause_before_retry(
-            outcome, tried, self.retries, repeatable=repeatable, left=deadline.left, draw=random()
+            outcome,
+            len(self.outcomes),
+            self.retries,
+            repeatable=self.repeatable,
+            left=self.deadline.left,
+            draw=random(),
         )
 
-    def deadline(self, timeout: float | None) -> Deadline:
-        return deadline_after(self.timeout if timeout is None else timeout)
+    def answer(self) -> HttpAnswer:
+        """The last answer. An error is raised from that of the attempt before, which may have the actual reason."""
+        last = self.outcomes[-1]
+        before = self.outcomes[-2] if len(self.outcomes) > 1 else None
+        if isinstance(last, TransportError):
+            raise last from before if isinstance(before, TransportError) else None
+        return last
 
 
 def make_target(url: str | None, timeout: float, retries: int) -> Target:
@@ -54,14 +80,7 @@ def described(client: object) -> str:
     return f"<{type(client).__name__} {target.url if isinstance(target, Target) else 'without a target'}>"
 
 
-def settled(outcome: HttpAnswer | TransportError, before: HttpAnswer | TransportError | None) -> HttpAnswer:
-    """The answer. An error is raised with the one of the try before, which says why there was no answer earlier."""
-    if isinstance(outcome, TransportError):
-        raise outcome from before if isinstance(before, TransportError) else None
-    return outcome
-
-
 def httpx_options(token: SecretStr | None, token_file: str | Path | None) -> dict[str, Any]:
     """What both of httpx's clients are made with; how the server is reached is in `cstp.client.connections`."""
     auth = BearerAuth(read_token(token, token_file, os.environ))
-    return {"auth": auth, "headers": HEADERS, "trust_env": False}
+    return {"auth": auth, "headers": HEADERS}

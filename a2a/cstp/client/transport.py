@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Self
+from typing import Final
 
 import httpx
 
@@ -54,30 +54,6 @@ def deadline_after(seconds: float) -> Deadline:
     return Deadline(time.monotonic() + seconds, seconds)
 
 
-class RemainingTime(float):
-    """Seconds to be waited at most, with the deadline that they come from."""
-
-    deadline: Deadline
-
-    def __new__(cls, seconds: float, deadline: Deadline) -> Self:
-        left = super().__new__(cls, seconds)
-        left.deadline = deadline
-        return left
-
-
-class TimeLeft(dict[str, float]):
-    """httpx's time limits: it reads the one of each step when the step begins, and gets what is left by then."""
-
-    def __init__(self, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS) -> None:
-        super().__init__()
-        self._deadline = deadline
-        self._connect_seconds = connect_seconds
-
-    def get(self, step: str, default: object = None) -> RemainingTime:
-        left = max(self._deadline.left, 0.001)
-        return RemainingTime(min(left, self._connect_seconds) if step == "connect" else left, self._deadline)
-
-
 def received(response: httpx.Response, body: bytes) -> HttpAnswer:
     """What an answer came to."""
     return HttpAnswer(
@@ -85,13 +61,15 @@ def received(response: httpx.Response, body: bytes) -> HttpAnswer:
     )
 
 
-def transport_error(error: httpx.HTTPError, deadline: Deadline) -> TransportError:
+def transport_error(
+    error: httpx.HTTPError, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS
+) -> TransportError:
     """What an error of httpx means here. Without a link to it, as it holds the request and so the token."""
     match error:
         case httpx.ConnectError() | httpx.ProxyError():
             return ConnectFailed(str(error) or type(error).__name__)
-        case httpx.ConnectTimeout() if deadline.left > 0:
-            return ConnectFailed(f"no connection within {CONNECT_SECONDS:g} s")
+        case httpx.ConnectTimeout() if connect_seconds < deadline.seconds and deadline.left > 0:
+            return ConnectFailed(f"no connection within {connect_seconds:g} s")
         case httpx.TimeoutException():
             return deadline.error()
     return ConnectionLost(str(error) or type(error).__name__)

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Final
@@ -16,8 +16,11 @@ from rich.highlighter import JSONHighlighter
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line, several_lines
-from cstp.client.connections import BoundedTransport, options_for
-from cstp.client.transport import TimeLeft, deadline_after
+from cstp.call import raw_call
+from cstp.client.errors import DeadlineExceeded, UnexpectedAnswer
+from cstp.client.messages import HttpAnswer, read_answer
+from cstp.client.sync_http import SyncHttp
+from cstp.client.transport import HEADERS, deadline_after
 from cstp.errors import (
     ERRORS,
     CstpError,
@@ -57,7 +60,7 @@ class Remote:
 
     base: str
     token: str
-    client: httpx.Client
+    http: SyncHttp
     timeout: float
 
     @property
@@ -66,47 +69,46 @@ class Remote:
 
     def call(self, method: str, params: Mapping[str, object]) -> Answer:
         """Raises Unreachable when what answers does not speak JSON-RPC."""
-        request = {"jsonrpc": "2.0", "method": method, "params": params, "id": 1}
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         # lone surrogates of a command line in no known encoding are left to the server to refuse
-        reply = self.send("POST", self.endpoint, headers=headers, content=json.dumps(request))
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
+        received = self._send("POST", self.endpoint, body, HEADERS | {"Authorization": f"Bearer {self.token}"})
         try:
-            document = reply.json()
-            error = document.get("error")
-            if error is not None:
-                if type(error["code"]) is not int:
-                    raise ValueError("a code is a whole number")
-                return Answer(None, {**error, "message": str(error["message"])}, reply.status_code)
-            return Answer(document["result"], None)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {reply.status_code})") from None
+            return Answer(read_answer(received, raw_call(method)), None)
+        except CstpError as error:
+            found = {"code": error.code, "message": error.message}
+            return Answer(None, found if error.data is None else found | {"data": error.data}, received.status)
+        except UnexpectedAnswer:
+            raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {received.status})") from None
 
-    def send(self, verb: str, url: str, **request: Any) -> httpx.Response:
-        """One HTTP request. Raises Unreachable when there is no whole answer in time."""
-        limits = TimeLeft(deadline_after(self.timeout), connect_seconds=self.timeout)
+    def get(self, path: str) -> HttpAnswer:
+        """What a GET of a path below `base` answers. Raises Unreachable when there is no whole answer in time."""
+        return self._send("GET", self.base + path, b"", {})
+
+    def _send(self, verb: str, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         try:
-            return self.client.request(verb, url, extensions={"timeout": limits}, **request)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+            outcome = self.http.send(verb, url, deadline_after(self.timeout), body, headers)
+        except (httpx.InvalidURL, UnicodeError):
             raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
-        except httpx.TimeoutException:
-            reason = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"
-            raise Unreachable(reason) from None
-        except httpx.HTTPError as error:
-            reason = _printable(str(error) or type(error).__name__)
-            raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}") from None
+        if isinstance(outcome, HttpAnswer):
+            return outcome
+        if isinstance(outcome, DeadlineExceeded):
+            late = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"
+            raise Unreachable(late)
+        reason = _printable(str(outcome))
+        raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}")
 
 
 @contextmanager
 def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
     """A server to talk to. Raises ConfigurationError for a proxy or certificates of the environment that are none."""
     try:
-        transport = BoundedTransport(**options_for(httpx.URL(base)))
+        http = SyncHttp(httpx.URL(base), connect_seconds=timeout)
     except OSError as error:
         raise ConfigurationError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error}") from error
     except (ValueError, ImportError) as error:
         raise ConfigurationError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {error}") from error
-    with httpx.Client(transport=transport, trust_env=False) as client:
-        yield Remote(base, token, client, timeout)
+    with closing(http):
+        yield Remote(base, token, http, timeout)
 
 
 def _remedy(reason: str) -> str:
@@ -177,7 +179,7 @@ def code_of(error: Mapping[str, Any]) -> int:
     return FAMILIES[_CLASSES.get(error["code"], CstpError).family]
 
 
-def tell_error(
+def print_error(
     error: Mapping[str, Any], method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool, status: int = 200
 ) -> int:
     """Prints an error answer to a call with the params `given`, and what to do next; the exit code of its family."""

@@ -9,7 +9,8 @@ from typing import ClassVar, Final
 from weakref import ref
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from cstp_server.http.uvicorn_protocol import UvicornProtocol
 
 LINGER_SECONDS: Final = 2.0
 _PIECE: Final = 4096  # heads are parsed in pieces, so that the cap also holds inside one header
@@ -33,7 +34,7 @@ class Caps:
     max_headers: int
 
 
-class CappedProtocol(HttpToolsProtocol):
+class CappedProtocol(UvicornProtocol):
     """Answers 400 to a request whose line and headers are larger than `caps` allows."""
 
     caps: ClassVar[Caps]
@@ -48,7 +49,6 @@ class CappedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._refused:
             return
-        self._unset_keepalive_if_required()
         try:
             self._feed(data)
         except (HttpParserError, _TooLarge, _WrongHosts):
@@ -116,7 +116,7 @@ class CappedProtocol(HttpToolsProtocol):
         if not self._offered:
             self._advance(in_head=False)
             super().on_headers_complete()
-            self.cycle.transport = _Ending(self)  # type: ignore[assignment]
+            self.answer_through(_Ending(self))
 
     def on_body(self, body: bytes) -> None:
         self._advance(in_head=False)
@@ -137,10 +137,7 @@ class CappedProtocol(HttpToolsProtocol):
 
     def refuse(self, status: bytes, text: str) -> None:
         """Answers in place of the application, and ends the connection."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.waiting_for_100_continue = False  # it would be written after the refusal
-            self.cycle.message_event.set()
+        self.drop_answer()
         self.end_with(
             b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\n"
             b"x-content-type-options: nosniff\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"

@@ -103,8 +103,8 @@ class TimedProtocol(CappedProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
-        if self.cycle is not None and not self.cycle.response_complete:
-            answering: Answering | None = self.cycle.scope["state"].get(ANSWERING)
+        if self.answering:
+            answering: Answering | None = self.request_state.get(ANSWERING)
             if answering is not None:
                 answering.abandon()
 
@@ -121,14 +121,9 @@ class TimedProtocol(CappedProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        # uvicorn's own, without its timer for each response: the clock here ends idle connections
-        self.server_state.total_requests += 1
-        if not self.transport.is_closing():
-            self.flow.resume_reading()
-            if self.pipeline:
-                self._start_asgi_task(*self.pipeline.pop())
+        super().on_response_complete()
         # a request that is answered before it is complete still has to become complete in its time
-        if not self._in_body or not self.cycle.response_complete:
+        if not self._in_body or self.answering:
             self.flow.restart()
 
     @property
@@ -141,7 +136,7 @@ class TimedProtocol(CappedProtocol):
         """Whether every request before the one being received, or waited for, is answered."""
         if self._in_body:
             return not self.pipeline
-        return self.cycle is None or self.cycle.response_complete
+        return not self.answering
 
     def _look_in(self, seconds: float) -> None:
         delay = max(seconds, 0.001)
@@ -167,7 +162,7 @@ class TimedProtocol(CappedProtocol):
         if left <= 0:
             _log.info("connection_cut", reason="send")
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-            self._drop_answer()
+            self.drop_answer()
             self.transport.abort()
         return left
 
@@ -183,23 +178,17 @@ class TimedProtocol(CappedProtocol):
             return left
         if not idle:
             _log.info("connection_cut", reason="receive")
-        if idle or (self._in_body and self.cycle.response_started):
-            self._drop_answer()
+        if idle or (self._in_body and self.answer_begun):
+            self.drop_answer()
             self.transport.close()
         else:
             self.refuse(b"408 Request Timeout", "The request did not arrive in time.")
         return self.deadlines.look
 
-    def _drop_answer(self) -> None:
-        """Lets the application write on without effect: uvicorn learns that the connection is gone a little later."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-
     def _make_room(self) -> bool:
         """Cuts the connection that has been without a first request for longest; False where all are too new."""
         others = [each for each in self.connections if isinstance(each, TimedProtocol)]
-        silent = [each for each in others if each.cycle is None and not each._refused]
+        silent = [each for each in others if not each.asked and not each._refused]
         longest = max(silent, key=lambda each: each.flow.waited(), default=None)
         if longest is None or longest.flow.waited() < _NEW_SECONDS:
             return False

@@ -18,9 +18,9 @@ from cstp_server.cli.remote import (
     TokenOption,
     base_of,
     connected,
+    print_error,
     required_token,
     show,
-    tell_error,
 )
 from cstp_server.cli.suggestions import method_names, parameter_names
 
@@ -64,7 +64,7 @@ def call_command(
             return _print_pages(remote, method, given, listed, as_json=as_json)
         answer = remote.call(method, given)
     if answer.error is not None:
-        return tell_error(answer.error, method, given, as_json=as_json, status=answer.status)
+        return print_error(answer.error, method, given, as_json=as_json, status=answer.status)
     show(answer.result, as_json=as_json)
     return 0
 
@@ -72,7 +72,7 @@ def call_command(
 def _print_pages(remote: Remote, method: str, given: Mapping[str, object], listed: str, *, as_json: bool) -> int:
     for page in _pages(remote, method, given, listed):
         if page.error is not None:
-            return tell_error(page.error, method, given, as_json=as_json, status=page.status)
+            return print_error(page.error, method, given, as_json=as_json, status=page.status)
         for item in _items(page, listed):
             show(item, as_json=as_json)
     return 0

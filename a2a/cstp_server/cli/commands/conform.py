@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.cli.exit_codes import Unreachable
-from cstp_server.cli.remote import TimeoutOption, base_of, connected, given_token, tell_error
+from cstp_server.cli.remote import TimeoutOption, base_of, connected, given_token, print_error
 from cstp_server.conformance.run import Caller, Declared, Verdict, conversations, held
 from cstp_server.terminal import say
 
@@ -63,7 +63,7 @@ def conform_command(
             given_token(text)
             answer = replace(remote, token=text).call("cstp.whoami", {})
             if answer.error is not None:
-                return tell_error(answer.error, "cstp.whoami", as_json=as_json)
+                return print_error(answer.error, "cstp.whoami", as_json=as_json)
             callers.append(_caller(text, answer.result, base))
     verdicts = [*_watched(held(chosen, base, callers, declared, timeout), len(chosen), quiet=as_json)]
     _tell(verdicts, behind_proxy, as_json=as_json)

@@ -6,14 +6,15 @@ from typing import Any
 
 import httpx
 
+from cstp.client.messages import HttpAnswer
 from cstp_server.cli.exit_codes import Unreachable
-from cstp_server.cli.remote import Answer, Remote, base_of, code_of, connected, tell_error
+from cstp_server.cli.remote import Answer, Remote, base_of, code_of, connected, print_error
 from cstp_server.describe.agent_card import EXTENSION
 from cstp_server.http.discovery import CARD_PATH
 from cstp_server.terminal import say
 
 
-def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
+def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
     """Prints version, health, methods and, with a token, whose it is and what is left of its limits.
 
     What is public is printed also where the call with the token fails; the exit code is then that of its error.
@@ -28,14 +29,14 @@ def tell_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -
         return 0 if refused is None else code_of(refused)
     for name, value in (found | (_private(answer.result) if refused is None else {})).items():
         say(f"{name}: {_shown(name, value)}")
-    return 0 if refused is None else tell_error(refused, "cstp.whoami", as_json=False)
+    return 0 if refused is None else print_error(refused, "cstp.whoami", as_json=False)
 
 
 def _public(remote: Remote) -> dict[str, object]:
     """Raises Unreachable when what answers is no CSTP server."""
-    alive = remote.send("GET", f"{remote.base}/healthz")
-    ready = _json(remote.send("GET", f"{remote.base}/readyz"))
-    card = _json(remote.send("GET", f"{remote.base}{CARD_PATH}"))
+    alive = remote.get("/healthz")
+    ready = _json(remote.get("/readyz"))
+    card = _json(remote.get(CARD_PATH))
     params = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
     if not isinstance(params, Mapping):
         raise Unreachable(f"{remote.endpoint}: there is no CSTP server, for no agent card names its methods")
@@ -44,7 +45,7 @@ def _public(remote: Remote) -> dict[str, object]:
         "url": remote.endpoint,
         "agent": card.get("name"),
         "version": card.get("version"),
-        "health": _health(alive.status_code),
+        "health": _health(alive.status),
         "ready": ready.get("status"),
         "parts": ready.get("parts"),
         "methods": [one.get("name") for one in methods if isinstance(one, Mapping)]
@@ -73,10 +74,10 @@ def _private(whoami: object) -> dict[str, object]:
     return {"caller": whoami.get("agent"), "limits": whoami.get("limits")}
 
 
-def _json(reply: httpx.Response) -> Mapping[str, Any]:
+def _json(reply: HttpAnswer) -> Mapping[str, Any]:
     """The object that came back; an empty one for anything else."""
     try:
-        found = reply.json()
+        found = json.loads(reply.body)
     except (ValueError, RecursionError):
         found = None
     return found if isinstance(found, Mapping) else {}

@@ -11,7 +11,7 @@ from cognition_engines.indexes.folder_lock import holder, is_address
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
-from cstp_server.cli.commands.server_status import tell_remote
+from cstp_server.cli.commands.server_status import print_remote
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -45,7 +45,7 @@ def status(
     With a URL: that server's version, health and methods, and with a token what is left of its limits.
     """
     if url is not None:
-        return tell_remote(url, given_token(token), timeout, as_json=as_json)
+        return print_remote(url, given_token(token), timeout, as_json=as_json)
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
     name_store(loaded)

@@ -1,0 +1,54 @@
+"""What `cstp_server.http.uvicorn_protocol` uses of uvicorn is there, in the versions that are allowed."""
+
+import inspect
+from pathlib import Path
+from tomllib import loads
+
+import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+PROJECT = loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.mark.parametrize(
+    "name", ["cycle", "scope", "flow", "transport", "server_state", "pipeline", "connections", "headers"]
+)
+def test_a_protocol_has_the_attributes_that_are_read(name: str) -> None:
+    assert f"self.{name} = " in source(HttpToolsProtocol) or f"self.{name}: " in source(HttpToolsProtocol)
+
+
+@pytest.mark.parametrize(
+    "name", ["disconnected", "waiting_for_100_continue", "message_event", "response_complete", "response_started"]
+)
+def test_a_cycle_has_the_attributes_that_are_read_and_set(name: str) -> None:
+    assert f"self.{name} = " in source(RequestResponseCycle)
+
+
+def test_a_cycle_writes_through_the_transport_that_it_holds() -> None:
+    assert "self.transport.write(" in source(RequestResponseCycle)
+
+
+def test_what_a_complete_response_does_is_what_is_done_here_but_for_the_timer_of_idle_connections() -> None:
+    lines = [line.split("#")[0].strip() for line in source(HttpToolsProtocol.on_response_complete).splitlines()[1:]]
+    assert [line for line in lines if line] == [
+        "self.server_state.total_requests += 1",
+        "if self.transport.is_closing():",
+        "return",
+        "self._unset_keepalive_if_required()",
+        "self.flow.resume_reading()",
+        "if self.pipeline:",
+        "cycle, app = self.pipeline.pop()",
+        "self._start_asgi_task(cycle, app)",
+        "else:",
+        "self.timeout_keep_alive_task = self.loop.call_later(",
+        "self.timeout_keep_alive, self.timeout_keep_alive_handler",
+        ")",
+    ]
+
+
+def test_the_version_is_capped() -> None:
+    assert "uvicorn[standard]>=0.54,<0.55" in PROJECT["optional-dependencies"]["server"]
+
+
+def source(of: object) -> str:
+    return inspect.getsource(of)  # type: ignore[arg-type]
