@@ -26,7 +26,10 @@ from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, OpenedFo
 from cognition_engines.store.values import Page
 
 _GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
-COSINE: Final = CreateCollectionConfiguration(hnsw={"space": "cosine"})
+# Where hundreds of texts are nearly alike, fewer neighbours leave parts of the graph unreachable: see docs/vectors.md.
+COSINE: Final = CreateCollectionConfiguration(
+    hnsw={"space": "cosine", "max_neighbors": 100, "ef_construction": 200, "ef_search": 300}
+)
 _ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
 _ADDED_HERE: Final = 50  # vectors a call to a folder: embedded Chroma lets no thread run meanwhile
 _REMOVED: Final = 100  # ids a call: likewise; it fails with many thousands
