@@ -279,7 +279,10 @@ def make_settings(data_dir: Path, overrides: Mapping[str, object]) -> Settings:
     tree: dict[str, Any] = {"data_dir": data_dir}
     for name, value in names.items():
         section, _, key = name.partition(".")
-        tree.setdefault(section, {})[key] = value
+        if key:
+            tree.setdefault(section, {})[key] = value
+        else:
+            tree[name] = value
     return Settings.model_validate(tree)
 
 

@@ -10,14 +10,14 @@ from importlib import import_module
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.ingest.options import Options, Progress, Silent, Summary
+from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.queries.chunks import Chunks
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.knowledge import KnowledgeSearch
@@ -29,6 +29,9 @@ from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
+
+if TYPE_CHECKING:
+    from cognition_engines.ingest.follow import SourceFollower
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class EngineOptions:
 
     `call_seconds` bounds a call over all its parts. Lists have as many threads as `store`. `vector_index` is where
     nearest neighbours are looked for. `cache_size` is how many texts of queries keep their vectors. `store_named` is
-    what gave the URL of the store, for errors.
+    what gave the URL of the store, for errors. `sources` are collections that the engine follows: it reads
+    them `source_seconds` after it has read them, or later where that took longer.
     """
 
     call_seconds: float = 15.0
@@ -55,10 +59,13 @@ class EngineOptions:
     vector_index: VectorChoice = VectorChoice()
     cache_size: int = 1024
     store_named: str = SETTING
+    sources: tuple[FollowedSource, ...] = ()
+    source_seconds: float = 15.0
 
 
 DEFAULTS: Final = EngineOptions()
 _RUN: Final = "cognition_engines.ingest.run"  # loaded by name: the readers of files take a tenth of a start
+_FOLLOW: Final = "cognition_engines.ingest.follow"  # loads Chroma
 _FOLLOW_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.01
 
@@ -95,6 +102,7 @@ class Engine:
         self.pools: Final = _pools(options)
         self._embedder = embedder
         self._threads = options.embedding.threads
+        self.sources: Final = _follower(options, records, embedder)
         searching = Search(indexes, cache, self.pools)
         passages = Passages(cache, self.pools)
         lists = Lists(records, self.listings, self.pools)
@@ -135,6 +143,8 @@ class Engine:
             indexes.start()
             engine = cls(records, indexes, model, options)
             engine.listings.start()
+            if engine.sources is not None:
+                engine.sources.start()
             undo.pop_all()
         return engine
 
@@ -163,9 +173,18 @@ class Engine:
         """Ends all. Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
         deadline = monotonic() + wait_seconds
         self.pools.close()
+        if self.sources is not None:
+            self.sources.close(wait_seconds)
         self.indexes.close(wait_seconds)
         self.listings.close(max(0.0, deadline - monotonic()))
         self.records.close()
+
+
+def _follower(options: EngineOptions, records: Records, embedder: Embedder | None) -> "SourceFollower | None":
+    if not options.sources:
+        return None
+    make: type[SourceFollower] = import_module(_FOLLOW).SourceFollower
+    return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds)
 
 
 def _pools(options: EngineOptions) -> Pools:

@@ -24,6 +24,8 @@ from cognition_engines.store.values import Entry
 from cstp_server.doctor.environment import filesystem_of
 from cstp_server.settings import Settings
 from tests.http_servers import Handler, HttpServer
+from tests.ingest.chroma_places import Place
+from tests.serving import SeededEmbedder
 from tests.stores import ChromaProgram, PostgreSQL, free_port
 
 Cstp = Callable[..., Any]
@@ -615,3 +617,17 @@ def test_vectors_in_memory_need_no_index(
     monkeypatch.setenv("CSTP_VECTORS__INDEX", index)
     monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "minilm")
     assert words in doctor().of("vectors", "ok")["seen"]
+
+
+def test_each_collection_that_is_followed_is_looked_at(
+    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = Place(str(tmp_path / "chroma"))
+    address = place.fill("notes", {"a": "One.", "b": "Two."}, SeededEmbedder())
+    away = f"chroma:http://127.0.0.1:{free_port()}/notes"
+    urls = [address, place.address("nothing"), away]
+    monkeypatch.setenv("CSTP_SOURCES", json.dumps([{"url": url} for url in urls]))
+    assert doctor().code == 1
+    assert doctor.among("sources", "ok", f"{address}: 2 items")["remedy"] == ""
+    assert "records stay" in doctor.among("sources", "problem", "no collection of this name; there are notes")["remedy"]
+    assert "named right" in doctor.among("sources", "problem", f"{away} cannot be read")["remedy"]

@@ -13,7 +13,7 @@ from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
 from cstp_server.describe.agent_card import EXTENSION
 from cstp_server.generate.reference import ROOT
-from cstp_server.settings import load_settings
+from cstp_server.loaded_settings import load_settings
 
 CARD = "/.well-known/agent-card.json"
 METADATA = "/.well-known/oauth-protected-resource"

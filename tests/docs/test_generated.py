@@ -9,7 +9,8 @@ from cstp.errors import ERRORS
 from cstp.methods.registry import METHODS
 from cstp_server.generate.method_pages import FOLDER, page_of
 from cstp_server.generate.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
-from cstp_server.settings import Section, Settings, load_settings
+from cstp_server.loaded_settings import load_settings
+from cstp_server.settings import Section, Settings
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -18,7 +18,7 @@ from cstp.methods.decisions import QueryDecisionsParams, QueryFilters
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
 from cstp_server.cli.main import app
-from cstp_server.settings import load_settings
+from cstp_server.loaded_settings import load_settings
 from tests.ingest.decisions import read_file
 
 ROOT = Path(__file__).parents[2]

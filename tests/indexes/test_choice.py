@@ -11,7 +11,7 @@ from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice, machine_memory
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
-from cstp_server.settings import load_settings
+from cstp_server.loaded_settings import load_settings
 from tests.indexes.conftest import SeededEmbedder
 
 Opened = Callable[[VectorChoice], Indexes]

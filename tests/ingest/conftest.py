@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import Records, open_records
-from tests.stores import Stores
+from tests.ingest.chroma_places import Place, client_of
+from tests.stores import ChromaProgram, Stores
 
 
 @dataclass
@@ -105,3 +107,17 @@ def checkout(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture(params=["folder", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "server":
+        server: ChromaProgram = request.getfixturevalue("chroma_server")
+        return Place(server.url, server)
+    with client_of(str(tmp_path / "chroma")):
+        return Place(str(tmp_path / "chroma"))
+
+
+@pytest.fixture
+def name() -> str:
+    return uuid4().hex

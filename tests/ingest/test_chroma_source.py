@@ -1,16 +1,11 @@
 """Collections that Chroma filled without us, in a folder and on a server."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-import chromadb
 import numpy as np
 import pytest
-from chromadb.config import Settings
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
@@ -21,8 +16,9 @@ from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records
+from tests.ingest.chroma_places import Place
 from tests.ingest.conftest import CountingEmbedder, Silent
-from tests.stores import ChromaProgram, free_port
+from tests.stores import free_port
 
 TEXTS = {f"c{n}": f"Queue number {n} holds what waits." for n in range(40)}
 
@@ -30,65 +26,6 @@ TEXTS = {f"c{n}": f"Queue number {n} holds what waits." for n in range(40)}
 class _Reversed(CountingEmbedder):
     def embed_query(self, text: str, wanted: Wanted = always) -> Any:
         return -super().embed_query(text)
-
-
-@dataclass
-class Place:
-    """Where collections are, and how they are filled without us."""
-
-    base: str
-    server: ChromaProgram | None = None
-
-    def address(self, name: str) -> str:
-        return checked_address(f"chroma:{self.base}/{name}")
-
-    def fill(
-        self,
-        name: str,
-        documents: Mapping[str, str | None],
-        embedder: CountingEmbedder,
-        metadatas: Sequence[Mapping[str, Any] | None] | None = None,
-    ) -> str:
-        """A collection of these documents, its vectors those of the embedder, twice as long; its address."""
-        vectors = [embedder.embed_query(document or id) * 2 for id, document in documents.items()]
-        given = list(metadatas) if metadatas is not None else None
-        texts = list(documents.values()) if any(documents.values()) else None
-        rows = {"ids": list(documents), "documents": texts, "metadatas": given}
-        if self.server is not None:
-            self.server.upsert(name, {**rows, "embeddings": [vector.tolist() for vector in vectors]})
-        else:
-            with _client(self.base) as client:
-                client.get_or_create_collection(name, embedding_function=None).upsert(**rows, embeddings=vectors)
-        return self.address(name)
-
-    def delete(self, name: str, *ids: str) -> None:
-        if self.server is not None:
-            (found,) = self.server.collections(name)
-            self.server.delete_vectors(found["id"], list(ids))
-        else:
-            with _client(self.base) as client:
-                client.get_collection(name, embedding_function=None).delete(ids=list(ids))
-
-
-@pytest.fixture(params=["folder", "server"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "server":
-        server: ChromaProgram = request.getfixturevalue("chroma_server")
-        return Place(server.url, server)
-    with _client(str(tmp_path / "chroma")):
-        return Place(str(tmp_path / "chroma"))
-
-
-@contextmanager
-def _client(folder: str) -> Iterator[Any]:
-    client: Any = chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def name() -> str:
-    return uuid4().hex
 
 
 @pytest.fixture

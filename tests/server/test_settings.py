@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.settings import Settings, load_settings, shipped_file
+from cstp_server.loaded_settings import load_settings, shipped_file
+from cstp_server.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,11 @@ def test_the_environment_may_hold_json_where_a_setting_is_a_list_or_a_mapping(mo
     monkeypatch.setenv("CSTP_SERVER__TRUSTED_PROXIES", '["10.0.0.0/8"]')
     monkeypatch.setenv("CSTP_LIMITS__COSTS", '{"cstp.whoami": 3}')
     monkeypatch.setenv("CSTP_DATA_DIR", "/somewhere")
+    monkeypatch.setenv("CSTP_SOURCES", '[{"url": "chroma:http://chroma:8000/notes", "sensitivity": "sensitive"}]')
     settings = load_settings({}).settings
+    assert [(one.url, one.sensitivity) for one in settings.sources] == [
+        ("chroma:http://chroma:8000/notes", "sensitive")
+    ]
     assert settings.server.trusted_proxies == ("10.0.0.0/8",)
     assert settings.limits.costs == {"cstp.whoami": 3}
     assert settings.data_dir == Path("/somewhere")
@@ -132,6 +137,13 @@ def test_a_file_whose_entries_are_all_commented_out_says_nothing(folder: Path, t
         ("server:\n  grace_seconds: .nan\n", "server.grace_seconds"),
         ("log:\n  level: loud\n", "log.level"),
         ("data_dir: [1]\n", "data_dir"),
+        ("sources: 5\n", "sources"),
+        ("sources:\n  - url: notes\n", "sources.0.url"),
+        ("sources:\n  - url: chroma:http://a:b@host/notes\n", "sources.0.url"),
+        ("sources:\n  - project: alpha\n", "sources.0.url"),
+        ("sources:\n  - url: chroma:notes/notes\n    project: ''\n", "sources.0.project"),
+        ("sources:\n  - url: chroma:notes/notes\n    sensitivity: secret\n", "sources.0.sensitivity"),
+        ("sources:\n  - url: chroma:notes/notes\n    prune: true\n", "sources.0.prune"),
         ("data_dir:\n", "data_dir"),
         ("1: 2\n", "1"),
     ],

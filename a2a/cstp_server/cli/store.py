@@ -9,7 +9,8 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.inspection import schema_at
 from cognition_engines.store.records import Records, open_records
 from cstp_server.cli.options import name_store, without_secrets
-from cstp_server.settings import LoadedSettings, Settings
+from cstp_server.loaded_settings import LoadedSettings
+from cstp_server.settings import Settings
 
 
 def has_records(settings: Settings) -> bool:

@@ -10,7 +10,8 @@ from typing import Final
 
 from cognition_engines.errors import ConfigurationError
 from cstp_server.doctor.finding import CheckResult, Finding, Level
-from cstp_server.settings import LoadedSettings, Settings
+from cstp_server.loaded_settings import LoadedSettings
+from cstp_server.settings import Settings
 from cstp_server.tokens import FIX_TOKENS, Token, read_tokens
 
 EXPIRES_SOON: Final = timedelta(days=14)

@@ -7,7 +7,8 @@ from cstp_server.doctor import components as parts
 from cstp_server.doctor import environment as places
 from cstp_server.doctor import indexes
 from cstp_server.doctor.finding import Finding, within
-from cstp_server.settings import LoadedSettings
+from cstp_server.doctor.sources import check_sources
+from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.tokens import FIX_TOKENS
 
 _SECONDS: Final = 20.0
@@ -41,6 +42,9 @@ def diagnose(loaded: LoadedSettings) -> Iterator[Finding]:
     yield from within(
         _INDEX_SECONDS, "vectors", remedy, lambda: indexes.check_vectors(settings, store.learned, model.learned)
     ).findings
+    if settings.sources:
+        remedy = "check that Chroma is up (sources)"
+        yield from within(_INDEX_SECONDS, "sources", remedy, lambda: check_sources(settings)).findings
     remedy = "see the limits settings (cstp config); without its Redis each server counts by itself"
     yield from within(_SECONDS, "limits", remedy, lambda: parts.check_limits(settings)).findings
     remedy = "see the server's log; stop it and start it again"

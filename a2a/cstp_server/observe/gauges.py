@@ -1,6 +1,6 @@
 """The server's state for `GET /metrics`, read at each scrape."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -8,6 +8,7 @@ from prometheus_client.registry import Collector
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import SourceState
 from cstp_server.limits.bodies import Bodies
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
@@ -34,6 +35,8 @@ class StateGauges(Collector):
         yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)
         yield _gauge("cstp_bodies_bytes", "Bytes of bodies over 64 KiB that are held.", self.bodies.held)
         yield _gauge("cstp_draining", "1 once the server is stopping.", self.gate.draining)
+        if self.counts_records and self.engine.sources is not None:
+            yield from _sources(self.engine.sources.states)
         if self.engine.embeddings is not None:
             yield from self._embeddings(self.engine.embeddings)
 
@@ -80,6 +83,17 @@ class StateGauges(Collector):
         yield CounterMetricFamily("cstp_embedding_cache_hits", "Queries whose vector was known.", cache.hits)
         yield CounterMetricFamily("cstp_embedding_cache_misses", "Queries that were embedded.", cache.misses)
         yield _gauge("cstp_embedding_cache_size", "Query vectors cached.", len(cache))
+
+
+def _sources(states: Sequence[SourceState]) -> Iterator[Metric]:
+    labels = ("source",)
+    age = GaugeMetricFamily("cstp_source_age_seconds", "Seconds since a source was read whole.", labels=labels)
+    up = GaugeMetricFamily("cstp_source_up", "0 for a source that cannot be read.", labels=labels)
+    for state in states:
+        up.add_metric((state.address,), state.failure is None)
+        if state.read_seconds_ago is not None:
+            age.add_metric((state.address,), state.read_seconds_ago)
+    yield from (age, up)
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

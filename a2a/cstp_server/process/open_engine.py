@@ -5,8 +5,10 @@ from collections.abc import Callable
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.ingest.options import FollowedSource
+from cognition_engines.models import SENSITIVITIES
 from cstp_server.process.model import LOCAL_MODELS, open_model
-from cstp_server.settings import Settings, VectorSettings
+from cstp_server.settings import Settings, SourceSettings, VectorSettings
 
 
 def open_engine(settings: Settings, model: Callable[[], Embedder | None] | None = None) -> Engine:
@@ -32,7 +34,13 @@ def engine_options(settings: Settings) -> EngineOptions:
         vector_index=vector_choice(vectors),
         cache_size=embedding.cache_size,
         store_named=settings.store_named,
+        sources=tuple(map(_followed, settings.sources)),
     )
+
+
+def _followed(source: SourceSettings) -> FollowedSource:
+    level = None if source.sensitivity is None else SENSITIVITIES[source.sensitivity]
+    return FollowedSource(source.url, source.project, level, source.repository)
 
 
 def vector_choice(vectors: VectorSettings) -> VectorChoice:

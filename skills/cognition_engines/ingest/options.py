@@ -65,6 +65,25 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowedSource:
+    """A collection to follow. `address` is as `checked_address` returns it; the rest is as in `Options`."""
+
+    address: str
+    project: str | None = None
+    sensitivity: Sensitivity | None = None
+    repository: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """How following a source goes: seconds since it was last read whole, None before; why the last attempt failed."""
+
+    address: str
+    read_seconds_ago: float | None
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind.
 

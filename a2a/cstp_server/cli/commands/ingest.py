@@ -37,8 +37,8 @@ from cstp_server.cli.commands.skipped_files import problem_lines, skipped_lines
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.spooling import copied
 from cstp_server.cli.store import compared_records, opened_records
+from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.process.model import open_model
-from cstp_server.settings import LoadedSettings
 from cstp_server.terminal import say
 
 app = command_family()

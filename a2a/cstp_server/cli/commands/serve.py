@@ -22,12 +22,13 @@ from cstp_server.cli.options import (
     settings_for,
     store_line,
 )
+from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.listen import bind
 from cstp_server.process.malloc import share_arenas
 from cstp_server.process.model import LOCAL_MODELS, open_model
 from cstp_server.process.stop import Watchdog, ended_by_signals
-from cstp_server.settings import LoadedSettings, Settings
+from cstp_server.settings import Settings
 from cstp_server.tokens import read_tokens
 
 app = command_family()

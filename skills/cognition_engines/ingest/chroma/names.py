@@ -12,6 +12,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.chroma.address import ServerAddress
 
 PREFIX: Final = "chroma:"
+DATABASE: Final = "chroma.sqlite3"  # in a folder of Chroma
 
 
 def is_address(path: str) -> bool:
@@ -20,9 +21,24 @@ def is_address(path: str) -> bool:
 
 
 def checked_address(text: str) -> str:
-    """The address as records keep it: with the absolute path of a folder.
+    """As `parsed_address`. Raises ConfigurationError for a folder that Chroma never wrote, too."""
+    address = parsed_address(text)
+    folder = folder_of(address)
+    if folder is not None and not (folder / DATABASE).is_file():
+        raise ConfigurationError(f"{text}: {folder} is no folder of Chroma's: it has no {DATABASE}")
+    return address
 
-    Raises ConfigurationError for one that cannot be an address, and for a folder that Chroma never wrote.
+
+def folder_of(address: str) -> Path | None:
+    """The folder that holds the collection; None for one on a server."""
+    place = address.removeprefix(PREFIX).rpartition("/")[0]
+    return None if place.startswith(("http://", "https://")) else Path(place)
+
+
+def parsed_address(text: str) -> str:
+    """The address as records have it: with the absolute path of a folder.
+
+    Raises ConfigurationError for one that cannot be an address.
     """
     place, _, name = text.removeprefix(PREFIX).rpartition("/")
     remote = text.startswith((f"{PREFIX}http:", f"{PREFIX}https:"))
@@ -31,10 +47,7 @@ def checked_address(text: str) -> str:
     if remote:
         server_of(text, place)
         return f"{PREFIX}{place}/{name}"
-    folder = Path(os.path.abspath(place))
-    if not (folder / "chroma.sqlite3").is_file():
-        raise ConfigurationError(f"{text}: {folder} is no folder of Chroma's: it has no chroma.sqlite3")
-    return f"{PREFIX}{folder}/{name}"
+    return f"{PREFIX}{os.path.abspath(place)}/{name}"
 
 
 def server_of(text: str, place: str) -> ServerAddress:

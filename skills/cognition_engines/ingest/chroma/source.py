@@ -6,6 +6,8 @@ How one is named: see chroma_names.py. What imports this imports Chroma.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from operator import itemgetter
 from typing import Final, cast
 
 import chromadb
@@ -63,6 +65,26 @@ class ChromaSource:
     def address(self) -> str:
         return self._address
 
+    def count(self) -> int:
+        """How many items there are. Raises `ComponentFailed`."""
+        with _calls(self._address):
+            return self._collection.count()
+
+    def digest(self) -> bytes:
+        """Of all that `items` depends on, but the vectors: it reads a tenth as long. Raises `ComponentFailed`."""
+        found = sha256()
+        for ids in self._ids():
+            with _calls(self._address):
+                got = self._collection.get(ids=ids, include=["documents", "metadatas"])
+            rows = [
+                (id, document, sorted((metadata or {}).items()))
+                for id, document, metadata in zip(
+                    got["ids"], got["documents"] or (), got["metadatas"] or (), strict=True
+                )
+            ]
+            found.update(repr(sorted(rows, key=itemgetter(0))).encode(errors="surrogatepass"))
+        return found.digest()
+
     def items(self) -> Iterator[Item]:
         """The items in the order of the collection, then what was noticed. Raises `ComponentFailed`."""
         kept: dict[str, None] = {}
@@ -83,13 +105,19 @@ class ChromaSource:
         done = "they are reused" if reusing else "they are recomputed"
         return Warned(Problem(self._address, None, f"the vectors are {whose}: {done}"))
 
+    def _ids(self) -> Iterator[list[str]]:
+        """All ids, a page at a time, read in one call: pages by offset shift while others delete items."""
+        with _calls(self._address):
+            ids = self._collection.get(include=[])["ids"]
+        for start in range(0, len(ids), _PAGE):
+            yield ids[start : start + _PAGE]
+
     def _pages(self) -> Iterator[list[_Item]]:
-        offset = 0
-        while True:
+        for page in self._ids():
             with _calls(self._address):
-                got = self._collection.get(limit=_PAGE, offset=offset, include=_ALL)
-                page = [
-                    _Item(id, document, cast("Mapping[str, Value]", metadata or {}), _unit(vector))
+                got = self._collection.get(ids=page, include=_ALL)
+                items = {
+                    id: _Item(id, document, cast("Mapping[str, Value]", metadata or {}), _unit(vector))
                     for id, document, metadata, vector in zip(
                         got["ids"],
                         got["documents"] or (),
@@ -97,11 +125,8 @@ class ChromaSource:
                         _rows(got["embeddings"]),
                         strict=True,
                     )
-                ]
-            if not page:
-                return
-            yield page
-            offset += len(page)
+                }
+            yield [items[id] for id in page if id in items]  # others were deleted meanwhile
 
     def _same_model(self, page: Sequence[_Item]) -> bool | None:
         """Whether the vectors of the page are those that the embedder gives; None when no text of it decides."""

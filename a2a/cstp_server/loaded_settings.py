@@ -1,0 +1,156 @@
+"""Where each setting comes from: flags, environment variables, a settings file, defaults.
+
+A value is taken from the first that has it: flags, `CSTP_*` environment variables (`__` between section and name),
+the file given with --config, else the one that CSTP_CONFIG names, else the file that ships with the server. A file in
+the working folder is used only when it is named.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
+
+from cognition_engines.errors import ConfigurationError
+from cstp_server.settings import Settings
+from cstp_server.variables import CONFIG_VARIABLE, check_names, variable_of
+
+Layer = Mapping[str, Any]
+_VARIABLE: Final = "environment "  # before a variable's name, among origins
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The settings in force, for each dotted name the place its value came from, and the file among these places."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    file: Path
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What was given: a file, by its path, and environment variables, by their names. Empty for none."""
+        named = {origin.removeprefix(_VARIABLE) for origin in self.origins.values() if origin.startswith(_VARIABLE)}
+        return (*(() if self.file == shipped_file() else (str(self.file.absolute()),)), *sorted(named))
+
+
+def shipped_file() -> Path:
+    """The settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
+    packaged = Path(str(files("cstp_server"))) / "config" / "server.yaml"
+    return packaged if packaged.is_file() else Path(__file__).parents[2] / "config" / "server.yaml"
+
+
+def settings_file(config: Path | None) -> Path:
+    """The settings file in force: the one given, the one CSTP_CONFIG names, or the one that ships with the server.
+
+    Raises ConfigurationError for one that is not there.
+    """
+    named = os.environ.get(CONFIG_VARIABLE) or None
+    chosen = config or (named and Path(named))
+    if chosen is None:
+        return shipped_file()
+    if not chosen.is_file():
+        place = "" if config else f"{CONFIG_VARIABLE}: "
+        raise ConfigurationError(f"{place}{chosen}: no such settings file")
+    return chosen
+
+
+def _read_file(path: Path) -> Layer:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigurationError(f"{path}:{line}: is not YAML from here on") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as YAML ({type(error).__name__})") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path}: must hold sections such as `server:`, not a {type(content).__name__}")
+    return content
+
+
+_SECTIONS: Final = frozenset(name for name in Settings.model_fields if name not in ("data_dir", "sources"))
+
+
+def _leaves(layer: Layer) -> dict[str, object]:
+    """Dotted names to values; a section without entries, as when all are commented out, gives none."""
+    found: dict[str, object] = {}
+    for section, value in layer.items():
+        if section in _SECTIONS and isinstance(value, Mapping):
+            found |= {f"{section}.{name}": inner for name, inner in value.items()}
+        elif section not in _SECTIONS or value is not None:
+            found[str(section)] = value
+    return found
+
+
+def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
+    tree: dict[str, Any] = {name: value for name, value in leaves.items() if "." not in name}
+    for name, value in leaves.items():
+        section, _, key = name.partition(".")
+        # a section that is not a mapping stays, so that validation refuses it
+        if key and isinstance(inner := tree.setdefault(section, {}), dict):
+            inner[key] = value
+    return tree
+
+
+def _environment_leaves() -> dict[str, object]:
+    """The values of CSTP_* variables. Raises ConfigurationError for those that name no setting or hold no JSON."""
+    check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
+    try:
+        # the source needs nothing of BaseSettings but the names and types of the fields
+        source = EnvSettingsSource(
+            cast(type[BaseSettings], Settings), env_prefix="CSTP_", env_nested_delimiter="__", env_ignore_empty=True
+        )
+        return _leaves(source())
+    except SettingsError:
+        raise ConfigurationError(f"{_not_json()}: must hold JSON, such as {{}} or []") from None
+
+
+def _not_json() -> str:
+    """The variables whose settings are lists or mappings and whose values are not JSON."""
+    wanted = {name for name, value in _leaves(Settings().model_dump()).items() if isinstance(value, dict | tuple)}
+    names = []
+    for variable, value in os.environ.items():
+        if variable.upper().removeprefix("CSTP_").lower().replace("__", ".") in wanted:
+            try:
+                json.loads(value)
+            except ValueError:
+                names.append(variable)
+    return ", ".join(names) or "CSTP_* environment"
+
+
+def load_settings(flags: Mapping[str, object], config: Path | None = None) -> LoadedSettings:
+    """Merges the layers. `flags` has dotted names (`server.port`); None values count as not given.
+
+    Raises ConfigurationError naming each wrong setting and the place it came from.
+    """
+    path = settings_file(config)
+    leaves: dict[str, object] = {}
+    origins: dict[str, str] = dict.fromkeys(_leaves(Settings().model_dump()), "default")
+    environment = _environment_leaves()
+    given = {name: value for name, value in flags.items() if value is not None}
+    for layer, origin in ((_leaves(_read_file(path)), str(path)), (environment, "environment"), (given, "flag")):
+        leaves |= layer
+        for name in layer:
+            origins[name] = _VARIABLE + variable_of(name) if origin == "environment" else origin
+    try:
+        return LoadedSettings(Settings.model_validate(_nest(leaves)), origins, path)
+    except ValidationError as error:
+        lines = []
+        for details in error.errors(include_url=False, include_input=False):
+            name = ".".join(str(step) for step in details["loc"])
+            setting = ".".join(str(step) for step in details["loc"][:2])
+            reason = (
+                "there is no such setting"
+                if details["type"] == "extra_forbidden"
+                else details["msg"].removeprefix("Value error, ")
+            )
+            lines.append(f"{name}: {reason} (from {origins.get(setting, path)})")
+        raise ConfigurationError(*lines) from None

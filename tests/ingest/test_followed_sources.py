@@ -1,0 +1,175 @@
+"""Chroma collections that an engine follows while others write to them, in a folder and on a server."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine, EngineOptions
+from cognition_engines.ingest.chroma.names import parsed_address
+from cognition_engines.ingest.options import FollowedSource
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer
+from cognition_engines.queries.knowledge import KnowledgeQuestion
+from tests.ingest.chroma_places import Place
+from tests.ingest.conftest import CountingEmbedder
+from tests.stores import ChromaProgram, Stores, free_port
+
+QUICKLY = EngineOptions(source_seconds=0.05)
+Follow = Callable[..., Engine]
+
+
+@pytest.fixture
+def follow(tmp_path: Path, stores: Stores, embedder: CountingEmbedder) -> Iterator[Follow]:
+    """`follow(FollowedSource(address))`: an engine that follows it."""
+    opened: list[Engine] = []
+
+    def run(*sources: FollowedSource) -> Engine:
+        options = replace(QUICKLY, sources=sources)
+        opened.append(Engine.open(stores.records(tmp_path), tmp_path / "indexes", embedder, options))
+        return opened[-1]
+
+    yield run
+    for engine in opened:
+        engine.close()
+
+
+def test_what_others_add_change_and_delete_is_found_as_it_is_now(
+    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    address = place.fill(name, {"a": "The heron waits.", "b": "The otter swims."}, embedder)
+    engine = follow(FollowedSource(address))
+    wait_until(lambda: found(engine, "heron") == ["a"])
+    place.fill(name, {"c": "The beaver builds.", "a": "The crane leaves."}, embedder)
+    wait_until(lambda: found(engine, "beaver") == ["c"])
+    wait_until(lambda: (found(engine, "crane"), found(engine, "heron")) == (["a"], []))
+    place.delete(name, "b")
+    wait_until(lambda: found(engine, "otter") == [])
+    assert found(engine, "crane") == ["a"]
+
+
+def test_fields_are_mapped_and_rights_given_as_ingest_does(
+    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    metadatas = [{"title": "Birds", "author": "Ana", "page_number": 3}, {"sensitivity": "highly_sensitive"}]
+    address = place.fill(name, {"a": "The heron waits.", "b": "The heron sleeps."}, embedder, metadatas)
+    engine = follow(FollowedSource(address, project="fauna", sensitivity=Sensitivity.SENSITIVE))
+    wait_until(lambda: found(engine, "heron") == ["a", "b"])
+    held = engine.records.by_ids(Kind.CHUNK, ["a", "b"])
+    first: Any = held["a"].record
+    assert (first.title, first.author, first.metadata) == ("Birds", "Ana", {"page_number": 3})
+    assert found(engine, "heron", Viewer(Sensitivity.NORMAL)) == []
+    assert found(engine, "heron", Viewer(Sensitivity.SENSITIVE, frozenset({"fauna"}))) == ["a"]
+    assert found(engine, "heron", Viewer(Sensitivity.HIGHLY_SENSITIVE, frozenset({"flora"}))) == []
+
+
+def test_nothing_is_deleted_while_a_server_is_away_and_it_is_read_when_it_is_back(
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    running = ChromaProgram(tmp_path / "chroma")
+    place = Place(running.url, running)
+    try:
+        running.start()
+        engine = follow(FollowedSource(place.fill("notes", {"a": "The heron waits."}, embedder)))
+        wait_until(lambda: found(engine, "heron") == ["a"])
+        running.kill()
+        wait_until(lambda: state(engine).failure is not None)
+        assert found(engine, "heron") == ["a"]
+        running.start()
+        place.fill("notes", {"b": "The otter swims."}, embedder)
+        wait_until(lambda: found(engine, "otter") == ["b"])
+        assert (state(engine).failure, found(engine, "heron")) == (None, ["a"])
+    finally:
+        running.kill()
+
+
+def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    folder = tmp_path / "chroma"
+    engine = follow(FollowedSource(parsed_address(f"chroma:{folder}/notes")))
+    wait_until(lambda: "no folder of Chroma" in (state(engine).failure or ""))
+    assert not folder.exists()
+    write(folder, "notes", {"b": "The otter swims."}, embedder)
+    wait_until(lambda: found(engine, "otter") == ["b"])
+    write(folder, "notes", {"b": "The heron waits."}, embedder)
+    wait_until(lambda: (found(engine, "otter"), found(engine, "heron")) == ([], ["b"]))
+
+
+def test_a_collection_that_is_gone_keeps_its_records_and_is_an_outage(
+    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    place.fill(name, {"a": "The heron waits."}, embedder)
+    engine = follow(FollowedSource(place.address(name)), FollowedSource(place.address("nothing")))
+    wait_until(lambda: found(engine, "heron") == ["a"])
+    wait_until(lambda: "no collection of this name" in (engine.sources.states[1].failure or ""))  # type: ignore[union-attr]
+    assert state(engine).failure is None
+
+
+def test_a_server_that_is_away_does_not_keep_an_engine_from_opening_nor_another_source_from_being_read(
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    address = Place(str(tmp_path / "chroma")).fill("notes", {"a": "The heron waits."}, embedder)
+    away = parsed_address(f"chroma:http://127.0.0.1:{free_port()}/notes")
+    engine = follow(FollowedSource(away), FollowedSource(address))
+    wait_until(lambda: found(engine, "heron") == ["a"])
+    assert away in (state(engine).failure or "")
+
+
+def test_every_item_that_stays_is_kept_while_others_are_deleted_during_a_read(
+    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    texts = {f"i{n:04}": f"Text {n}." for n in range(1500)}
+    engine = follow(FollowedSource(place.fill(name, texts, embedder)))
+    wait_until(lambda: engine.records.counts().get(Kind.CHUNK) == 1500)
+    last, before = engine.records.last_seq(), engine.records.counts()
+    place.delete(name, *(f"i{n:04}" for n in range(0, 1500, 3)))
+    wait_until(lambda: engine.records.counts().get(Kind.CHUNK) == 1000)
+    wait_until(lambda: read_again(engine))
+    assert engine.records.last_seq() - last == 500
+    assert before[Kind.CHUNK] == 1500
+
+
+def test_an_engine_closes_while_it_reads_a_large_source(
+    tmp_path: Path, stores: Stores, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    address = Place(str(tmp_path / "chroma")).fill("notes", {f"i{n}": f"Text {n}" for n in range(3000)}, embedder)
+    options = replace(QUICKLY, sources=(FollowedSource(address),))
+    engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", embedder, options)
+    wait_until(lambda: engine.records.last_seq() > 0)
+    engine.close(60)
+    assert not engine.sources._thread.is_alive()  # type: ignore[union-attr]
+
+
+def read_again(engine: Engine) -> bool:
+    return (state(engine).read_seconds_ago or 0) < 5
+
+
+def found(engine: Engine, words: str, viewer: Viewer = EVERYTHING) -> list[str]:
+    question = KnowledgeQuestion(words, viewer, 10, Mode.KEYWORD)
+    return sorted(match.record.id for match in asyncio.run(engine.search_knowledge(question)))
+
+
+def state(engine: Engine) -> Any:
+    assert engine.sources is not None
+    return engine.sources.states[0]
+
+
+def write(folder: Path, name: str, texts: dict[str, str], embedder: CountingEmbedder) -> None:
+    """From a process of its own, as another program does."""
+    vectors = [embedder.embed_query(text).tolist() for text in texts.values()]
+    program = (
+        "import sys, json, chromadb\n"
+        "from chromadb.config import Settings\n"
+        "folder, name, rows = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])\n"
+        "client = chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))\n"
+        "client.get_or_create_collection(name, embedding_function=None).upsert(**rows)\n"
+    )
+    rows = {"ids": list(texts), "documents": list(texts.values()), "embeddings": vectors}
+    subprocess.run([sys.executable, "-c", program, str(folder), name, json.dumps(rows)], check=True, timeout=60)

@@ -1,0 +1,40 @@
+"""Collections named in the settings: a server reads them by itself and reports how that goes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.ingest.chroma_places import Place
+from tests.ingest.conftest import CountingEmbedder
+from tests.server.test_probes import get, samples
+from tests.stores import free_port
+
+SEARCH = {"query": "heron", "mode": "keyword"}
+
+
+def test_a_server_answers_from_the_collections_that_its_settings_name(
+    live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    place = Place(str(tmp_path / "chroma"))
+    address = place.fill("notes", {"a": "The heron waits."}, CountingEmbedder())
+    away = f"chroma:http://127.0.0.1:{free_port()}/notes"
+    sources = [{"url": address, "project": "fauna", "sensitivity": "sensitive"}, {"url": away}]
+    server = live_server({"sources": sources})
+    entitled, other = server.token(clearance="sensitive", projects=["fauna"]), server.token()
+
+    def found(token: str) -> list[str]:
+        results = server.call("cstp.searchKnowledge", token, SEARCH).json["result"]["results"]
+        return [result["chunkId"] for result in results]
+
+    wait_until(lambda: found(entitled) == ["a"])
+    assert found(other) == []
+    admin = server.token(scopes=("admin",))
+
+    def gauges() -> Any:
+        return samples(get(server, request_bytes, "/metrics", admin))
+
+    wait_until(lambda: gauges()[("cstp_source_up", (("source", away),))] == 0)
+    assert gauges()[("cstp_source_up", (("source", address),))] == 1
+    assert 0 <= gauges()[("cstp_source_age_seconds", (("source", address),))] < 60
+    assert ("cstp_source_age_seconds", (("source", away),)) not in gauges()
+    assert get(server, request_bytes, "/readyz").status == 200
