@@ -35,6 +35,11 @@ class Answer:
         error = self.body.get("error", {}) if isinstance(self.body, dict) else {}
         return error["data"]["component"] if error.get("code") == -32003 else None
 
+    @property
+    def overloaded(self) -> bool:
+        """Whether it was refused since the calls before it held every place until its deadline."""
+        return isinstance(self.body, dict) and self.body.get("error", {}).get("code") == -32010
+
 
 @dataclass
 class Noted:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,13 @@ def postgresql() -> Iterator[PostgreSQL]:
     running.close()
 
 
+@pytest.fixture
+def cleanup(postgresql: PostgreSQL) -> Iterator[ExitStack]:
+    """What it holds is closed before the database goes, however the test ends."""
+    with ExitStack() as stack:
+        yield stack
+
+
 @contextmanager
 def stopped(postgresql: PostgreSQL) -> Iterator[None]:
     postgresql.stop()
@@ -76,6 +83,7 @@ def frozen(postgresql: PostgreSQL) -> Iterator[None]:
 def test_postgresql_may_restart_die_and_freeze_under_a_server(
     served: Callable[..., Served],
     postgresql: PostgreSQL,
+    cleanup: ExitStack,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     wait_until: Callable[..., None],
@@ -85,6 +93,7 @@ def test_postgresql_may_restart_die_and_freeze_under_a_server(
     use_embedder(monkeypatch)
     url = postgresql.database_url(postgresql.create_database())
     records = open_records(url)
+    cleanup.callback(records.close)
     fill(records, (decision(f"base-{number}") for number in range(BASE)))
     impatient = sa.make_url(url).update_query_dict({"connect_timeout": "2"}).render_as_string(hide_password=False)
     server = served(MODEL | {"store.url": impatient, "store.deadline_seconds": DEADLINE})
@@ -111,7 +120,6 @@ def test_postgresql_may_restart_die_and_freeze_under_a_server(
             known.read_on()
             wait_until(partial(found_in_all_modes, server, known, name), RECOVERED_WITHIN)
             assert f"never-{number}" not in known.texts
-    records.close()
     assert max(recovery) < RECOVERED_WITHIN
     told = server.log_path.read_text().count("cannot follow")
     assert told <= 5 * len(SEARCHED) * len(recovery)  # each space follows by itself
