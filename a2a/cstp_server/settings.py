@@ -175,7 +175,7 @@ class AuthSettings(Section):
 
     tokens_file: str | None = Field(None, description="Default: tokens.json in the data folder. It holds digests only.")
     reload_seconds: Annotated[float, Field(gt=0, le=5)] = Field(
-        1.0, description="A new or revoked token takes effect within this time."
+        1.0, description="A revoked token ends within this time; a new one counts at once."
     )
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -251,10 +252,10 @@ class TokenBook:
         self.problem: str | None = None
 
     def refresh(self, clock: float) -> None:
-        """Reads the file again if it changed; `clock` is monotonic seconds."""
+        """Reads the file again if it changed; `clock` is monotonic seconds, or infinity to look at it at once."""
         if clock - self._checked < self._reload_seconds:
             return
-        self._checked = clock
+        self._checked = self._checked if clock == inf else clock
         try:
             status = self._path.stat()
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
