@@ -60,6 +60,20 @@ def test_what_is_new_or_has_another_name_in_a_guarded_folder_is_guarded_as_well(
     assert levels(records) == {"Pay": HIGH, "New": NORMAL, "Newer": NORMAL, "Open": NORMAL}
 
 
+def test_what_is_new_in_a_folder_of_two_levels_has_the_higher_one(
+    run: Run, records: Records, folder: Path, adr: Adr
+) -> None:
+    adr(folder / "hr/0009-z.md", "Last")
+    run(folder / "hr", sensitivity=HIGH)
+    for gone in ("0001-a.md", "0009-z.md"):  # but not pruned
+        (folder / "hr" / gone).unlink()
+    adr(folder / "hr/0005-m.md", "Middle")
+    run(folder / "hr", sensitivity=MIDDLE)
+    adr(folder / "hr/0006-n.md", "New")
+    run(folder)
+    assert levels(records) == {"Pay": HIGH, "Last": HIGH, "Middle": MIDDLE, "New": HIGH, "Open": NORMAL}
+
+
 def test_records_that_move_within_a_guarded_file_stay_guarded(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "pay.jsonl"
     file.write_text('{"title": "Salary of A"}\n{"title": "Salary of B"}\n')

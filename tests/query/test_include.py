@@ -13,8 +13,10 @@ from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.ingest.options import Options
 from cognition_engines.ingest.run import ingest
-from cognition_engines.models import Sensitivity
+from cognition_engines.kinds.spec import Origin
+from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.spaces import DECISIONS as DECISIONS_SPACE
+from cognition_engines.store.values import Entry
 from tests.serving import SeededEmbedder, Serving, serve, start
 from tests.stores import Stores, wait_for
 
@@ -203,6 +205,15 @@ def test_provenance_is_the_project_the_file_and_the_status_as_it_is_written(
     assert provenance["path"] == "docs/adr/0002-use-postgresql.md"
     assert found["Keep sessions in a cache"]["provenance"]["path"] == "docs/adr/sessions.jsonl"
     assert str(folder) not in json.dumps(found)
+
+
+def test_provenance_of_a_file_that_is_in_no_repository_is_its_name(serve: Callable[..., Serving]) -> None:
+    server = serve()
+    origin = Origin("/home/somebody/notes.jsonl", 0, None, "digest")
+    server.records.put([Entry(Decision("a", "Keep a queue"), origin)], None)
+    server.caught_up()
+    (found,) = server.ask("queryDecisions", query="queue", include=["provenance"])["decisions"]
+    assert found["provenance"]["path"] == "notes.jsonl"
 
 
 class Thirds(SeededEmbedder):
