@@ -12,6 +12,9 @@ FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
   if "$$candidate" -c '$(SUITS)' 2>/dev/null; then python=$$candidate; break; fi; \
   done
 
+# processes that run tests, one for each core; 0 runs them in that of pytest
+WORKERS ?= auto
+
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
@@ -19,7 +22,7 @@ demo: .venv/.server ## start a server on this project's own records and print ca
 	@.venv/bin/cstp demo $(ARGS)
 
 test: .venv/.dev ## run the whole test suite
-	@.venv/bin/python -m pytest $(ARGS)
+	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-servers: .venv/.dev ## run what may differ on PostgreSQL and a Chroma server, which it starts itself
 	@.venv/bin/python -m pytest --stores=servers $(ARGS)
