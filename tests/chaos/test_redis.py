@@ -209,7 +209,7 @@ def test_answers_that_come_too_late_let_hardly_more_pass_than_the_limit(
         pause = 0.03 * count
         noted = [asking.enter_context(callers(server, 6, some, token=token, pause=pause)) for server in running]
         wait_until(lambda: sum(len(each.answers) for each in noted) == 600)
-    assert all("limits_local" in changes(server) for server in running)
+    assert any("limits_local" in changes(server) for server in running)
     answers = [answer.status for each in noted for answer in each.answers]
     assert set(answers) == {200, 429}
     assert 270 <= answers.count(200) <= most
