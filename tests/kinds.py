@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from annotated_types import Ge, Le, MaxLen
 from hypothesis import strategies as st
+from pydantic import JsonValue
 from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.extractions import AnyExtraction
@@ -90,6 +91,7 @@ def _value(hint: Any) -> st.SearchStrategy[Any]:
         datetime: INSTANT,
         Sensitivity: st.sampled_from(Sensitivity),
         Reason: st.builds(Reason, type=LINE, text=st.none() | PROSE),
+        JsonValue: JSON,
     }
     return plain[hint]
 

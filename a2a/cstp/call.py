@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
+from uuid import uuid4
 
 from pydantic_core import to_json
 
@@ -32,15 +33,20 @@ class Call(Generic[R_co]):
 
 
 def typed_call(method: Method[Any, R], members: Mapping[str, object]) -> Call[R]:
-    """A call with parameters by field name, those that are None left out. Raises InvalidParams, as the server would."""
+    """A call with parameters by field name, those that are None left out; a write has a key.
+
+    Raises InvalidParams, as the server would.
+    """
     given = {name: value for name, value in members.items() if value is not None}
+    if method.writes:
+        given.setdefault("idempotency_key", uuid4().hex)  # so that it may be sent again
     params = parse_params(method.params, given).model_dump(mode="json", exclude_none=True)
 
     def read(result: JsonValue) -> R:
         # members that a newer server has beside ours are no error
         return method.result.model_validate_json(to_json(result), extra="ignore")
 
-    return Call(method.name, params, method.name in _REPEATABLE, read)
+    return Call(method.name, params, method.writes or method.name in _REPEATABLE, read)
 
 
 def raw_call(method: str, params: Mapping[str, JsonValue] | None = None) -> Call[JsonValue]:

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from cstp.errors import ERRORS, CstpError, Forbidden
 
-Scope = Literal["read", "admin"]
+Scope = Literal["read", "write", "review", "ratify", "admin"]
 
 
 class Wire(BaseModel):
@@ -40,8 +40,8 @@ R = TypeVar("R", bound=Wire)
 class Method(Generic[P, R]):
     """One method of the protocol.
 
-    `scope` None means any live token may call it. `cost` is what a call takes from the agent's limits unless the
-    server's settings say otherwise.
+    `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is what a call takes from
+    the agent's limits unless the server's settings say otherwise.
     """
 
     name: str
@@ -51,6 +51,17 @@ class Method(Generic[P, R]):
     errors: tuple[type[CstpError], ...] = ()
     scope: Scope | None = "read"
     cost: int = 1
+    other_scopes: tuple[Scope, ...] = ()
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Any of these lets a token call it; none where any token may."""
+        return () if self.scope is None else (self.scope, *self.other_scopes)
+
+    @property
+    def writes(self) -> bool:
+        """Whether a call changes what is stored."""
+        return self.scope in ("write", "review", "ratify")
 
     @property
     def common_errors(self) -> tuple[type[CstpError], ...]:

@@ -12,6 +12,7 @@
     ├── NotFound                 -32007  data: id
     ├── Forbidden                -32009  data: scope
     ├── Overloaded               -32010  data: retryAfter
+    ├── Conflict                 -32011  data: id, reason, expected, found
     └── OtherError               any code that is not above, or one with other data than it has here
 
 `message` is fixed for a code, so nothing that a caller sent and no internal detail can travel in it; what varies is
@@ -252,6 +253,36 @@ class Overloaded(CstpError):
     any_method = True
 
     retry_after: Seconds
+
+
+@dataclass(eq=False, repr=False)
+class Conflict(CstpError):
+    """What is asked for contradicts what is stored; nothing was written.
+
+    `reason` is `idempotency`: the key belongs to other parameters, or to a record that is forgotten; `revision`: the
+    record has another revision than expected; `fileOwned`: the record is a file's; or `state`: not as it is now.
+    """
+
+    code = -32011
+    message = "Conflict"
+    meaning = (
+        "`idempotency`: use a new key for other parameters. `revision`: read the record again. `fileOwned`: change the "
+        "file and ingest it, or review and link the record. `state`: `expected` says what would have to be."
+    )
+    about_data = "Which record, why, what would have to be (`expected`) and what is (`found`)."
+    example: ClassVar = {
+        "id": "dec_2f6b0c9d4e1a8b37",
+        "reason": "revision",
+        "expected": "2",
+        "found": "3",
+    }
+    family = "refused"
+    tool_code = "CONFLICT"
+
+    id: str | None
+    reason: Literal["idempotency", "revision", "fileOwned", "state"]
+    expected: str | None
+    found: str | None
 
 
 class OtherError(CstpError):

@@ -159,6 +159,9 @@ class LimitSettings(Section):
     default: str = Field(
         "600/minute; 60/second", description='One or more windows for every agent: "600/minute; 60/second".'
     )
+    writes: str = Field(
+        "120/minute; 10000/day", description="Windows besides, of the calls that write, for every agent."
+    )
     agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
         {},

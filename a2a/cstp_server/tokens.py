@@ -24,7 +24,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.models import SENSITIVITIES, Viewer
 
 FIX_TOKENS: Final = "fix the file, or move it away and make new tokens: cstp token create --agent NAME"
-SCOPES: Final = ("read", "admin")
+SCOPES: Final = ("read", "write", "review", "ratify", "admin")
 LIVE_PER_AGENT: Final = 2  # one in use and its successor
 _log = structlog.get_logger("cstp.tokens")
 

@@ -16,6 +16,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.queries.chunks import Chunks
@@ -29,6 +30,7 @@ from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
+from cognition_engines.writing.door import Writing
 
 if TYPE_CHECKING:
     from cognition_engines.ingest.follow import SourceFollower
@@ -63,6 +65,7 @@ class EngineOptions:
     source_seconds: float = 15.0
 
 
+WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
 DEFAULTS: Final = EngineOptions()
 _RUN: Final = "cognition_engines.ingest.run"  # loaded by name: the readers of files take a tenth of a start
 _FOLLOW: Final = "cognition_engines.ingest.follow"  # loads Chroma
@@ -114,6 +117,8 @@ class Engine:
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.cut: Final = passages.cut_for
+        self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes))
+        self.write: Final = self.writing.write
 
     @classmethod
     def open(
@@ -133,7 +138,7 @@ class Engine:
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
             bounds = options.store  # its threads are there twice, for records and for lists; vectors may be read, too
-            calls = 2 * bounds.threads + options.vectors.threads
+            calls = 2 * bounds.threads + options.vectors.threads + WRITE_THREADS
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
@@ -196,4 +201,5 @@ def _pools(options: EngineOptions) -> Pools:
         vectors=Pool("vectors", vectors.threads, vectors.seconds),
         records=Pool("records", store.threads, store.seconds),
         lists=Pool("records", store.threads, store.seconds, "lists"),
+        writes=Pool("records", WRITE_THREADS, store.seconds, "writes"),
     )

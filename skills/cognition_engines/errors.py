@@ -6,6 +6,7 @@ EngineError
 ├── NotWanted            no caller waits for the result any more, so that the work has stopped
 ├── BackupFailed         a backup cannot be written, or is damaged; the message names the file
 ├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
+├── WriteRefused, WriteConflict, RecordNotFound, ScopeNeeded: see writing/errors.py
 └── FolderInUse          another process holds the indexes of this folder
 """
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from cognition_engines.filters import Conditions, between, between_dates, one_of
+from cognition_engines.filters import AtLeast, Conditions, HasAll, between, between_dates, microseconds, one_of
 
 
 class Sensitivity(IntEnum):
@@ -40,6 +40,9 @@ STATUSES: Final = (
 )
 
 
+_YES_OR_NO: Final = {True: "yes", False: "no"}  # the texts of `has_outcome`
+
+
 class Mode(StrEnum):
     """Which legs a search runs."""
 
@@ -50,10 +53,63 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a decision was taken: its kind (`pattern`, `analysis`, ...) and, where known, the words."""
+    """Why a decision was taken: its kind (`pattern`, `analysis`, ...), its words and its strength, 0 to 1."""
 
     type: str
     text: str | None = None
+    strength: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """What else could have been decided, and why it was not."""
+
+    option: str
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedPart:
+    """What a decision governs: the files, packages, interfaces or data that a pattern names."""
+
+    type: str  # path, package, api or data
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """What a decision rests on; `hash` is of what was read there."""
+
+    uri: str
+    quote: str | None = None
+    hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionDetails:
+    """What an agent states of a decision besides its fields, as it was sent.
+
+    `statement` is the decision in its own words, whose first line is the title. The last six are the agent's own
+    account of how it decided, and are not searched.
+    """
+
+    statement: str
+    context: str | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    pattern: str | None = None
+    review_by: datetime | None = None
+    file: str | None = None
+    line: int | None = None
+    commit: str | None = None
+    affects: tuple[AffectedPart, ...] = ()
+    sources: tuple[CitedSource, ...] = ()
+    thread_id: str | None = None
+    kpi_indicators: tuple[str, ...] = ()
+    mental_state: str | None = None
+    trace: JsonValue = None
+    deliberation: JsonValue = None
+    bridge: JsonValue = None
+    pre_decision: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +130,11 @@ class Decision:
     tags: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()  # references as written: a number, a file name, an id
     superseded_by: tuple[str, ...] = ()
+    feature: str | None = None
+    pr: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    details: DecisionDetails | None = None  # of one that an agent recorded
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
     metadata: dict[str, JsonValue] = field(default_factory=dict)  # what its source keeps under names of its own
@@ -94,8 +155,10 @@ EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
 class Filters:
     """Conditions that a decision must meet, all of them; an absent one is no condition.
 
-    Bounds are inclusive. A given bound leaves out decisions without the field. `category`, `stakes` and `status`
-    match whole values, whatever their case; `status` matches the normalised or the original text.
+    Bounds are inclusive. A given bound leaves out decisions without the field. Texts match whole values, whatever
+    their case; `status` matches the normalised or the original text, `agent` who recorded it. A decision has all of
+    `tags`. `current` leaves out what is superseded, deprecated, rejected or expired at that moment; `as_of` keeps what
+    was in force then, and leaves out decisions without a date.
     """
 
     category: str | None = None
@@ -105,6 +168,14 @@ class Filters:
     date_before: datetime | None = None
     stakes: tuple[str, ...] | None = None
     status: tuple[str, ...] | None = None
+    project: str | None = None
+    agent: str | None = None
+    feature: str | None = None
+    pr: str | None = None
+    tags: tuple[str, ...] = ()
+    has_outcome: bool | None = None
+    current: datetime | None = None
+    as_of: datetime | None = None
 
     def conditions(self) -> Conditions:
         return (
@@ -113,7 +184,21 @@ class Filters:
             *one_of(("status", "status_text"), self.status),
             *between("confidence", self.min_confidence, self.max_confidence),
             *between_dates("at", self.date_after, self.date_before),
+            *one_of("project", self.project),
+            *one_of("recorded_by", self.agent),
+            *one_of("feature", self.feature),
+            *one_of("pr", self.pr),
+            *((HasAll("tags", self.tags),) if self.tags else ()),
+            *one_of("has_outcome", None if self.has_outcome is None else _YES_OR_NO[self.has_outcome]),
+            *in_force("until", self.current),
+            *(() if self.as_of is None else between_dates("since", None, self.as_of)),
+            *in_force("until", self.as_of),
         )
+
+
+def in_force(column: str, moment: datetime | None) -> Conditions:
+    """That an end is later than a moment; no condition for None."""
+    return () if moment is None else (AtLeast(column, microseconds(moment) + 1),)
 
 
 @dataclass(frozen=True, slots=True)

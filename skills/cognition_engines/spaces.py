@@ -13,6 +13,8 @@ from cognition_engines.kinds.registry import SPECS
 
 NO_NUMBER: Final = np.iinfo(np.int64).min  # in a column of whole numbers, where a record has none
 
+OPEN: Final = 2**62  # in the column `until`, where no end is known
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -53,12 +55,23 @@ def _kinds(space: str) -> tuple[Kind, ...]:
 _LABELS: Final = (Label("kind", fold=False), Label("project", fold=False), Label("context"), Label("system"))
 _NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
 
+# `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
-    (*_LABELS, Label("category"), Label("stakes"), Label("status"), Label("status_text")),
-    (*_NUMBERS, Number("confidence")),
-    (),
+    (
+        *_LABELS,
+        Label("category"),
+        Label("stakes"),
+        Label("status"),
+        Label("status_text"),
+        Label("feature"),
+        Label("pr"),
+        Label("recorded_by", fold=False),
+        Label("has_outcome", fold=False),
+    ),
+    (*_NUMBERS, Number("confidence"), Number("since", whole=True), Number("until", whole=True)),
+    (Label("tags"),),
     texts=True,
 )
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags

@@ -25,7 +25,9 @@ from cstp import (
 )
 from cstp.call import Call
 from cstp.methods.registry import METHODS
-from tests.serving import Serving
+from tests.serving import Serving, serve
+
+__all__ = ["serve"]
 
 ASKED: dict[str, dict[str, Any]] = {
     "query_decisions": {"query": "sqlite", "filters": Filters(stakes=["high"]), "include_reasons": True, "limit": 3},
@@ -77,7 +79,33 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
 
 def test_every_method_of_the_registry_is_asked_above() -> None:
     made = {getattr(calls, name)(**asked).method for name, asked in ASKED.items()}
-    assert made == {method.name for method in METHODS}
+    assert made == {method.name for method in METHODS if not method.writes}
+
+
+def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
+    connect: Any, serve: Callable[..., Serving]
+) -> None:
+    server = serve()
+    client = connect(server.url, server.token(scopes=("read", "write", "review", "ratify")))
+    first = client.record_decision("Keep orders in PostgreSQL", 0.8, tags=["orders"], review_in="2w")
+    second = client.record_decision("Keep orders in files", 0.2, supersedes=[first.id])
+    updated = client.update_decision(first.id, {"context": "They must last."}, expected_revision=1)
+    linked = client.link_decisions(first.id, second.id, "relates_to", weight=0.5)
+    accepted = client.set_status(second.id, "accepted", "Agreed.")
+    reviewed = client.review_decision(first.id, "partial", affected_kpis={"lost": 0.0})
+    ended = client.unlink_decisions(first.id, second.id, "relates_to")
+    done = (first, second, updated, linked, accepted, reviewed, ended)
+    assert all(one.success and one.indexed for one in done)
+    assert [one.seq for one in done] == sorted({one.seq for one in done})
+    assert (updated.updated_fields, updated.revision) == (["context"], 2)
+    assert (reviewed.status, reviewed.self_review, accepted.ratified_by is not None) == ("superseded", True, True)
+    (found,) = client.query_decisions("orders", filters=Filters(current=True)).decisions
+    assert found.id == second.id
+    sent = [calls.set_status("a", "draft", "b").params["idempotencyKey"] for _ in range(2)]
+    assert len(set(sent)) == 2
+    writing = {method.name for method in METHODS if method.writes}
+    assert {one.method for one in (calls.set_status("a", "draft", "b"),)} < writing
+    assert len(writing) == len({type(one) for one in done}) + 1  # two of them have one result
 
 
 def test_filters_are_made_by_python_names_and_take_pythons_times(client: Any) -> None:

@@ -73,7 +73,11 @@ def test_the_extension_tells_methods_limits_and_auth(live_server: Any, fetch: An
         "maxBodyBytes": 1_048_576,
         "maxAnswerBytes": 5_242_880,
     }
-    assert told["auth"] == {"scheme": "Bearer", "header": "Authorization", "scopes": ["read"]}
+    assert told["auth"] == {
+        "scheme": "Bearer",
+        "header": "Authorization",
+        "scopes": ["ratify", "read", "review", "write"],
+    }
 
 
 def test_the_interface_that_the_card_names_answers(common_server: Any, fetch: Any) -> None:
@@ -222,5 +226,5 @@ def test_a_refusal_names_the_metadata_of_the_resource_which_name_the_public_url(
             "resource": url,
             "resource_name": "cstp (CSTP)",
             "bearer_methods_supported": ["header"],
-            "scopes_supported": ["read", "admin"],
+            "scopes_supported": ["read", "write", "review", "ratify", "admin"],
         }

@@ -17,6 +17,7 @@ import pytest
 import trustme
 
 from cstp_server.cli.main import run
+from cstp_server.tokens import SCOPES
 from tests.docs.test_readme import PAGES, ROOT
 from tests.serving import Serving, start
 from tests.stores import ChromaProgram, PostgreSQL, Stores
@@ -139,7 +140,13 @@ def places(
         server.create("decisions-former-0123456789ab", {"seq": 1}, [1.0])
         return "decisions-former-0123456789ab"
 
+    def decision() -> str:
+        written = world[1].ask("recordDecision", decision="Keep orders in PostgreSQL", confidence=0.8)
+        return str(written["id"])
+
     replacements: Mapping[str, Callable[[], str]] = {
+        "dec_2f6b0c9d4e1a8b37": decision,
+        "dec_5b1e9a7c3d2f4e60": decision,
         "chroma:http://localhost:8000/notes": collection_on_a_server,
         "chroma:/var/lib/notes/chroma/notes": collection_in_a_folder,
         "postgresql://cstp:…@db/cstp": postgresql,
@@ -195,7 +202,7 @@ def _run(
     around |= {
         "PATH": f"{programs}:{Path(sys.executable).parent}:{around['PATH']}",
         "CSTP_URL": serving.url,
-        "CSTP_TOKEN": serving.token(),
+        "CSTP_TOKEN": serving.token(scopes=SCOPES if page.name == "writing.md" else ("read",)),
         "HOME": str(home),
     }
     if page.name != "operations.md":

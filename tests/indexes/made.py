@@ -24,6 +24,7 @@ CONTEXTS = ("meeting", "email", "note")
 SYSTEMS = ("manual", "Slack")
 PROJECTS = ("alpha", "Alpha", "beta")
 CATEGORIES = ("Decision", "decision", "QualityRisk")
+RECORDED_BY = (None, "ann", "Ann")
 LEVELS = (Sensitivity.NORMAL, Sensitivity.NORMAL, Sensitivity.SENSITIVE, Sensitivity.HIGHLY_SENSITIVE)
 
 
@@ -71,9 +72,15 @@ def _decision(maker: Maker, id: str) -> Record:
         category=maker.maybe(maker.one(CATEGORIES)),
         confidence=maker.maybe(maker.one([0.0, 0.5, 1.0])),
         stakes=maker.maybe(maker.one(["low", "High"])),
-        status=maker.one(["accepted", "other"]),
+        status=maker.one(["accepted", "other", "superseded"]),
         status_text=maker.maybe("Accepted"),
+        outcome=maker.maybe("success"),
         date=maker.moment(),
+        tags=tuple(maker.random.sample(TOPICS, k=maker.random.randrange(3))),
+        feature=maker.maybe(maker.one(["checkout", "Checkout", "search"])),
+        pr=maker.maybe(maker.one(["17", "170"])),
+        valid_from=maker.maybe(maker.moment()),
+        valid_to=maker.maybe(maker.moment()),
         project=rights["project"],
         sensitivity=rights["sensitivity"],
     )
@@ -179,7 +186,10 @@ MADE = tuple(_MAKERS)
 
 
 def entry(record: Record, vectors: Any = None) -> Entry:
-    return Entry(record, Origin("/made/up.jsonl", 0, None, repr((kind_of(record), record))), vectors)
+    origin = Origin(
+        "/made/up.jsonl", 0, None, repr((kind_of(record), record)), recorded_by=RECORDED_BY[len(str(record)) % 3]
+    )
+    return Entry(record, origin, vectors)
 
 
 def random_viewer(random: Random) -> Viewer:

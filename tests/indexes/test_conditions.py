@@ -50,6 +50,10 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "stakes": ("LOW", "high"),
     "status": ("accepted", "OTHER"),
     "status_text": ("accepted", "ACCEPTED"),
+    "feature": ("checkout", "CHECKOUT", "check"),
+    "pr": ("17", "18"),
+    "recorded_by": ("ann", "ANN"),
+    "has_outcome": ("yes", "no"),
     "type": ("chunk", "pattern", "warning", "CHUNK"),
     "source_id": ("s-1", "S-1"),
     "topics": (*TOPICS, "STRASSE", "Rag", "rest"),
@@ -59,6 +63,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
 }
 NUMBERS: dict[str, tuple[float, ...]] = {
     "at": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
+    "since": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
+    "until": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
     "importance": (0.0, 0.5, 0.6, 1.0),
     "sensitivity": (0, 1, 2),
     "confidence": (0.0, 0.5, 1.0),
@@ -143,7 +149,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
             labels={each.name: [None] * count for each in DECISIONS.labels}
             | {"category": [f"c-{key % 3}" for key in keys.tolist()]},
             numbers=absent | {"confidence": confidence},
-            sets={},
+            sets={"tags": [()] * count},
             counts=np.zeros(count, np.int64),
             vectors=np.empty((0, 1), np.float32),
         )

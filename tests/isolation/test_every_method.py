@@ -105,8 +105,9 @@ def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
 
 
 def test_there_are_questions_for_every_method_and_every_parameter(pair: Pair) -> None:
-    assert set(QUESTIONS) == {method.name for method in METHODS}
-    for method in METHODS:
+    reads = [method for method in METHODS if not method.writes]
+    assert set(QUESTIONS) == {method.name for method in reads}
+    for method in reads:
         ask = Asker(Random(1), pair.world, model=True)
         asked = [QUESTIONS[method.name](ask) for _ in range(200)]
         given = {name for params in asked for name in params}

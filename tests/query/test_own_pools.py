@@ -53,6 +53,7 @@ def pools() -> Iterator[Pools]:
         vectors=Pool("vectors", 2, 20),
         records=Pool("records", 2, 20),
         lists=Pool("records", 2, 20, "lists"),
+        writes=Pool("records", 2, 20, "writes"),
     )
     yield made
     made.close()

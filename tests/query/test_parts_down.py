@@ -66,9 +66,19 @@ CALLS = [
     asked("searchKnowledge", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
     asked("searchKnowledge", ALL, query="?", filters={"topic": "zzzqqq"}),
     asked("recall", ALL, query="?", source="zzzqqq"),
+    asked("recordDecision", {"records", "embedder"}, decision="Use a queue", confidence=0.5),
+    asked("updateDecision", {"records"}, id="DECISION", updates={"pr": "1"}),
+    asked("reviewDecision", {"records"}, id="DECISION", outcome="success"),
+    asked("setStatus", {"records"}, id="DECISION", status="draft", reason="early"),
+    asked("linkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
+    asked("unlinkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]
+
+
+# one of these is in each result
+MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq")
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,11 @@ class StoppableEmbedder(SeededEmbedder):
         if self.stopped.is_set():
             raise ComponentFailed("embedder", "it is stopped")
         return super().embed_query(text)
+
+    def embed_text(self, text: str) -> FloatArray:
+        if self.stopped.is_set():
+            raise ComponentFailed("embedder", "it is stopped")
+        return super().embed_text(text)
 
 
 @contextmanager
@@ -161,10 +176,12 @@ def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
     if down in call.needs:
         error = reply.get("error", {"code": 0})
         return error["code"] == -32003 and error["data"]["component"] == down and bool(error["data"]["requestId"])
+    if reply.get("error", {}).get("code") == -32011:
+        return call.method in ("updateDecision", "setStatus")  # of a file's decision
     result = reply.get("result", {})
     if "zzzqqq" in str(call):
         return [] in (result.get("decisions"), result.get("results"))
-    found = [result.get(name) for name in ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods")]
+    found = [result.get(name) for name in MEMBERS]
     return any(found) and (
         call.params.get("chunkId") is None or bool(result["relatedChunks"]) == call.params.get("includeRelated", True)
     )
@@ -180,7 +197,8 @@ def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_els
 ) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
     vectors = f"http://127.0.0.1:{free_port()}" if part == "vectors" else None
-    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0]}
+    decision, other, *_ = world.ids[Kind.DECISION]
+    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0], "DECISION": decision, "OTHER": other}
     with serving_with(tmp_path, stores, model, world, vectors) as serving:
         asking = Asking(serving, ids)
         downs: Mapping[str, AbstractContextManager[None]] = {
@@ -208,7 +226,8 @@ def test_records_replaced_by_older_ones_are_an_error_until_the_server_is_started
     tmp_path: Path, stores: Stores, change: str
 ) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
-    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0]}
+    decision, other, *_ = world.ids[Kind.DECISION]
+    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0], "DECISION": decision, "OTHER": other}
     with serving_with(tmp_path, stores, model, world) as serving:
         asking = Asking(serving, ids)
         engine = sa.create_engine(serving.settings.store_url)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Reason, Sensitivity
+from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason, Sensitivity
 from cognition_engines.store.database import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import TABLES, metadata
@@ -27,10 +27,11 @@ Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
 MANY = PAGE * 2 + 3
-CARRIED = {"records", "vectors", "links", *(table.name for table in TABLES.values())}
+WRITTEN = {"revisions", "reviews", "decision_links", "receipts"}
+CARRIED = {"records", "vectors", "links", *WRITTEN, *(table.name for table in TABLES.values())}
 LEFT_OUT = {"meta", "counter", "tombstones"}  # each store's own
 # these are made of the others
-DERIVED = {"project", "sensitivity", "at", "context", "system", "importance", "parent", "source_key"}
+DERIVED = {"project", "sensitivity", "at", "context", "system", "importance", "parent", "source_key", "since", "until"}
 
 
 @dataclass
@@ -64,6 +65,11 @@ FULL = Decision(
     tags=("a", "b"),
     supersedes=("1",),
     superseded_by=("x", "y"),
+    feature="checkout",
+    pr="17",
+    valid_from=datetime(2026, 1, 1, tzinfo=UTC),
+    valid_to=datetime(2027, 1, 1, tzinfo=UTC),
+    details=DecisionDetails("A “title”", alternatives=(Alternative("none", "too late"),), trace=[{"step": 1}]),
     project="alpha",
     sensitivity=Sensitivity.HIGHLY_SENSITIVE,
     metadata={"decided_by": ["Zoë"], "nested": {"a": None}},
@@ -232,8 +238,12 @@ ALTERED = {
     **dict.fromkeys(("repository", "path", "given", "identity", "project_scope", "guard_scope"), "'other'"),
     "guarded_as": "2",
     **dict.fromkeys(("reasons", "tags", "supersedes", "superseded_by"), "'[]'"),
-    "metadata": "'{}'",
-    **{name: f"{name} + 1" for name in ("date", "ordinal", "updated_at")},
+    **dict.fromkeys(("feature", "pr", "recorded_by", "via", "own_status", "own_outcome"), "'other'"),
+    **dict.fromkeys(("metadata", "details"), "'{}'"),
+    **{
+        name: f"{name} + 1"
+        for name in ("date", "ordinal", "updated_at", "valid_from", "valid_to", "recorded_at", "revision")
+    },
     "confidence": "confidence + 1e-9",
     "own_sensitivity": "0",
 }

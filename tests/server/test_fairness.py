@@ -106,7 +106,9 @@ class Modest:
 def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_there_is(
     serve: Serve, wait_until: Any
 ) -> None:
-    assert {asked.method for asked in MODEST if not asked.tool} == {method.name for method in METHODS}
+    assert {asked.method for asked in MODEST if not asked.tool} == {
+        method.name for method in METHODS if not method.writes
+    }
     embedder, world = EndlessEmbedder(), make_world(Random(3))
     serving = serve(embedder)
     put(serving.records, embedder, world.entries)

@@ -213,7 +213,7 @@ def test_a_text_costs_a_unit_more_for_each_1024_characters_beyond_its_first(
     assert [cost(search(length)) for length in (1, 1024, 1025, 2048, 2049, 8192)] == [2, 2, 3, 3, 4, 9]
     assert cost(search(8193)) == 10, "a text that is refused for its length costs as well"
     assert cost(search(1025, mode="x" * 3000)) == 5, "each text counts by itself"
-    assert cost(search(1, limit=10**30, filters={"category": "x" * 2000})) == 2, "only parameters that are texts count"
+    assert cost(search(1, limit=10**30, filters={"category": "x" * 2000})) == 3, "so does each text inside another"
     assert cost([search(1025), search(1)]) == 5
     assert cost(CALL | {"method": "cstp.unknown", "params": {"query": "x" * 2000}}) == 2
 

@@ -11,6 +11,20 @@ import cstp.calls as calls
 from cstp.call import Call
 from cstp.client.pages import Page, each
 from cstp.fields import Instant
+from cstp.methods.decision_records import (
+    Affected,
+    DecisionUpdates,
+    GivenAlternative,
+    GivenEvidence,
+    GivenReason,
+    GivenSource,
+    LinkDecisionsResult,
+    RecordDecisionResult,
+    Related,
+    ReviewDecisionResult,
+    SetStatusResult,
+    UpdateDecisionResult,
+)
 from cstp.methods.decisions import QueryDecisionsResult, QueryFilters
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
 from cstp.methods.extractions import (
@@ -217,6 +231,230 @@ class Methods(ABC):
             source=source,
             sensitivity=sensitivity,
             max_tokens=max_tokens,
+        )
+        return self.send(call, timeout=timeout)
+
+    def record_decision(
+        self,
+        decision: str,
+        confidence: float,
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        category: str | None = None,
+        stakes: Literal["low", "medium", "high", "critical"] | None = None,
+        context: str | None = None,
+        reasons: list[GivenReason | Mapping[str, object]] | None = None,
+        alternatives: list[GivenAlternative | Mapping[str, object]] | None = None,
+        tags: list[str] | None = None,
+        pattern: str | None = None,
+        kpi_indicators: list[str] | None = None,
+        mental_state: str | None = None,
+        review_by: Instant | None = None,
+        feature: str | None = None,
+        pr: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        commit: str | None = None,
+        affects: list[Affected | Mapping[str, object]] | None = None,
+        sources: list[GivenSource | Mapping[str, object]] | None = None,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        thread_id: str | None = None,
+        trace: Mapping[str, object] | list[object] | None = None,
+        deliberation: Mapping[str, object] | list[object] | None = None,
+        bridge: Mapping[str, object] | list[object] | None = None,
+        pre_decision: Mapping[str, object] | list[object] | None = None,
+        project: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+        review_in: str | None = None,
+        supersedes: list[str] | None = None,
+        related_to: list[Related | Mapping[str, object]] | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> RecordDecisionResult:
+        """Record a decision that this agent made.
+
+        One decision: what was decided, and how sure the agent is that it will turn out well, 0 to 1.
+        """
+        call = calls.record_decision(
+            decision=decision,
+            confidence=confidence,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            category=category,
+            stakes=stakes,
+            context=context,
+            reasons=reasons,
+            alternatives=alternatives,
+            tags=tags,
+            pattern=pattern,
+            kpi_indicators=kpi_indicators,
+            mental_state=mental_state,
+            review_by=review_by,
+            feature=feature,
+            pr=pr,
+            file=file,
+            line=line,
+            commit=commit,
+            affects=affects,
+            sources=sources,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            thread_id=thread_id,
+            trace=trace,
+            deliberation=deliberation,
+            bridge=bridge,
+            pre_decision=pre_decision,
+            project=project,
+            sensitivity=sensitivity,
+            review_in=review_in,
+            supersedes=supersedes,
+            related_to=related_to,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def update_decision(
+        self,
+        id: str,
+        updates: DecisionUpdates | Mapping[str, object],
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        reason: str | None = None,
+        expected_revision: int | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> UpdateDecisionResult:
+        """Change members of a decision; what it was before is kept.
+
+        Which members of a decision to change, and why.
+
+        With `expected_revision`, the change is refused where the decision has another one by now.
+        """
+        call = calls.update_decision(
+            id=id,
+            updates=updates,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            reason=reason,
+            expected_revision=expected_revision,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def review_decision(
+        self,
+        id: str,
+        outcome: Literal["success", "partial", "failure", "abandoned"],
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        actual_result: str | None = None,
+        lessons: str | None = None,
+        notes: str | None = None,
+        affected_kpis: Mapping[str, float] | None = None,
+        observed_at: Instant | None = None,
+        evidence: list[GivenEvidence | Mapping[str, object]] | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> ReviewDecisionResult:
+        """Say how a decision turned out.
+
+        How a decision turned out. Every review is kept; the last one says the outcome.
+        """
+        call = calls.review_decision(
+            id=id,
+            outcome=outcome,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            actual_result=actual_result,
+            lessons=lessons,
+            notes=notes,
+            affected_kpis=affected_kpis,
+            observed_at=observed_at,
+            evidence=evidence,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def set_status(
+        self,
+        id: str,
+        status: Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"],
+        reason: str,
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> SetStatusResult:
+        """Give a decision another status, such as accepted.
+
+        Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs `ratify`.
+        """
+        call = calls.set_status(
+            id=id,
+            status=status,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def link_decisions(
+        self,
+        source_id: str,
+        target_id: str,
+        edge_type: Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"],
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        dry_run: bool = False,
+        weight: float | None = None,
+        context: str | None = None,
+        timeout: float | None = None,
+    ) -> LinkDecisionsResult:
+        """Link two decisions.
+
+        A link from one decision to another. One of the same type between the two is replaced.
+        """
+        call = calls.link_decisions(
+            source_id=source_id,
+            target_id=target_id,
+            edge_type=edge_type,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            dry_run=dry_run,
+            weight=weight,
+            context=context,
+        )
+        return self.send(call, timeout=timeout)
+
+    def unlink_decisions(
+        self,
+        source_id: str,
+        target_id: str,
+        edge_type: Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"],
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> LinkDecisionsResult:
+        """End a link between two decisions.
+
+        Which link ends: its ends and its type.
+        """
+        call = calls.unlink_decisions(
+            source_id=source_id,
+            target_id=target_id,
+            edge_type=edge_type,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            dry_run=dry_run,
         )
         return self.send(call, timeout=timeout)
 

@@ -55,6 +55,18 @@ class QueryFilters(Wire):
     date_before: UpperInstant = None
     stakes: Labels | None = None
     status: Labels | None = None
+    project: Annotated[Label, AfterValidator(not_blank)] | None = None
+    agent: Annotated[Label, AfterValidator(not_blank)] | None = Field(default=None, description="Who recorded it.")
+    tags: Labels | None = Field(default=None, description="A decision has all of them.")
+    feature: Annotated[Label, AfterValidator(not_blank)] | None = None
+    pr: Annotated[Label, AfterValidator(not_blank)] | None = None
+    has_outcome: bool | None = None
+    current: bool | None = Field(
+        default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
+    )
+    as_of: UpperInstant = Field(
+        default=None, description="Only what was in force at that time; decisions without a date are left out."
+    )
 
     @field_validator("max_confidence")
     @classmethod

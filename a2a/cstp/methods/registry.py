@@ -3,6 +3,14 @@
 from typing import Any
 
 from cstp.contract import Method
+from cstp.methods.decision_records import (
+    LINK_DECISIONS,
+    RECORD_DECISION,
+    REVIEW_DECISION,
+    SET_STATUS,
+    UNLINK_DECISIONS,
+    UPDATE_DECISION,
+)
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
@@ -19,6 +27,12 @@ METHODS: tuple[Method[Any, Any], ...] = (
     LIST_EPISODES,
     SEARCH_KNOWLEDGE,
     RECALL,
+    RECORD_DECISION,
+    UPDATE_DECISION,
+    REVIEW_DECISION,
+    SET_STATUS,
+    LINK_DECISIONS,
+    UNLINK_DECISIONS,
     WHOAMI,
     DISCOVER,
 )

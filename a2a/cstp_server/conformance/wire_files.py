@@ -20,7 +20,8 @@ A conversation reads aloud:
 `<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
 body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<number>`, `<text>`, `<time>`, `<list>`,
 `<object>` and `<request id>` (that of the header) stand for what varies, and `<url>` in a header for an address.
-Everything else is compared exactly: members, types, and the digits of numbers.
+Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer is any text;
+later in the conversation, `<NAME>` stands for it, where NAME is in capitals.
 """
 
 import json
@@ -36,16 +37,21 @@ _HEADER: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*): ?(.*)")
 _DIRECTIVE: Final = re.compile(r"# (server|token|chunk|gate|records|needs|edge): (.*)")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
 _REQUEST_ID: Final = re.compile(r"[ -~]{1,128}")
-_SPECIAL: Final = re.compile(r"(<token>|<hex [0-9a-f ]+>|<[^<>]{1,64} x \d+>)")
+_SPECIAL: Final = re.compile(r"(<token>|<[A-Z_]+>|<hex [0-9a-f ]+>|<[^<>]{1,64} x \d+>)")
+_NOTED: Final = re.compile(r"<noted ([A-Z_]+)>")
 _BRIEF: Final = 80  # characters of a value in the report of a difference
 _REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
 
 
 @dataclass(slots=True)
 class Exchange:
-    """What is sent and what comes back, without the arrows; `line` is that of the first, 1-based."""
+    """What is sent and what comes back, without the arrows; `line` is that of the first, 1-based.
+
+    `noted` are texts of earlier answers, by name, the same for all exchanges of a conversation.
+    """
 
     line: int
+    noted: dict[str, str]
     request: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
 
@@ -111,11 +117,11 @@ def folder() -> Path:
 
 def read(path: Path) -> Conversation:
     """Raises ValueError for a file that is not in this notation."""
-    found = Conversation(path.stem)
+    found, noted = Conversation(path.stem), dict[str, str]()
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line.startswith("-->"):
             if not found.exchanges or found.exchanges[-1].answer:
-                found.exchanges.append(Exchange(number))
+                found.exchanges.append(Exchange(number, noted))
             found.exchanges[-1].request.append(line[4:])
         elif line.startswith("<--"):
             found.exchanges[-1].answer.append(line[4:])
@@ -157,14 +163,14 @@ def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     return headers, ""
 
 
-def encode(text: str, token: str) -> bytes:
-    """The bytes that a text stands for."""
-    return b"".join(_encoded(part, token) for part in _SPECIAL.split(text))
+def encode(text: str, values: Mapping[str, str]) -> bytes:
+    """The bytes that a text stands for; `values` are what stands for names."""
+    return b"".join(_encoded(part, values) for part in _SPECIAL.split(text))
 
 
-def _encoded(part: str, token: str) -> bytes:
-    if part == "<token>":
-        return token.encode()
+def _encoded(part: str, values: Mapping[str, str]) -> bytes:
+    if part.startswith("<") and part[1:-1] in values:
+        return values[part[1:-1]].encode()
     if part.startswith("<hex ") and part.endswith(">"):
         return bytes.fromhex(part[5:-1])
     repeated = _REPEATED.fullmatch(part)
@@ -174,6 +180,7 @@ def _encoded(part: str, token: str) -> bytes:
 def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix: str = "") -> SentRequest:
     """The request; `prefix` comes before every path."""
     lines, method, path, version = exchange.request, "POST", "/cstp", "1.1"
+    values = {**exchange.noted, "token": token}
     if line := _REQUEST_LINE.fullmatch(lines[0]):
         method, path, version = line[1], line[2], (line[3] or " HTTP/1.1")[6:]
         lines = lines[1:]
@@ -182,14 +189,14 @@ def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix
     for name, value in (("Content-Type", "application/json"), ("Authorization", "Bearer <token>"), ("Host", host)):
         if name.lower() not in names:
             headers.append((name, value))
-    sent = [(name, encode(value, token).decode("latin-1")) for name, value in headers if value != "-"]
-    body = encode(text, token)
+    sent = [(name, encode(value, values).decode("latin-1")) for name, value in headers if value != "-"]
+    body = encode(text, values)
     if any(name.lower() == "transfer-encoding" for name, _ in sent):
         pieces = [body[at : at + chunk] for at in range(0, len(body), chunk)]
         body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
     elif "content-length" not in names:
         sent.append(("Content-Length", str(len(body))))
-    head = [f"{method} {prefix}{encode(path, token).decode()} HTTP/{version}", *(f"{n}: {v}" for n, v in sent)]
+    head = [f"{method} {prefix}{encode(path, values).decode()} HTTP/{version}", *(f"{n}: {v}" for n, v in sent)]
     return SentRequest(method, "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + body)
 
 
@@ -199,8 +206,12 @@ def _brief(value: object) -> str:
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
 
-def agree(want: object, got: object, request_id: str | None, where: str) -> None:
-    """Raises `Differs` where two parsed documents do not agree."""
+def agree(want: object, got: object, request_id: str | None, where: str, noted: dict[str, str] | None = None) -> None:
+    """Raises `Differs` where two parsed documents do not agree; adds what is to be noted."""
+    if noted is not None and type(want) is str and (named := _NOTED.fullmatch(want)):
+        must(type(got) is str, f"{where}: {_brief(got)} is no text")
+        noted[named[1]] = str(got)
+        return
     fits = {
         "<anything>": True,
         "<number>": isinstance(got, Number),
@@ -217,11 +228,11 @@ def agree(want: object, got: object, request_id: str | None, where: str) -> None
     if isinstance(want, dict) and isinstance(got, dict):
         must(sorted(want) == sorted(got), f"{where}: has {sorted(got)}, not {sorted(want)}")
         for name in want:
-            agree(want[name], got[name], request_id, f"{where}.{name}")
+            agree(want[name], got[name], request_id, f"{where}.{name}", noted)
     elif isinstance(want, list) and isinstance(got, list):
         must(len(want) == len(got), f"{where}: {len(got)} items, not {len(want)}")
         for index, (one, other) in enumerate(zip(want, got, strict=True)):
-            agree(one, other, request_id, f"{where}[{index}]")
+            agree(one, other, request_id, f"{where}[{index}]", noted)
     else:
         must(want == got, f"{where}: {_brief(got)} is not {_brief(want)}")
 
@@ -288,7 +299,7 @@ def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
         lines = lines[1:]
     must(reply.status == status, f"HTTP {reply.status}, not {status}: {_brief(reply.body)}")
     headers, text = split(lines)
-    text = encode(text, "").decode()
+    text = encode(text, exchange.noted).decode()
     for name, value in headers:
         got = reply.header(name.lower())
         if value == "<number>":
@@ -300,7 +311,7 @@ def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
     if not text or reply.header("content-type") != "application/json":
         must(reply.body == text.encode(), f"the body is {_brief(reply.body)}, not {_brief(text)}")
     else:
-        agree(parse(text), parse(reply.body), reply.header("x-request-id"), "answer")
+        agree(parse(text), parse(reply.body), reply.header("x-request-id"), "answer", exchange.noted)
 
 
 def expected_status(exchange: Exchange) -> int:

@@ -83,7 +83,7 @@ def _extension(settings: Settings, plan: Plan, url: str) -> dict[str, object]:
             "auth": {
                 "scheme": "Bearer",
                 "header": "Authorization",
-                "scopes": sorted({method.scope for method in METHODS if method.scope is not None}),
+                "scopes": sorted({scope for method in METHODS for scope in method.scopes}),
             },
         },
     }

@@ -28,6 +28,8 @@ _ABOUT: Final = (
     "refused; null counts as absent where a schema allows it. Whole numbers may be written as 10 or 10.0. In the "
     "errors of this document, data is the JSON Schema of an error's data."
 )
+_NAMED: Final = re.compile("<(?:noted )?([A-Z_]+)>")
+_NAMES: Final = {"FIRST": "dec_2f6b0c9d4e1a8b37", "RECORDED": "<time>"}  # what conversations note
 _FILLED: Final[Mapping[str, object]] = {
     "<number>": 1,
     "<text>": "text",
@@ -142,7 +144,7 @@ def _example(method: Method[Any, Any]) -> dict[str, object]:
     return {
         "name": conversation.name,
         "description": f"From the conversation {conversation.name}.txt; what varies in the answer is filled in.",
-        "params": [{"name": name, "value": value} for name, value in params.items()],
+        "params": [{"name": name, "value": _filled(value)} for name, value in params.items()],
         "result": {"name": "result", "value": _filled(response["result"])},
     }
 
@@ -152,4 +154,6 @@ def _filled(value: object) -> object:
         return {name: _filled(member) for name, member in value.items()}
     if isinstance(value, list):
         return [_filled(item) for item in value]
+    if isinstance(value, str) and (named := _NAMED.fullmatch(value)):
+        value = _NAMES.get(named[1], "<text>")
     return _FILLED.get(value, value) if isinstance(value, str) else value

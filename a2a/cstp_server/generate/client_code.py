@@ -11,6 +11,7 @@ from textwrap import fill
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+from pydantic import JsonValue
 from pydantic.alias_generators import to_snake
 
 from cstp.contract import Method, Wire
@@ -138,7 +139,7 @@ def _parameters(method: Method[Any, Any]) -> list[Parameter]:
     found = []
     for name, field in method.params.model_fields.items():
         annotation = _spelled(field.annotation)
-        default = None if field.is_required() else repr(field.default)
+        default = None if field.is_required() else _literal(field.default)
         if default == "None" and "None" not in annotation:
             annotation += " | None"
         found.append(Parameter(name, annotation, default))
@@ -166,13 +167,21 @@ def _spelled(annotation: Any) -> str:
         return " | ".join(dict.fromkeys(_spelled(one) for one in get_args(annotation)))
     if origin is list:
         return f"list[{_spelled(get_args(annotation)[0])}]"
+    if origin is dict:
+        return f"Mapping[{', '.join(_spelled(one) for one in get_args(annotation))}]"
     if origin is Literal:
         return "Literal[" + ", ".join(f'"{value}"' for value in get_args(annotation)) + "]"
+    if annotation is JsonValue:  # an object or a list wherever a parameter takes it
+        return "Mapping[str, object] | list[object]"
     if annotation is NoneType:
         return "None"
     if isinstance(annotation, type) and issubclass(annotation, Wire):
         return f"{annotation.__name__} | Mapping[str, object]"
     return "Instant" if annotation is datetime else str(annotation.__name__)
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _name(method: Method[Any, Any]) -> str:

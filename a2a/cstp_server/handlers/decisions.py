@@ -1,6 +1,7 @@
 """Answers the methods over decision records."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
 from time import perf_counter
@@ -91,6 +92,14 @@ def _filters(filters: QueryFilters | None) -> Filters:
         date_before=filters.date_before,
         stakes=None if filters.stakes is None else tuple(filters.stakes),
         status=None if filters.status is None else tuple(filters.status),
+        project=filters.project,
+        agent=filters.agent,
+        tags=tuple(filters.tags or ()),
+        feature=filters.feature,
+        pr=filters.pr,
+        has_outcome=filters.has_outcome,
+        current=datetime.now(UTC) if filters.current else None,
+        as_of=filters.as_of,
     )
 
 

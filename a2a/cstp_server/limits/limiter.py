@@ -38,6 +38,7 @@ PROBE_SECONDS: Final = 2.0
 MOST_UNSENT: Final = 10_000  # calls of an agent that are counted in Redis when it is back
 CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
 _SHARED: Final = "cstp_server.limits.redis_windows"  # loads redis-py, which servers without Redis start faster without
+_WRITES: Final = "\x1fwrites "
 _PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
 _log = structlog.get_logger("cstp.limits")
 
@@ -55,14 +56,24 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The windows of every agent, shortest first, and what each method costs."""
+    """The windows of every agent, shortest first, and what each method costs.
+
+    `writes` are windows besides, of the methods `writing`; under `writes_of` an agent's calls of these are counted.
+    """
 
     default: tuple[Window, ...]
     agents: Mapping[str, tuple[Window, ...]]
     costs: Mapping[str, int]
+    writes: tuple[Window, ...]
+    writing: frozenset[str]
 
     def windows(self, agent: str) -> tuple[Window, ...]:
-        return self.agents.get(agent, self.default)
+        return self.writes if agent.startswith(_WRITES) else self.agents.get(agent, self.default)
+
+
+def writes_of(agent: str) -> str:
+    """Under which name an agent's writes are counted; no agent can have it."""
+    return f"{_WRITES}{agent}"
 
 
 @dataclass(slots=True)
@@ -74,13 +85,16 @@ class _WindowState:
     read: float
 
 
-def parse_windows(text: str, setting: str) -> tuple[Window, ...]:
-    """`600/minute; 60/second` as windows, shortest first. Raises ConfigurationError naming `setting`."""
+def parse_windows(text: str, setting: str, prefix: str = "") -> tuple[Window, ...]:
+    """`600/minute; 60/second` as windows, shortest first, whose names begin with `prefix`.
+
+    Raises ConfigurationError naming `setting`.
+    """
     try:
         items = sorted(parse_many(text), key=lambda item: item.get_expiry())
     except ValueError as error:
         raise ConfigurationError(f'{setting}: must read like "600/minute" or "600/minute; 60/second"') from error
-    windows = tuple(map(_window, items))
+    windows = tuple(_window(item, prefix) for item in items)
     if any(window.limit < 1 for window in windows):
         raise ConfigurationError(f"{setting}: a limit must be at least 1")
     if len({window.seconds for window in windows}) < len(windows):
@@ -88,8 +102,8 @@ def parse_windows(text: str, setting: str) -> tuple[Window, ...]:
     return windows
 
 
-def _window(item: RateLimitItem) -> Window:
-    name, seconds = item.GRANULARITY.name, item.get_expiry()
+def _window(item: RateLimitItem, prefix: str) -> Window:
+    name, seconds = f"{prefix}{item.GRANULARITY.name}", item.get_expiry()
     policy = name if item.multiples == 1 else f"{item.multiples}{name}"
     return Window(policy, item.amount, seconds, item, header=f'"{policy}";q={item.amount};w={seconds}')
 
@@ -113,12 +127,15 @@ def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) 
         default=parse_windows(settings.default, "limits.default"),
         agents={name: parse_windows(text, f"limits.agents.{name}") for name, text in settings.agents.items()},
         costs=costs,
+        writes=parse_windows(settings.writes, "limits.writes", "writes-"),
+        writing=frozenset(name for name, method in methods.items() if method.writes),
     )
     places = {"limits.default": plan.default} | {f"limits.agents.{name}": w for name, w in plan.agents.items()}
     for place, windows in places.items():
         smallest = min(window.limit for window in windows)
         for name, cost in costs.items():
-            if cost > smallest:
+            # what a write costs without a setting is at most all that a window holds
+            if cost > smallest and (name in settings.costs or name not in plan.writing):
                 raise ConfigurationError(
                     f"limits.costs: a call of {name} costs {cost}, more than {place} ever allows ({smallest}); "
                     f"raise the limit or lower limits.costs"
@@ -177,10 +194,16 @@ class Limiter:
     async def charge(self, agent: str, method: str, more: int = 0) -> None:
         """Takes what a call of `method` costs, and `more`, from each window of the agent, or from none.
 
-        What would be more than a window ever holds is all that it holds. Raises RateLimited.
+        What would be more than a window ever holds is all that it holds. A write is counted in the windows of writes,
+        too, before the others. Raises RateLimited.
         """
+        if method in self._plan.writing:
+            await self._spend(writes_of(agent), 1)
+        await self._spend(agent, self._plan.costs.get(method, 1) + more)
+
+    async def _spend(self, agent: str, units: int) -> None:
         windows = self._plan.windows(agent)
-        cost = min(self._plan.costs.get(method, 1) + more, *(window.limit for window in windows))
+        cost = min(units, *(window.limit for window in windows))
         allowed = self._take(windows, agent, cost)
         if allowed and self._shared is not None and not self.degraded:
             allowed = await self._hit(self._shared, windows, agent, cost)

@@ -14,10 +14,11 @@ R = TypeVar("R", bound=Wire)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks, and under which request id."""
+    """Who asks, under which request id, and by which way: cstp or mcp."""
 
     token: Token
     request_id: str
+    via: str = "cstp"
 
     @property
     def agent(self) -> str:

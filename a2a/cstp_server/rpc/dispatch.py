@@ -271,16 +271,18 @@ class _Fitting(Signature):
 
 
 def _units_of_texts(sent: object) -> int:
-    """What the lengths of the texts among the parameters cost: nothing for the first TEXT_UNIT characters of each."""
-    texts = sent.values() if isinstance(sent, Mapping) else ()
-    return sum((len(text) - 1) // TEXT_UNIT for text in texts if isinstance(text, str) and text)
+    """What the lengths of the texts in the parameters cost: nothing for the first TEXT_UNIT characters of each."""
+    if isinstance(sent, str):
+        return (len(sent) - 1) // TEXT_UNIT if sent else 0
+    inner = sent.values() if isinstance(sent, Mapping) else sent if isinstance(sent, list) else ()
+    return sum(map(_units_of_texts, inner))
 
 
 async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
     if bound is None:
         raise MethodNotFound
     scope = bound.method.scope
-    if scope is not None and scope not in call.token.scopes:
+    if scope is not None and not set(bound.method.scopes) & set(call.token.scopes):
         raise Forbidden(scope)
     result: Wire = await bound.handle(parse_params(bound.method.params, sent), call)
     return result

@@ -22,7 +22,7 @@ from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, 
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record, adapter, kind_of, prefixed, validated
 from cognition_engines.kinds.spec import MAX_ID, Origin
-from cognition_engines.models import SENSITIVITIES, Decision, Reason, Sensitivity
+from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Reason, Sensitivity
 from cognition_engines.store.values import PART, Entry, StoredRecord
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
@@ -51,6 +51,7 @@ class UnreadableLine(ValueError):
 class _Reason(Model):
     type: _Label
     text: Annotated[str, Text(1_000_000, shortest=0)] | None = None
+    strength: Share | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,11 @@ class _Decision(Model):
     tags: tuple[_Label, ...] = ()
     supersedes: tuple[_Label, ...] = ()
     superseded_by: tuple[_Label, ...] = ()
+    feature: _Label | None = None
+    pr: _Label | None = None
+    valid_from: Instant | None = None
+    valid_to: Instant | None = None
+    details: DecisionDetails | None = None
     project: _Label | None = None
     sensitivity: Level = Sensitivity.NORMAL
     metadata: Metadata = field(default_factory=dict)
@@ -87,6 +93,8 @@ class _Origin(Model):
     project_scope: _Label | None = None
     guarded_as: Literal["normal", "sensitive", "highly_sensitive"] | None = None
     guard_scope: _Label | None = None
+    recorded_by: _Label | None = None
+    via: Literal["ingest", "cstp", "mcp", "a2a"] = "ingest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +124,7 @@ def line_of(stored: StoredRecord) -> bytes:
 def _members(record: Record) -> dict[str, Any]:
     if isinstance(record, Decision):
         given = {name: value for name, value in _by_name(record).items() if name != "id"}
-        given["reasons"] = tuple(_Reason(type=one.type, text=one.text) for one in record.reasons)
+        given["reasons"] = tuple(_Reason(type=one.type, text=one.text, strength=one.strength) for one in record.reasons)
         dumped: dict[str, Any] = _DECISION.dump_python(_Decision(**given), mode="json", by_alias=True)
         dumped = {"id": record.id, **dumped}
     else:
@@ -167,6 +175,8 @@ def _origin(read: _Origin, digest: str) -> Origin:
         read.project_scope,
         None if read.guarded_as is None else SENSITIVITIES[read.guarded_as],
         read.guard_scope,
+        read.recorded_by,
+        read.via,
     )
     return with_place(origin)
 
@@ -187,7 +197,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
         return cast("Record", replace(cast("Any", validated(kind, others)), id=id))
     read = _DECISION.validate_json(orjson.dumps(others))
     given = {member.name: getattr(read, member.name) for member in fields(read)}
-    given["reasons"] = tuple(Reason(one.type, one.text) for one in read.reasons)
+    given["reasons"] = tuple(Reason(one.type, one.text, one.strength) for one in read.reasons)
     return Decision(id=id, **given)
 
 

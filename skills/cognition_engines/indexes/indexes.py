@@ -67,6 +67,16 @@ class Indexes:
         if self._embedder is not None:
             self._filler.start()
 
+    def watch(self, published: Callable[[], object]) -> None:
+        """Calls `published` whenever an index shows more."""
+        for index in self.all:
+            index.watch(published)
+
+    def follow_now(self) -> None:
+        """Lets all indexes look for changes at once."""
+        for index in self.all:
+            index.follow_now()
+
     def name_holder(self, name: str) -> None:
         """Says who has the folder: the address of a server, or a command."""
         self._lock.name_holder(name)

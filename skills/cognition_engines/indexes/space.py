@@ -1,6 +1,6 @@
 """The index of one search space: columns, keywords and neighbours that follow the records in the background."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -49,7 +49,17 @@ class SpaceIndex:
         self._words = words
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
+        self._wake = Event()  # set when there is something to follow, or to stop
+        self._published: Callable[[], object] = lambda: None
         self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
+
+    def watch(self, published: Callable[[], object]) -> None:
+        """Calls `published` from the index's thread whenever a newer snapshot is shown."""
+        self._published = published
+
+    def follow_now(self) -> None:
+        """Follows without waiting for the next look at the records."""
+        self._wake.set()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -89,6 +99,7 @@ class SpaceIndex:
     def stop(self) -> None:
         """Asks the threads to end, without waiting for them."""
         self._stop.set()
+        self._wake.set()
         if self.vectors is not None:
             self.vectors.stop()
 
@@ -106,7 +117,7 @@ class SpaceIndex:
         following = Outage(f"the indexes cannot follow the records ({self.space.name})")
         rebuilding = Outage(f"the keyword index cannot be rebuilt ({self.space.name})")
         pause = POLL_SECONDS
-        while not self._stop.wait(pause):
+        while not self._pause(pause):
             failure, behind = None, False
             try:
                 self._words.check()
@@ -127,6 +138,12 @@ class SpaceIndex:
             else:
                 pause = 0.0 if behind else POLL_SECONDS
 
+    def _pause(self, seconds: float) -> bool:
+        """Waits, unless there is something to follow; whether to stop."""
+        self._wake.wait(seconds)
+        self._wake.clear()
+        return self._stop.is_set()
+
     def _catch_up(self) -> None:
         # what an attempt that failed has applied is published by the next one
         if self._records.last_seq() > self.snapshot.seq:
@@ -139,6 +156,7 @@ class SpaceIndex:
             self.vectors.expect(self._columns.seq)
             self._leave_vectors(self._columns.windows)
         self._columns.publish()
+        self._published()
 
     def _leave_vectors(self, windows: int) -> None:
         """Holds no vectors in memory once there are too many windows for it."""

@@ -7,14 +7,17 @@ name, its stem and its number within their folder.
 import posixpath
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import MAX_ID, Facets, KindSpec, Origin, Reference, Role, own, short_key
+from cognition_engines.kinds.spec import MAX_ID, Facets, KindSpec, Origin, Reference, Role, first, own, short_key
 from cognition_engines.models import Decision
 
 BY_ID: Final = "id "  # before an id as answers have it
 ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts where one decision has it
+ENDED: Final = ("superseded", "deprecated", "rejected")  # the statuses of what is not in force
+EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
 _PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
 _NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})0*(\d{1,6})(?!\d)")
@@ -80,6 +83,12 @@ def _place(origin: Origin) -> tuple[str, str, str]:
     return f"{repository}\0{folder}", stem.casefold(), ending
 
 
+def _facets(decision: Decision) -> Facets:
+    since = first(decision.valid_from, decision.date)
+    until = EARLIEST if decision.status in ENDED else decision.valid_to  # when it ended is not known
+    return Facets(*own(decision), decision.date, context="decision", since=since, until=until)
+
+
 DECISION: Final = KindSpec(
     kind=Kind.DECISION,
     model=Decision,
@@ -88,6 +97,6 @@ DECISION: Final = KindSpec(
     spaces=("decisions", "timeline"),
     embedding_text=lambda decision: f"{decision.title}\n{decision.text}",
     shown_text=lambda decision: "\n\n".join(filter(None, (decision.title, decision.text))),
-    facets=lambda decision: Facets(*own(decision), decision.date, context="decision"),
+    facets=_facets,
     references=_references,
 )

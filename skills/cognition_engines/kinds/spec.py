@@ -15,6 +15,8 @@ from cognition_engines.models import Sensitivity
 
 # PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
 MAX_ID: Final = 512  # characters
+WRITTEN: Final = "wire"  # the source of what agents wrote
+INGESTED: Final = "ingest"  # the way of what was read from files
 OTHER_IDS: Final = ("_id", "doc_id")  # names of an id in other systems, for any kind
 
 
@@ -35,6 +37,8 @@ class Origin:
     `repository` and `path` are the place of the file whatever the folder of the checkout, `given` the id as the file
     gives it, where it gives one. `identity` is 32 hexadecimal digits of what makes it this record in any project; ""
     of a record that no file gave.
+
+    `recorded_by` is the agent that wrote it, None where the operator did; `via` is the way: ingest, cstp, mcp or a2a.
     """
 
     source: str
@@ -48,6 +52,13 @@ class Origin:
     project_scope: str | None = None
     guarded_as: Sensitivity | None = None
     guard_scope: str | None = None
+    recorded_by: str | None = None
+    via: str = INGESTED
+
+    @property
+    def written(self) -> bool:
+        """Whether an agent wrote it, and no file has it."""
+        return self.source == WRITTEN
 
     @property
     def place(self) -> tuple[str, str]:
@@ -85,7 +96,8 @@ class Facets:
     """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
 
     `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
-    `system` are case folded.
+    `system` are case folded. It holds from `since`, None where that is unknown, until `until`, None where no end is
+    known; both are in UTC.
     """
 
     project: str | None
@@ -95,6 +107,8 @@ class Facets:
     system: str | None = None
     importance: float | None = None
     parent: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

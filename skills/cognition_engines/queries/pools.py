@@ -310,13 +310,14 @@ class Pools:
     vectors: Pool
     records: Pool
     lists: Pool
+    writes: Pool
 
     def caller(self, agent: Agent) -> Caller:
         """An agent whose call begins now."""
         return Caller(agent, monotonic() + self.call_seconds)
 
     def __iter__(self) -> Iterator[Pool]:
-        yield from (self.embedder, self.keywords, self.vectors, self.records, self.lists)
+        yield from (self.embedder, self.keywords, self.vectors, self.records, self.lists, self.writes)
 
     def close(self) -> None:
         for pool in self:

@@ -23,10 +23,14 @@ from cognition_engines.store.values import Change, FloatArray, IntArray, Page, R
 # a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
 _FIXED: Final = ("seq", "key", "id", "sensitivity")
-_SPINE: Final = ("project", "context", "system", "at", "importance", "parent")
+_SPINE: Final = ("project", "context", "system", "at", "importance", "parent", "since", "until", "recorded_by")
 # The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
 _NAMED: Final[Mapping[tuple[str, Kind], str]] = {("topics", Kind.CHUNK): "tags"}
 _CONSTANT: Final[Mapping[tuple[str, Kind], str]] = {("type", Kind.CHUNK): "chunk"}
+# Those that are computed.
+_COMPUTED: Final[Mapping[tuple[str, Kind], sa.ColumnElement[Any]]] = {
+    ("has_outcome", Kind.DECISION): sa.case((TABLES[Kind.DECISION].c.outcome.is_(None), "no"), else_="yes")
+}
 # Those that are made of links.
 _LINKED: Final[Mapping[str, Role]] = {"actors": Role.ACTOR, "subjects": Role.SUBJECT}
 
@@ -169,6 +173,8 @@ def _select(space: Space, kind: Kind) -> sa.Select[Any]:
 def _column(name: str, kind: Kind) -> sa.ColumnElement[Any]:
     if name in _SPINE:
         return records.c[name]
+    if (computed := _COMPUTED.get((name, kind))) is not None:
+        return computed
     constant = kind.label if name == "kind" else _CONSTANT.get((name, kind))
     if constant is not None:
         return sa.literal_column(f"'{constant}'")

@@ -25,7 +25,15 @@ _ON_SPINE: Final = ("id", "project", "sensitivity")
 _NO_INDEX: Final = 2**31  # after every index
 _NO_TIME: Final = -(2**62)  # before every time
 UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # what reading a damaged cell raises
-_LONG: Final = ("metadata", "content", "narrative", "reflection", "query", "text")  # SQLite walks over them, so last
+_LONG: Final = (
+    "metadata",
+    "details",
+    "content",
+    "narrative",
+    "reflection",
+    "query",
+    "text",
+)  # SQLite walks over them, so last
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +73,10 @@ def columns_of(record: Record) -> dict[str, Cell]:
     for column in COLUMNS[kind_of(record)]:
         value = getattr(record, column.name)
         cells[column.name] = value if value is None or column.write is None else column.write(value)
-    if "title_key" in DERIVED.get(kind_of(record), ()):
-        cells["title_key"] = title_key(str(cells["title"]))
+    for column in DERIVED.get(kind_of(record), ()):
+        cells[column.name] = (
+            title_key(str(cells["title"])) if column.name == "title_key" else cells[STATED[column.name]]
+        )
     return cells
 
 
@@ -141,7 +151,7 @@ def _column(name: str, hint: Any) -> Column:
         return Column(name, "whole", nullable, microseconds, moment)
     if plain == tuple[str, ...]:
         return Column(name, "json", nullable, _dump, _texts)
-    if plain == tuple[Reason, ...]:
+    if plain == tuple[Reason, ...]:  # by hand: every search reads them
         return Column(name, "json", nullable, _dump_reasons, _reasons)
     if name == "content":  # of an extraction: read by its type
         return Column(name, "json", nullable, _dump_content)
@@ -168,11 +178,11 @@ def _texts(cell: str) -> tuple[str, ...]:
 
 
 def _dump_reasons(reasons: Sequence[Reason]) -> str:
-    return _dump([(reason.type, reason.text) for reason in reasons])
+    return _dump([(reason.type, reason.text, reason.strength) for reason in reasons])
 
 
 def _reasons(cell: str) -> tuple[Reason, ...]:
-    return () if cell == "[]" else tuple([Reason(kind, words) for kind, words in orjson.loads(cell)])
+    return () if cell == "[]" else tuple([Reason(*parts) for parts in orjson.loads(cell)])
 
 
 def _dump_content(content: object) -> str:
@@ -204,5 +214,10 @@ _READ: Final = {
     kind: tuple((column.name, column.read) for column in columns if column.read is not None)
     for kind, columns in COLUMNS.items()
 }
+# What a decision states itself; the columns on the right have what reviews and successors make of it.
+STATED: Final[Mapping[str, str]] = {"own_status": "status", "own_outcome": "outcome"}
 # Columns beside them that are made of them.
-DERIVED: Final[Mapping[Kind, tuple[str, ...]]] = {Kind.SOURCE: ("title_key",)}
+DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
+    Kind.SOURCE: (Column("title_key", "text", False),),
+    Kind.DECISION: tuple(Column(name, "text", True) for name in STATED),
+}

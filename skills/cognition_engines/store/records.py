@@ -1,6 +1,7 @@
 """`Records`: the store of truth as its users see it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +40,7 @@ from cognition_engines.store.values import (
     StoredRecord,
     Text,
 )
+from cognition_engines.store.write_transaction import Author, WriteTransaction, read_transaction, write_transaction
 
 
 def open_records(
@@ -119,6 +121,14 @@ class Records:
         dimension than those stored of `model`.
         """
         return write.put(self._store, batch, model, replaces)
+
+    def write_transaction(self, author: Author, *, keep: bool) -> AbstractContextManager[WriteTransaction]:
+        """What an agent writes, all of it or nothing; without `keep` nothing, as if it had failed in the end."""
+        return write_transaction(self._store, author, keep=keep)
+
+    def read_transaction(self, author: Author) -> AbstractContextManager[WriteTransaction]:
+        """What a write reads, without waiting for other writers."""
+        return read_transaction(self._store, author)
 
     def put_vectors(self, vectors: Sequence[tuple[int, FloatArray]], model: str, as_of: int | None = None) -> None:
         """Set the vectors of `model` for existing keys; each gets a new `seq`. Keys that are gone are skipped.

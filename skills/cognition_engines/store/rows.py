@@ -12,6 +12,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of, spec_of
 from cognition_engines.kinds.spec import Facets, Origin
 from cognition_engines.models import Sensitivity
+from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import COLUMNS, UNREADABLE, Cell, microseconds, moment, place_key, record_of
 from cognition_engines.store.schema import TABLES, records
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
@@ -35,7 +36,11 @@ _SPINE: Final = (
     "system",
     "importance",
     "parent",
+    "since",
+    "until",
+    "recorded_at",
     "updated_at",
+    "revision",
     *ORIGIN,
 )
 
@@ -83,6 +88,8 @@ def facet_cells(facets: Facets) -> dict[str, Cell]:
         "system": facets.system,
         "importance": facets.importance,
         "parent": facets.parent,
+        "since": None if facets.since is None else microseconds(facets.since),
+        "until": OPEN if facets.until is None else microseconds(facets.until),
     }
 
 
@@ -101,17 +108,23 @@ def stored(kind: Kind, row: Row) -> StoredRecord:
         system,
         importance,
         parent,
+        since,
+        until,
+        recorded_at,
         updated_at,
+        revision,
         *others,
     ) = row
     try:
-        level, time, updated = _SENSITIVITIES[sensitivity], None if at is None else moment(at), moment(updated_at)
+        level, time = _SENSITIVITIES[sensitivity], None if at is None else moment(at)
+        begin, end = None if since is None else moment(since), None if until == OPEN else moment(until)
+        recorded, updated = moment(recorded_at), moment(updated_at)
         origin = origin_of(others[: len(ORIGIN)])
     except UNREADABLE as error:
         raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
-    facets = Facets(project, level, time, context, system, importance, parent)
+    facets = Facets(project, level, time, context, system, importance, parent, begin, end)
     record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
-    return StoredRecord(key, seq, kind, record, facets, origin, updated)
+    return StoredRecord(key, seq, kind, record, facets, origin, updated, recorded, revision)
 
 
 def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:

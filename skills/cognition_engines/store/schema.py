@@ -45,9 +45,10 @@ def dimension_name(model: str) -> str:
 counter: Final = sa.Table("counter", metadata, sa.Column("seq", _BIGINT, nullable=False))
 
 # What every record has. Times are microseconds since 1970 in UTC. `project` and `sensitivity` are what isolation goes
-# by, `own_project` and `own_sensitivity` what was recorded; `at` to `parent` are facets: all of these are made of the
-# record and its artifact. `repository`, `path`, `given` and `identity` are what the id is made of; `source_key` stands
-# for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
+# by, `own_project` and `own_sensitivity` what was recorded; `at` to `until` are facets: all of these are made of the
+# record, of its artifact, and of what was written about it. `revision` counts its contents, from 1. `repository`,
+# `path`, `given` and `identity` are what the id is made of; `source_key` stands for the first two in an index.
+# `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
 records: Final = sa.Table(
     "records",
     metadata,
@@ -64,6 +65,8 @@ records: Final = sa.Table(
     sa.Column("system", sa.Text),
     sa.Column("importance", sa.Double),
     sa.Column("parent", _BIGINT),
+    sa.Column("since", _BIGINT),
+    sa.Column("until", _BIGINT, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("source_key", sa.Text, nullable=False),
     sa.Column("ordinal", sa.Integer, nullable=False),
@@ -75,8 +78,12 @@ records: Final = sa.Table(
     sa.Column("project_scope", sa.Text),
     sa.Column("guarded_as", sa.SmallInteger),
     sa.Column("guard_scope", sa.Text),
+    sa.Column("recorded_by", sa.Text),
+    sa.Column("via", sa.Text, nullable=False),
     sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("recorded_at", _BIGINT, nullable=False),
     sa.Column("updated_at", _BIGINT, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
     sa.UniqueConstraint("kind", "id"),
     sa.Index(None, "kind", "seq"),
     sa.Index(None, "parent"),
@@ -102,7 +109,8 @@ def _owner() -> sa.Column[int]:
 
 
 def _table(kind: Kind) -> sa.Table:
-    derived: list[sa.Column[Any]] = [sa.Column(name, sa.Text, nullable=False) for name in DERIVED.get(kind, ())]
+    made = DERIVED.get(kind, ())
+    derived: list[sa.Column[Any]] = [sa.Column(one.name, _TYPES[one.type], nullable=one.nullable) for one in made]
     columns = [sa.Column(one.name, _TYPES[one.type], nullable=one.nullable) for one in COLUMNS[kind]]
     if kind is Kind.TURN:
         derived = [sa.Column(name, _BIGINT, nullable=False) for name in PLACES]
@@ -140,6 +148,67 @@ vectors: Final = sa.Table(
     sa.Column("model", sa.Text, primary_key=True),
     sa.Column("window", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("vector", sa.LargeBinary, nullable=False),
+)
+
+# Every content that a record written by an agent had, from 1; the last is in the tables above. `content` is the row of
+# its kind as JSON, `changed` the names of the members that it changed.
+revisions: Final = sa.Table(
+    "revisions",
+    metadata,
+    _owner(),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", _BIGINT, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("via", sa.Text, nullable=False),
+    sa.Column("changed", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("content", sa.Text, nullable=False),
+)
+
+# How a decision turned out: its reviews, numbered from 1.
+reviews: Final = sa.Table(
+    "reviews",
+    metadata,
+    _owner(),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("at", _BIGINT, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("via", sa.Text, nullable=False),
+    sa.Column("self_review", sa.Integer, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("previous_outcome", sa.Text),
+    sa.Column("content", sa.Text, nullable=False),
+)
+
+# Links that agents made between decisions, from the owner of the row to the decision `target`, an id. A supersession
+# is in effect from `effective_at`, while that is not null.
+decision_links: Final = sa.Table(
+    "decision_links",
+    metadata,
+    _owner(),
+    sa.Column("type", sa.Text, primary_key=True),
+    sa.Column("target", sa.Text, primary_key=True),
+    sa.Column("at", _BIGINT, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("weight", sa.Double),
+    sa.Column("context", sa.Text),
+    sa.Column("effective_at", _BIGINT),
+    sa.Index(None, "target", "type"),
+)
+
+# The first answer under each key that agents gave; null once what was written is forgotten.
+receipts: Final = sa.Table(
+    "receipts",
+    metadata,
+    sa.Column("agent", sa.Text, primary_key=True),
+    sa.Column("method", sa.Text, primary_key=True),
+    sa.Column("idempotency_key", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("at", _BIGINT, nullable=False),
+    sa.Column("record", sa.Text),
+    sa.Column("answer", sa.Text),
+    sa.Index(None, "record"),
 )
 
 tombstones: Final = sa.Table(

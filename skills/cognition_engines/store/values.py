@@ -58,6 +58,8 @@ class StoredRecord:
     facets: Facets
     origin: Origin
     updated_at: datetime  # of the content: new vectors for the same text leave it alone
+    recorded_at: datetime
+    revision: int  # from 1, one more with each change of the content
 
 
 class Text(NamedTuple):
@@ -168,6 +170,31 @@ class ExposedRecords:
     kind: Kind
     count: int
     example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was answered under a key: the digest of what was asked, the record's id, and the answer as JSON.
+
+    `answer` is None once the record is forgotten.
+    """
+
+    digest: str
+    record: str | None
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One content of a record. `number` counts from 1, `changed` are the names of the members that it changed."""
+
+    number: int
+    at: datetime
+    agent: str
+    via: str
+    changed: tuple[str, ...]
+    reason: str | None
+    record: Record
 
 
 class IdTaken(ValueError):

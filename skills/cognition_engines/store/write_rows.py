@@ -11,11 +11,21 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
 from cognition_engines.store.codec import Cell, columns_of, microseconds, place_cells
+from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by
 from cognition_engines.store.inheritance import lent_to, release, renumber, settle
 from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
 from cognition_engines.store.reads.by_key import stored_dimension
 from cognition_engines.store.rows import spine_of, window_rows
-from cognition_engines.store.schema import TABLES, dimension_name, links, meta, records, tombstones, vectors
+from cognition_engines.store.schema import (
+    TABLES,
+    decision_links,
+    dimension_name,
+    links,
+    meta,
+    records,
+    tombstones,
+    vectors,
+)
 from cognition_engines.store.transactions import allocate, pages
 from cognition_engines.store.values import Entry, FloatArray
 
@@ -26,7 +36,8 @@ _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key
 class PlacedEntry:
     """An entry on its way into the tables. `key` is None for a new one; `same` has the content that is stored.
 
-    `updated_at` in microseconds, now when None; `cells` the row of the kind's table where it is known.
+    `updated_at` in microseconds, now when None; `cells` the row of the kind's table where it is known, `spine` what is
+    known of that in `records`.
     """
 
     entry: Entry
@@ -34,6 +45,7 @@ class PlacedEntry:
     same: bool = False
     updated_at: int | None = None
     cells: Mapping[str, Cell] | None = None
+    spine: Mapping[str, Cell] | None = None
 
 
 def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
@@ -57,6 +69,7 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
         connection.execute(_UPDATE, same)
     _write(connection, fresh, now)
     _inherit(connection, fresh)
+    settle_decisions(connection, [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.DECISION])
     renumber(connection, (touched | lent_to(connection, turns)) - set(keys))
     return keys
 
@@ -69,7 +82,9 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, in
     for each, key, seq in fresh:
         record = each.entry.record
         updated_at = now if each.updated_at is None else each.updated_at
-        spine = {"seq": seq, "updated_at": updated_at, **spine_of(each.entry)}
+        spine = {"seq": seq, "updated_at": updated_at, **spine_of(each.entry), **(each.spine or {})}
+        if each.key is None:
+            spine = {"recorded_at": now, "revision": 1, **spine}
         rows, name = (inserts, "key") if each.key is None else (updates, "row_key")
         rows[None].append({name: key, **spine})
         cells = {**(each.cells or columns_of(record)), **place_cells(record, each.entry.origin.ordinal)}
@@ -82,6 +97,10 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, in
         if updated:
             table = records if kind is None else TABLES[kind]
             connection.execute(sa.update(table).where(table.c.key == sa.bindparam("row_key")), updated)
+    revised = [key for each, key, _ in fresh if each.key is not None and each.spine is None]
+    for keys in pages(revised):
+        changed = sa.update(records).where(records.c.key.in_(keys))
+        connection.execute(changed.values(revision=records.c.revision + 1))
     for page in pages(referring):
         connection.execute(sa.insert(links), page)
 
@@ -101,6 +120,8 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     keys = [key for _, _, key in gone]
     touched = lent_to(connection, [key for kind, _, key in gone if kind is Kind.TURN]) - set(keys)
     release(connection, [id for kind, id, _ in gone if kind in PARENTS])
+    decisions = [(id, key) for kind, id, key in gone if kind is Kind.DECISION]
+    revived = set(superseded_by(connection, [key for _, key in decisions])) - set(keys)
     numbers = allocate(connection, len(gone))
     stones = [
         {"seq": seq, "key": key, "kind": int(kind), "id": id}
@@ -109,6 +130,9 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     connection.execute(sa.insert(tombstones), stones)
     for page in pages(keys):
         connection.execute(sa.delete(records).where(records.c.key.in_(page)))  # takes all else along
+    for of_decisions in pages([id for id, _ in decisions]):
+        connection.execute(sa.delete(decision_links).where(decision_links.c.target.in_(of_decisions)))
+    show_again(connection, revived)
     renumber(connection, touched)
 
 

@@ -52,7 +52,7 @@ def page_of(windows: list[Floats], after: int = 0, hidden: Sequence[bool] | None
         numbers={
             number.name: np.full(len(windows), NO_NUMBER if number.whole else np.nan) for number in DECISIONS.numbers
         },
-        sets={},
+        sets={"tags": [()] * len(windows)},
         counts=np.array([len(vectors) for vectors in windows]),
         vectors=np.concatenate(windows),
     )

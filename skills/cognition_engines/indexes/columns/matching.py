@@ -18,7 +18,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of
 from cognition_engines.kinds.spec import Role
-from cognition_engines.spaces import LISTED, SEARCHED
+from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 
 # Whether the texts of a column are compared whatever their case; alike in every space that a kind is in.
@@ -106,12 +106,16 @@ _LABELS: Final[Mapping[str, Callable[[StoredRecord], str | None]]] = {
     "context": lambda stored: stored.facets.context,
     "system": lambda stored: stored.facets.system,
     "type": _type,
+    "recorded_by": lambda stored: stored.origin.recorded_by,
+    "has_outcome": lambda stored: "no" if _member("outcome")(stored) is None else "yes",
 }
 _NUMBERS: Final[Mapping[str, Callable[[StoredRecord], float | None]]] = {
     "sensitivity": lambda stored: int(stored.facets.sensitivity),
     "at": _at,
     "importance": lambda stored: stored.facets.importance,
     "parent": lambda stored: stored.facets.parent,
+    "since": lambda stored: None if stored.facets.since is None else microseconds(stored.facets.since),
+    "until": lambda stored: OPEN if stored.facets.until is None else microseconds(stored.facets.until),
 }
 _SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {
     "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),

@@ -37,7 +37,12 @@ _LAST: Final = sa.select(counter.c.seq, _STORE_ID)
 def last_seq(store: Store) -> int:
     before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
     with reading(store) as connection:
-        value, store_id = connection.execute(_LAST).one()
+        return seq_of(store, connection, before)
+
+
+def seq_of(store: Store, connection: sa.Connection, before: int) -> int:
+    """The last `seq`. Raises ComponentFailed where it is below `before`, or another store's: an older database."""
+    value, store_id = connection.execute(_LAST).one()
     if value < before or store.store_id not in ("", store_id):
         store.seen.replaced = True
         raise ComponentFailed("records", REPLACED)

@@ -18,8 +18,20 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.codec import COLUMNS, Cell, record_of
 from cognition_engines.store.database import Store
+from cognition_engines.store.decision_state import show_all
 from cognition_engines.store.rows import ORIGIN, origin_of
-from cognition_engines.store.schema import PLACES, TABLES, dimension_name, meta, records, vectors
+from cognition_engines.store.schema import (
+    PLACES,
+    TABLES,
+    decision_links,
+    dimension_name,
+    meta,
+    receipts,
+    records,
+    reviews,
+    revisions,
+    vectors,
+)
 from cognition_engines.store.transactions import failures, pages, scanning, writing
 from cognition_engines.store.values import Entry
 from cognition_engines.store.write_rows import PlacedEntry, bury, place
@@ -34,8 +46,13 @@ _SPINE: Final = (
     "own_project",
     "own_sensitivity",
     *ORIGIN,
+    "recorded_at",
     "updated_at",
+    "revision",
 )
+# What agents wrote about records, in the tables of these, and the answers that they were given.
+_WRITTEN: Final = (revisions, reviews, decision_links)
+_WRITTEN_COLUMNS: Final = {table.name: [column for column in table.c if column.name != "key"] for table in _WRITTEN}
 _CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
     kind: tuple(column.name for column in table.c if column.name not in ("key", *PLACES))
     for kind, table in TABLES.items()
@@ -96,7 +113,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The content of a record's two rows, with all its vectors, ordered by model and window."""
+    """The content of a record's two rows, with all its vectors, ordered by model and window.
+
+    `written` are the rows of what agents wrote about it, each after the name of its table, in order.
+    """
 
     key: int
     seq: int
@@ -104,13 +124,14 @@ class _Record:
     spine: dict[str, Cell]
     cells: dict[str, Cell]
     vectors: list[tuple[str, int, bytes]]
+    written: list[tuple[str, tuple[Cell, ...]]]
 
     @property
     def name(self) -> tuple[Kind, str]:
         return self.kind, str(self.spine["id"])
 
-    def content(self) -> tuple[dict[str, Cell], dict[str, Cell], list[tuple[str, int, bytes]]]:
-        return self.spine, self.cells, self.vectors
+    def content(self) -> tuple[object, ...]:
+        return self.spine, self.cells, self.vectors, self.written
 
     def entry(self) -> Entry:
         project: Any = self.spine["own_project"]
@@ -168,6 +189,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
     if common < held:
         _remove_others(source, target)
     _note_dimensions(source, target)
+    _copy_receipts(source, target)
     contents = tally.contents()
     return TransferSummary(contents.records - common, changed, common - changed, held - common, contents)
 
@@ -207,7 +229,7 @@ class _Tally:
 
 
 def _fingerprint(record: _Record) -> int:
-    parts = [[cells[name] for name in sorted(cells)] for cells in (record.spine, record.cells)]
+    parts = [*([cells[name] for name in sorted(cells)] for cells in (record.spine, record.cells)), record.written]
     hashed = sha256(orjson.dumps(parts))
     for model, window, vector in record.vectors:
         hashed.update(orjson.dumps([model, window, len(vector)]))
@@ -241,7 +263,8 @@ def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list
     listed = sa.select(records.c.key, records.c.seq, *(records.c[name] for name in _SPINE))
     rows = connection.execute(listed.where(*chosen).order_by(records.c.seq).limit(PAGE)).all()
     found = [
-        _Record(key, seq, Kind(cells[0]), dict(zip(_SPINE, cells, strict=True)), {}, []) for key, seq, *cells in rows
+        _Record(key, seq, Kind(cells[0]), dict(zip(_SPINE, cells, strict=True)), {}, [], [])
+        for key, seq, *cells in rows
     ]
     by_key = {record.key: record for record in found}
     for kind in dict.fromkeys(record.kind for record in found):
@@ -253,6 +276,11 @@ def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list
     windows = sa.select(vectors.c.key, vectors.c.model, vectors.c.window, vectors.c.vector)
     for key, model, window, vector in connection.execute(windows.where(vectors.c.key.in_(list(by_key)))):
         by_key[key].vectors.append((model, window, vector))
+    for table in _WRITTEN:
+        columns = _WRITTEN_COLUMNS[table.name]
+        rows_of = sa.select(table.c.key, *columns).where(table.c.key.in_(list(by_key)))
+        for key, *cells in connection.execute(rows_of.order_by(*table.primary_key)):
+            by_key[key].written.append((table.name, tuple(cells)))
     for record in found:
         record.vectors.sort()
     return found
@@ -270,14 +298,30 @@ def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[
             None if before is None else before.key,
             updated_at=int(str(record.spine["updated_at"])),
             cells=record.cells,
+            spine={name: record.spine[name] for name in ("recorded_at", "revision")},
         )
         for record, before in zip(work, befores, strict=True)
     ]
+    for table in _WRITTEN:  # before the new ones are placed, which are shown as they were
+        target.execute(
+            sa.delete(table).where(table.c.key.in_([before.key for before in befores if before is not None]))
+        )
+    keys = place(target, placed)
     windows = [
         {"key": key, "model": model, "window": window, "vector": vector}
-        for key, record in zip(place(target, placed), work, strict=True)
+        for key, record in zip(keys, work, strict=True)
         for model, window, vector in record.vectors
     ]
+    for table in _WRITTEN:
+        names = [column.name for column in _WRITTEN_COLUMNS[table.name]]
+        cells = [
+            {"key": key, **dict(zip(names, row, strict=True))}
+            for key, record in zip(keys, work, strict=True)
+            for name, row in record.written
+            if name == table.name
+        ]
+        for part in pages(cells):
+            target.execute(sa.insert(table), list(part))
     for rows in pages(windows):
         target.execute(sa.insert(vectors), rows)
     return sum(before is not None for before in befores)
@@ -316,6 +360,16 @@ def _note_dimensions(source: Source, target: sa.Connection) -> None:
     target.execute(sa.delete(meta).where(_DIMENSIONS))
     if noted:
         target.execute(sa.insert(meta), [{"name": name, "value": value} for name, value in noted])
+
+
+def _copy_receipts(source: Source, target: sa.Connection) -> None:
+    """Give the target the answers that agents were given, and show what decisions have come to."""
+    with failures(source.component):
+        rows = [row._asdict() for row in source.connection.execute(sa.select(receipts))]
+    target.execute(sa.delete(receipts))
+    for page in pages(rows):
+        target.execute(sa.insert(receipts), list(page))
+    show_all(target)
 
 
 def _source_count(source: Source) -> int:

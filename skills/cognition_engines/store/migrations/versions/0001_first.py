@@ -17,13 +17,19 @@ branch_labels = None
 depends_on = None
 
 _BIGINT: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-_TYPES: Final[Mapping[str, Any]] = {"": sa.Text, "text": sa.Text, "whole": _BIGINT, "real": sa.Double}
+_TYPES: Final[Mapping[str, Any]] = {
+    "": sa.Text,
+    "text": sa.Text,
+    "whole": _BIGINT,
+    "real": sa.Double,
+    "count": sa.Integer,
+}
 
 # Columns of each kind: `!` is not null, the default type is text.
 _KINDS: Final[Mapping[str, str]] = {
     "decisions": (
-        "title! category confidence:real stakes status status_text outcome date:whole reasons! tags! supersedes! "
-        "superseded_by! metadata! text!"
+        "own_status own_outcome title! category confidence:real stakes status status_text outcome date:whole reasons! "
+        "tags! supersedes! superseded_by! feature pr valid_from:whole valid_to:whole metadata! details text!"
     ),
     "sources": "title_key! title! authors! type! path url year:whole category tags! created_at:whole metadata!",
     "chunks": (
@@ -63,6 +69,15 @@ _INDEXES: Final[Mapping[str, tuple[str, ...]]] = {
     "artifact_chunks": ("artifact_id", "chunk_index"),
     "turns": ("conversation_id", "by_index", "by_time", "by_place", "key"),
 }
+# What agents write about records: the columns of each table, and those of its key after the record's.
+_WRITTEN: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "revisions": ("number:count! at:whole! agent! via! changed! reason content!", ("number",)),
+    "reviews": (
+        "number:count! id! at:whole! agent! via! self_review:count! outcome! previous_outcome content!",
+        ("number",),
+    ),
+    "decision_links": ("type! target! at:whole! agent! weight:real context effective_at:whole", ("type", "target")),
+}
 
 
 def upgrade() -> None:
@@ -96,6 +111,7 @@ def upgrade() -> None:
         sa.Column("vector", sa.LargeBinary, nullable=False),
         also_primary=("model", "window"),
     )
+    _make_written()
     op.create_table(
         "tombstones",
         sa.Column("seq", _BIGINT, autoincrement=False, nullable=False),
@@ -105,6 +121,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("seq", name="pk_tombstones"),
     )
     op.create_index("ix_tombstones_kind_seq", "tombstones", ["kind", "seq"])
+
+
+def _make_written() -> None:
+    """What agents write about records, and the answers that they were given."""
+    for name, (columns, also_primary) in _WRITTEN.items():
+        _make_owned(name, *map(_column, columns.split()), also_primary=also_primary)
+    op.create_index("ix_decision_links_target_type", "decision_links", ["target", "type"])
+    op.create_table(
+        "receipts",
+        *map(_column, ["agent!", "method!", "idempotency_key!", "digest!", "at:whole!", "record", "answer"]),
+        sa.PrimaryKeyConstraint("agent", "method", "idempotency_key", name="pk_receipts"),
+    )
+    op.create_index("ix_receipts_record", "receipts", ["record"])
 
 
 def _make_records() -> None:
@@ -123,6 +152,8 @@ def _make_records() -> None:
         sa.Column("system", sa.Text),
         sa.Column("importance", sa.Double),
         sa.Column("parent", _BIGINT),
+        sa.Column("since", _BIGINT),
+        sa.Column("until", _BIGINT, nullable=False),
         sa.Column("source", sa.Text, nullable=False),
         sa.Column("source_key", sa.Text, nullable=False),
         sa.Column("ordinal", sa.Integer, nullable=False),
@@ -134,8 +165,12 @@ def _make_records() -> None:
         sa.Column("project_scope", sa.Text),
         sa.Column("guarded_as", sa.SmallInteger),
         sa.Column("guard_scope", sa.Text),
+        sa.Column("recorded_by", sa.Text),
+        sa.Column("via", sa.Text, nullable=False),
         sa.Column("digest", sa.Text, nullable=False),
+        sa.Column("recorded_at", _BIGINT, nullable=False),
         sa.Column("updated_at", _BIGINT, nullable=False),
+        sa.Column("revision", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("key", name="pk_records"),
         sa.UniqueConstraint("seq", name="uq_records_seq"),
         sa.UniqueConstraint("kind", "id", name="uq_records_kind"),

@@ -1,0 +1,358 @@
+"""What agents write of decisions: recorded, updated, reviewed, given a status, linked."""
+
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, Wire, WireResult
+from cstp.errors import Conflict, NotFound, QueryFailed
+from cstp.fields import (
+    WHOLE,
+    InstantOut,
+    LowerInstant,
+    UpperInstant,
+    each_once,
+    not_blank,
+    not_later,
+)
+from cstp.writes import (
+    MOST,
+    Account,
+    LongText,
+    Name,
+    Names,
+    Period,
+    RecordId,
+    Share,
+    WriteParams,
+    WriteResult,
+    WriteWarning,
+)
+
+Level = Literal["normal", "sensitive", "highly_sensitive"]
+Stakes = Literal["low", "medium", "high", "critical"]
+Outcome = Literal["success", "partial", "failure", "abandoned"]
+Edge = Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]
+Status = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
+ReasonType = Literal[
+    "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint"
+]
+
+
+class GivenReason(Wire):
+    """Why it was decided: the kind of reason, in words, and how much it counts."""
+
+    type: ReasonType
+    text: LongText
+    strength: Share | None = None
+
+
+class GivenAlternative(Wire):
+    """What else could have been decided, and why it was not."""
+
+    option: LongText
+    why: LongText | None = None
+
+
+class Affected(Wire):
+    """What the decision governs, such as the files that a pattern of paths names."""
+
+    type: Literal["path", "package", "api", "data"]
+    pattern: Name
+
+
+class GivenSource(Wire):
+    """What the decision rests on; `hash` is of what was read there."""
+
+    uri: Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank)]
+    quote: LongText | None = None
+    hash: Name | None = None
+
+
+class Related(Wire):
+    """A link to a decision that there is."""
+
+    id: RecordId
+    type: Edge = "relates_to"
+    context: LongText | None = None
+
+
+class DecisionMembers(Wire):
+    """What a decision may state besides itself and the confidence in it."""
+
+    category: Name | None = None
+    stakes: Stakes | None = None
+    context: LongText | None = Field(default=None, description="What made the decision necessary.")
+    reasons: Annotated[list[GivenReason], Field(max_length=MOST)] | None = None
+    alternatives: Annotated[list[GivenAlternative], Field(max_length=MOST)] | None = None
+    tags: Names | None = None
+    pattern: LongText | None = Field(default=None, description="The abstract pattern that it is a case of.")
+    kpi_indicators: Names | None = None
+    mental_state: Name | None = None
+    review_by: UpperInstant = Field(default=None, description="When to look at how it turned out.")
+    feature: Name | None = None
+    pr: Name | None = None
+    file: Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank)] | None = None
+    line: Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE] | None = None
+    commit: Name | None = None
+    affects: Annotated[list[Affected], Field(max_length=MOST)] | None = None
+    sources: Annotated[list[GivenSource], Field(max_length=MOST)] | None = None
+    valid_from: LowerInstant = None
+    valid_to: UpperInstant = None
+    thread_id: Name | None = Field(default=None, description="A label of the agent's own, such as that of a session.")
+    trace: Account | None = Field(
+        default=None, description="Kept as it came, as the agent's own account; not searched."
+    )
+    deliberation: Account | None = Field(default=None, description="As `trace`.")
+    bridge: Account | None = Field(default=None, description="As `trace`.")
+    pre_decision: Account | None = Field(default=None, description="As `trace`; nothing in it is checked.")
+
+    @field_validator("valid_to")
+    @classmethod
+    def _valid_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        return not_later(info.data.get("valid_from"), "validFrom", value, "validTo")
+
+
+class RecordDecisionParams(DecisionMembers, WriteParams):
+    """One decision: what was decided, and how sure the agent is that it will turn out well, 0 to 1."""
+
+    decision: LongText = Field(description="In a sentence, which becomes its title; more lines are its text.")
+    confidence: Share
+    project: Name | None = Field(
+        default=None, description="Default: the only project of the token, none where it has no list."
+    )
+    sensitivity: Level = "normal"
+    review_in: Period | None = Field(default=None, description="As `reviewBy`, from now on; a month has 30 days.")
+    supersedes: Annotated[list[RecordId], Field(max_length=MOST), AfterValidator(each_once)] | None = Field(
+        default=None, description="Decisions that it replaces, once it is accepted or reviewed."
+    )
+    related_to: Annotated[list[Related], Field(max_length=MOST)] | None = None
+    dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
+
+    @field_validator("review_in")
+    @classmethod
+    def _one_review(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and info.data.get("review_by") is not None:
+            raise PydanticCustomError("once", "must not be given beside reviewBy")
+        return value
+
+
+class Quality(WireResult):
+    """How complete the decision is, 0 to 1, by the named rule, and what would make it more so."""
+
+    score: float
+    rule: str
+    suggestions: list[str]
+
+
+class Duplicate(WireResult):
+    """A decision that says nearly the same; `distance` is the cosine distance of the texts."""
+
+    id: str
+    title: str
+    distance: float
+
+
+class RecordDecisionResult(WriteResult):
+    """The decision as it was stored; `created` is false where an earlier call of the same key did that.
+
+    `path` is always null: what is written over the wire is in no file.
+    """
+
+    path: None = None
+    timestamp: InstantOut
+    created: bool
+    status: str
+    revision: int
+    content_hash: str
+    quality: Quality
+    possible_duplicates: list[Duplicate]
+    warnings: list[WriteWarning]
+
+
+class DecisionUpdates(DecisionMembers):
+    """Members with other values; null, or an empty list, takes a value away."""
+
+    decision: LongText | None = None
+    confidence: Share | None = None
+
+    @field_validator("decision", "confidence")
+    @classmethod
+    def _stays(cls, value: object) -> object:
+        if value is None:
+            raise PydanticCustomError("text", "must not be taken away")
+        return value
+
+
+class UpdateDecisionParams(WriteParams):
+    """Which members of a decision to change, and why.
+
+    With `expectedRevision`, the change is refused where the decision has another one by now.
+    """
+
+    id: RecordId
+    updates: DecisionUpdates
+    reason: LongText | None = None
+    expected_revision: Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE] | None = None
+    dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
+
+    @field_validator("updates")
+    @classmethod
+    def _something(cls, value: DecisionUpdates) -> DecisionUpdates:
+        if not value.model_fields_set:
+            raise PydanticCustomError("text", "must have at least one member")
+        return value
+
+
+class UpdateDecisionResult(WriteResult):
+    """The names of the members that differ from before, and the decision's revision."""
+
+    updated_fields: list[str]
+    revision: int
+
+
+class GivenEvidence(Wire):
+    """What shows how the decision turned out; `hash` is of what was found there."""
+
+    uri: Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank)]
+    kind: Name | None = None
+    hash: Name | None = None
+
+
+class ReviewDecisionParams(WriteParams):
+    """How a decision turned out. Every review is kept; the last one says the outcome."""
+
+    id: RecordId
+    outcome: Outcome
+    actual_result: LongText | None = None
+    lessons: LongText | None = None
+    notes: LongText | None = None
+    affected_kpis: Annotated[dict[Name, float], Field(max_length=MOST)] | None = None
+    observed_at: LowerInstant = None
+    evidence: Annotated[list[GivenEvidence], Field(max_length=MOST)] | None = None
+    dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
+
+
+class ReviewDecisionResult(WriteResult):
+    """The review; `selfReview` says that the agent reviewed a decision of its own."""
+
+    path: None = None
+    status: str | None
+    reviewed_at: InstantOut
+    reindexed: bool
+    review_id: str
+    revision: int
+    self_review: bool
+    previous_outcome: str | None
+
+
+class SetStatusParams(WriteParams):
+    """Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs `ratify`."""
+
+    id: RecordId
+    status: Status
+    reason: LongText
+    dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
+
+
+class SetStatusResult(WriteResult):
+    """The status and the one before; `ratifiedBy` is the agent that gave it, where it needs `ratify`."""
+
+    status: str
+    previous: str | None
+    ratified_by: str | None
+
+
+class UnlinkDecisionsParams(WriteParams):
+    """Which link ends: its ends and its type."""
+
+    source_id: RecordId
+    target_id: RecordId
+    edge_type: Edge
+    dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
+
+
+class LinkDecisionsParams(UnlinkDecisionsParams):
+    """A link from one decision to another. One of the same type between the two is replaced."""
+
+    weight: Annotated[float, Field(gt=0.0, le=1_000_000.0)] | None = None
+    context: LongText | None = None
+
+
+class DecisionEdge(WireResult):
+    """A link between two decisions, and who made it."""
+
+    source_id: str
+    target_id: str
+    edge_type: str
+    weight: float | None
+    context: str | None
+    created_by: str
+    created_at: InstantOut
+
+
+class LinkDecisionsResult(WriteResult):
+    """The link that was made or ended; `id` is its source."""
+
+    edge: DecisionEdge
+    warnings: list[WriteWarning]
+
+
+_ERRORS: Final = (QueryFailed, NotFound, Conflict)
+RECORD_DECISION = Method(
+    name="cstp.recordDecision",
+    summary="Record a decision that this agent made.",
+    params=RecordDecisionParams,
+    result=RecordDecisionResult,
+    errors=_ERRORS,
+    scope="write",
+    cost=3,
+)
+UPDATE_DECISION = Method(
+    name="cstp.updateDecision",
+    summary="Change members of a decision; what it was before is kept.",
+    params=UpdateDecisionParams,
+    result=UpdateDecisionResult,
+    errors=_ERRORS,
+    scope="write",
+    cost=3,
+)
+REVIEW_DECISION = Method(
+    name="cstp.reviewDecision",
+    summary="Say how a decision turned out.",
+    params=ReviewDecisionParams,
+    result=ReviewDecisionResult,
+    errors=_ERRORS,
+    scope="review",
+    cost=3,
+)
+SET_STATUS = Method(
+    name="cstp.setStatus",
+    summary="Give a decision another status, such as accepted.",
+    params=SetStatusParams,
+    result=SetStatusResult,
+    errors=_ERRORS,
+    scope="write",
+    other_scopes=("ratify",),
+    cost=3,
+)
+LINK_DECISIONS = Method(
+    name="cstp.linkDecisions",
+    summary="Link two decisions.",
+    params=LinkDecisionsParams,
+    result=LinkDecisionsResult,
+    errors=_ERRORS,
+    scope="review",
+    cost=3,
+)
+UNLINK_DECISIONS = Method(
+    name="cstp.unlinkDecisions",
+    summary="End a link between two decisions.",
+    params=UnlinkDecisionsParams,
+    result=LinkDecisionsResult,
+    errors=_ERRORS,
+    scope="review",
+    cost=3,
+)

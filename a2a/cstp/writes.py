@@ -1,0 +1,83 @@
+"""What all methods that write have in common: bounds of texts, the key of a call, what each answers."""
+
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
+from pydantic_core import PydanticCustomError, to_json
+
+from cstp.contract import Wire, WireResult
+from cstp.fields import Label, each_once, not_blank
+
+LONGEST_TEXT: Final = 32_768  # characters
+MOST: Final = 100  # items of a list
+_PRINTABLE: Final = re.compile(r"[!-~]{1,128}")
+_PERIOD: Final = re.compile(r"[1-9][0-9]{0,3}[dwm]")
+
+LongText = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(not_blank)]
+Name = Annotated[Label, AfterValidator(not_blank)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Names = Annotated[list[Name], Field(max_length=MOST), AfterValidator(each_once)]
+
+
+def _key(value: str) -> str:
+    if not _PRINTABLE.fullmatch(value):
+        raise PydanticCustomError("text", "must be 1 to 128 printable ASCII characters without blanks")
+    return value
+
+
+def _period(value: str) -> str:
+    if not _PERIOD.fullmatch(value):
+        raise PydanticCustomError("text", "must be a number of days, weeks or months such as 7d, 2w or 1m")
+    return value
+
+
+def _account(value: JsonValue) -> JsonValue:
+    """What is kept as it came, within bounds."""
+    if not isinstance(value, dict | list):
+        raise PydanticCustomError("text", "must be an object or a list")
+    if len(to_json(value)) > LONGEST_TEXT:
+        raise PydanticCustomError("text", f"must have at most {LONGEST_TEXT} bytes of JSON")
+    return value
+
+
+IdempotencyKey = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pattern": "^[!-~]{1,128}$"})]
+Period = Annotated[
+    str, AfterValidator(_period), WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,3}[dwm]$"})
+]
+Account = Annotated[
+    JsonValue, BeforeValidator(_account), WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "array"}]})
+]
+RecordId = Annotated[str, Field(min_length=1, max_length=525), AfterValidator(not_blank)]
+KEY_DESCRIPTION: Final = (
+    "The same key and the same parameters give the first answer again, so that a call may be repeated. The client "
+    "makes one for each call."
+)
+AGENT_DESCRIPTION: Final = "The token says who writes; a name that is given must be that of its agent."
+
+
+class WriteParams(Wire):
+    """What every write takes."""
+
+    idempotency_key: IdempotencyKey | None = Field(default=None, description=KEY_DESCRIPTION)
+    agent_id: Name | None = Field(default=None, description=AGENT_DESCRIPTION)
+
+
+class WriteWarning(WireResult):
+    """What the caller should know though it was written."""
+
+    code: str
+    message: str
+
+
+class WriteResult(WireResult):
+    """What every write answers.
+
+    `seq` numbers the change: with it as `minSeq`, any server of the same store reads what was written. `indexed` says
+    that this server's searches find it already.
+    """
+
+    success: Literal[True] = True
+    id: str
+    indexed: bool
+    seq: int

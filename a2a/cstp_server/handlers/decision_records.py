@@ -1,0 +1,263 @@
+"""The methods by which agents write decisions: from the wire's values to requests, and back."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from cognition_engines.engine import Engine
+from cognition_engines.kinds.reviews import DecisionLink, Evidence, ReviewContent
+from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Reason
+from cognition_engines.writing.requests import (
+    ChangedStatus,
+    DecisionFields,
+    LinkDecisions,
+    LinkedDecisions,
+    RecordDecision,
+    RecordedDecision,
+    RelatedDecision,
+    ReviewDecision,
+    ReviewedDecision,
+    SetStatus,
+    UnlinkDecisions,
+    UpdatedDecision,
+    UpdateDecision,
+)
+from cstp.methods.decision_records import (
+    LINK_DECISIONS,
+    RECORD_DECISION,
+    REVIEW_DECISION,
+    SET_STATUS,
+    UNLINK_DECISIONS,
+    UPDATE_DECISION,
+    DecisionEdge,
+    DecisionMembers,
+    DecisionUpdates,
+    Duplicate,
+    LinkDecisionsParams,
+    LinkDecisionsResult,
+    Quality,
+    RecordDecisionParams,
+    RecordDecisionResult,
+    ReviewDecisionParams,
+    ReviewDecisionResult,
+    SetStatusParams,
+    SetStatusResult,
+    UnlinkDecisionsParams,
+    UpdateDecisionParams,
+    UpdateDecisionResult,
+)
+from cstp_server.handlers.writing import refusals, warnings_of, writer_of
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+_DAYS: Final = {"d": 1, "w": 7, "m": 30}
+# Members whose values on the wire are plain: the same in a request.
+_PLAIN: Final = (
+    "category",
+    "stakes",
+    "context",
+    "pattern",
+    "mental_state",
+    "review_by",
+    "feature",
+    "pr",
+    "file",
+    "line",
+    "commit",
+    "valid_from",
+    "valid_to",
+    "thread_id",
+    "trace",
+    "deliberation",
+    "bridge",
+    "pre_decision",
+)
+
+
+def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """The methods that write decisions, bound to an engine."""
+    return (
+        BoundMethod(RECORD_DECISION, _recording(engine)),
+        BoundMethod(UPDATE_DECISION, _updating(engine)),
+        BoundMethod(REVIEW_DECISION, _reviewing(engine)),
+        BoundMethod(SET_STATUS, _setting_status(engine)),
+        BoundMethod(LINK_DECISIONS, _linking(engine)),
+        BoundMethod(UNLINK_DECISIONS, _unlinking(engine)),
+    )
+
+
+def _recording(engine: Engine) -> Any:
+    async def record_decision(params: RecordDecisionParams, call: Call) -> RecordDecisionResult:
+        request = RecordDecision(
+            fields=_fields(params, params.decision, params.confidence),
+            project=params.project,
+            sensitivity=SENSITIVITIES[params.sensitivity],
+            review_in=_period(params.review_in),
+            supersedes=tuple(params.supersedes or ()),
+            related_to=tuple(RelatedDecision(one.id, one.type, one.context) for one in params.related_to or ()),
+        )
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        assert isinstance(done, RecordedDecision)
+        return RecordDecisionResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            timestamp=done.at,
+            created=done.created,
+            status=done.status,
+            revision=done.revision,
+            content_hash=done.content_hash,
+            quality=Quality(
+                score=done.quality.score, rule=done.quality.rule, suggestions=list(done.quality.suggestions)
+            ),
+            possible_duplicates=[
+                Duplicate(id=one.id, title=one.title, distance=one.distance) for one in done.duplicates
+            ],
+            warnings=warnings_of(done.warnings),
+        )
+
+    return record_decision
+
+
+def _updating(engine: Engine) -> Any:
+    async def update_decision(params: UpdateDecisionParams, call: Call) -> UpdateDecisionResult:
+        updates: DecisionUpdates = params.updates
+        request = UpdateDecision(
+            id=params.id,
+            names=tuple(sorted(updates.model_fields_set)),
+            fields=_fields(updates, updates.decision or "", updates.confidence),
+            reason=params.reason,
+            expected_revision=params.expected_revision,
+        )
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        assert isinstance(done, UpdatedDecision)
+        names = [DecisionUpdates.model_fields[name].alias or name for name in done.updated]
+        return UpdateDecisionResult(
+            id=done.id, indexed=done.indexed, seq=done.seq, updated_fields=names, revision=done.revision
+        )
+
+    return update_decision
+
+
+def _reviewing(engine: Engine) -> Any:
+    async def review_decision(params: ReviewDecisionParams, call: Call) -> ReviewDecisionResult:
+        content = ReviewContent(
+            actual_result=params.actual_result,
+            lessons=params.lessons,
+            notes=params.notes,
+            affected_kpis=dict(params.affected_kpis or {}),
+            observed_at=params.observed_at,
+            evidence=tuple(Evidence(one.uri, one.kind, one.hash) for one in params.evidence or ()),
+        )
+        request = ReviewDecision(id=params.id, outcome=params.outcome, content=content)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        assert isinstance(done, ReviewedDecision)
+        return ReviewDecisionResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            status=done.status,
+            reviewed_at=done.at,
+            reindexed=done.indexed,
+            review_id=done.review_id,
+            revision=done.revision,
+            self_review=done.self_review,
+            previous_outcome=done.previous_outcome,
+        )
+
+    return review_decision
+
+
+def _setting_status(engine: Engine) -> Any:
+    async def set_status(params: SetStatusParams, call: Call) -> SetStatusResult:
+        request = SetStatus(id=params.id, status=params.status, reason=params.reason)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        assert isinstance(done, ChangedStatus)
+        return SetStatusResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            status=done.status,
+            previous=done.previous,
+            ratified_by=done.ratified_by,
+        )
+
+    return set_status
+
+
+def _linking(engine: Engine) -> Any:
+    async def link_decisions(params: LinkDecisionsParams, call: Call) -> LinkDecisionsResult:
+        request = LinkDecisions(
+            source_id=params.source_id,
+            target_id=params.target_id,
+            type=params.edge_type,
+            weight=params.weight,
+            context=params.context,
+        )
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return _linked(done)
+
+    return link_decisions
+
+
+def _unlinking(engine: Engine) -> Any:
+    async def unlink_decisions(params: UnlinkDecisionsParams, call: Call) -> LinkDecisionsResult:
+        request = UnlinkDecisions(source_id=params.source_id, target_id=params.target_id, type=params.edge_type)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return _linked(done)
+
+    return unlink_decisions
+
+
+def _linked(done: object) -> LinkDecisionsResult:
+    assert isinstance(done, LinkedDecisions)
+    return LinkDecisionsResult(
+        id=done.id,
+        indexed=done.indexed,
+        seq=done.seq,
+        edge=edge_of(done.link),
+        warnings=warnings_of(done.warnings),
+    )
+
+
+def edge_of(link: DecisionLink) -> DecisionEdge:
+    """A link on the wire."""
+    return DecisionEdge(
+        source_id=link.source,
+        target_id=link.target,
+        edge_type=link.type,
+        weight=link.weight,
+        context=link.context,
+        created_by=link.agent,
+        created_at=link.at,
+    )
+
+
+def _fields(members: DecisionMembers, decision: str, confidence: float | None) -> DecisionFields:
+    plain: dict[str, Any] = {name: getattr(members, name) for name in _PLAIN}
+    return DecisionFields(
+        decision=decision,
+        confidence=confidence,
+        reasons=tuple(Reason(one.type, one.text, one.strength) for one in members.reasons or ()),
+        alternatives=tuple(Alternative(one.option, one.why) for one in members.alternatives or ()),
+        tags=tuple(members.tags or ()),
+        kpi_indicators=tuple(members.kpi_indicators or ()),
+        affects=tuple(AffectedPart(one.type, one.pattern) for one in members.affects or ()),
+        sources=tuple(CitedSource(one.uri, one.quote, one.hash) for one in members.sources or ()),
+        **plain,
+    )
+
+
+def _period(text: str | None) -> timedelta | None:
+    """`2w` as a timedelta."""
+    return None if text is None else timedelta(days=int(text[:-1]) * _DAYS[text[-1]])

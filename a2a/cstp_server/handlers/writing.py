@@ -1,0 +1,40 @@
+"""What all handlers that write have in common: who writes, and errors of the engine as those of the protocol."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic.alias_generators import to_camel
+
+from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.requests import Warning, Writer
+from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
+from cstp.writes import WriteParams, WriteWarning
+from cstp_server.rpc.bound import Call
+
+
+def writer_of(call: Call, params: WriteParams) -> Writer:
+    """The agent of the token, whatever the parameters say. Raises InvalidParams where they say another one."""
+    if params.agent_id is not None and params.agent_id != call.agent:
+        raise InvalidParams((Violation("agentId", "must be absent, or the agent of the token"),))
+    return Writer(call.agent, call.viewer, frozenset(call.token.scopes), call.via)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Errors of a write as those of the protocol."""
+    try:
+        yield
+    except WriteRefused as error:
+        path = ".".join(to_camel(step) for step in error.member.split("."))
+        raise InvalidParams((Violation(path, error.message),)) from None
+    except WriteConflict as error:
+        raise Conflict(error.id, error.reason, error.expected, error.found) from None
+    except RecordNotFound as error:
+        raise NotFound(error.id) from None
+    except ScopeNeeded as error:
+        raise Forbidden(error.scope) from None
+
+
+def warnings_of(found: tuple[Warning, ...]) -> list[WriteWarning]:
+    """Warnings on the wire."""
+    return [WriteWarning(code=one.code, message=one.message) for one in found]

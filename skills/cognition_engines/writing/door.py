@@ -1,0 +1,214 @@
+"""The door through which all writes go: each once, whole or not at all, and seen by the next call."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from hashlib import sha256
+from typing import Any, Final, assert_never
+
+from pydantic import TypeAdapter
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.indexes.published import PublishedSeq
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.models import Decision
+from cognition_engines.queries.duplicates import nearest_decisions
+from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import Receipt, StoredRecord
+from cognition_engines.store.write_transaction import Author, WriteTransaction, now
+from cognition_engines.writing.decisions import (
+    Outdated,
+    Prepared,
+    decision_from,
+    fields_of,
+    link,
+    record,
+    review,
+    set_status,
+    unlink,
+    update,
+    updated_fields,
+)
+from cognition_engines.writing.errors import RecordNotFound, WriteConflict
+from cognition_engines.writing.requests import (
+    Answer,
+    ChangedStatus,
+    LinkDecisions,
+    LinkedDecisions,
+    PossibleDuplicate,
+    RecordDecision,
+    RecordedDecision,
+    Request,
+    ReviewDecision,
+    ReviewedDecision,
+    SetStatus,
+    UnlinkDecisions,
+    UpdatedDecision,
+    UpdateDecision,
+    Writer,
+)
+from cognition_engines.writing.rules import check_owner
+
+INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
+MIN_SEQ_SECONDS: Final = 2.0  # that a read waits for a write of another server
+_ATTEMPTS: Final = 5
+_ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
+    RecordDecision: TypeAdapter(RecordedDecision),
+    UpdateDecision: TypeAdapter(UpdatedDecision),
+    ReviewDecision: TypeAdapter(ReviewedDecision),
+    SetStatus: TypeAdapter(ChangedStatus),
+    LinkDecisions: TypeAdapter(LinkedDecisions),
+    UnlinkDecisions: TypeAdapter(LinkedDecisions),
+}
+
+
+class Writing:
+    """Writes what agents ask for.
+
+    Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for what may not be, and ComponentFailed naming
+    the part that did not answer. After the latter a write may still be stored: the same request with the same key
+    says whether it was.
+    """
+
+    def __init__(
+        self, records: Records, indexes: Indexes, embedder: Embedder | None, pools: Pools, published: PublishedSeq
+    ) -> None:
+        self._records = records
+        self._indexes = indexes
+        self._embedder = embedder
+        self._pools = pools
+        self._published = published
+
+    async def write(self, writer: Writer, request: Request, key: str | None = None, dry_run: bool = False) -> Answer:
+        """Writes one thing, once for each `key` of the agent; with `dry_run` only checks whether that would work."""
+        caller = self._pools.caller(writer.agent)
+        digest = _digest(request)
+        if key is not None:
+            known = await self._pools.writes.run(caller, self._known, writer, request, key, digest)
+            if known is not None:
+                return await self._indexed(known)
+        for _ in range(_ATTEMPTS):
+            made = await self._prepared(caller, writer, request)
+            try:
+                answer = await self._pools.writes.run(
+                    caller, self._transact, writer, request, made, key, digest, not dry_run
+                )
+                return answer if dry_run else await self._indexed(answer)
+            except Outdated:
+                continue
+        raise ComponentFailed("records", "the record changes faster than it can be updated")
+
+    async def reached(self, seq: int, seconds: float = MIN_SEQ_SECONDS) -> None:
+        """Waits until every search of this process sees the changes up to `seq`. Raises ComponentFailed in the end."""
+        if not await self._published.reached(seq, seconds):
+            raise ComponentFailed("indexes", f"have not followed to {seq} in {seconds} s")
+
+    async def _indexed(self, answer: Answer) -> Answer:
+        return replace(answer, indexed=await self._published.reached(answer.seq, INDEX_SECONDS))
+
+    def _known(self, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
+        with self._records.read_transaction(Author(writer.agent, writer.via, now())) as transaction:
+            return _answered(transaction, request, key, digest)
+
+    def _transact(
+        self, writer: Writer, request: Request, made: Prepared, key: str | None, digest: str, keep: bool
+    ) -> Answer:
+        with self._records.write_transaction(Author(writer.agent, writer.via, now()), keep=keep) as transaction:
+            if key is not None and (known := _answered(transaction, request, key, digest)) is not None:
+                return known
+            answer = _apply(transaction, writer, request, made)
+            if key is not None:
+                receipt = Receipt(digest, answer.id, _ANSWERS[type(request)].dump_json(answer).decode())
+                transaction.keep_receipt(type(request).__name__, key, receipt)
+            return answer
+
+    async def _prepared(self, caller: Caller, writer: Writer, request: Request) -> Prepared:
+        """The vectors of the text that the record will have, which take too long for a transaction."""
+        if not isinstance(request, RecordDecision | UpdateDecision | SetStatus):
+            return Prepared()
+        model = None if self._embedder is None else self._embedder.model
+        if isinstance(request, RecordDecision):
+            decision = decision_from(request.fields, Decision(id="", title=""))
+            made = await self._embedded(caller, decision, None, model)
+            if made.vectors is None:
+                return made
+            found = await self._pools.vectors.run(
+                caller, nearest_decisions, self._indexes, made.vectors[0], writer.viewer
+            )
+            stored = await self._pools.records.run(
+                caller, self._records.by_keys, list(found), writer.viewer, (Kind.DECISION,)
+            )
+            return replace(made, duplicates=_duplicates(found, stored))
+        stored_decision, own = await self._pools.records.run(caller, self._read, writer, request.id)
+        changed = own
+        if isinstance(request, UpdateDecision):
+            changed = decision_from(updated_fields(fields_of(own), request), own)
+        return await self._embedded(caller, changed, stored_decision.revision, model)
+
+    async def _embedded(self, caller: Caller, decision: Decision, revision: int | None, model: str | None) -> Prepared:
+        text = embedding_text(decision)
+        if self._embedder is None or text is None:
+            return Prepared(model, None, revision)
+        vectors = await self._pools.embedder.run(caller, self._embedder.embed_text, text)
+        return Prepared(model, vectors, revision)
+
+    def _read(self, writer: Writer, id: str) -> tuple[StoredRecord, Decision]:
+        """A decision and its own content."""
+        with self._records.read_transaction(Author(writer.agent, writer.via, now())) as transaction:
+            stored = transaction.find(Kind.DECISION, id, writer.viewer)
+            if stored is None:
+                raise RecordNotFound(id)
+            if not stored.origin.written:
+                check_owner(stored, writer)
+            own = transaction.revisions(stored)[-1].record
+            assert isinstance(own, Decision)
+            return stored, own
+
+
+def _apply(transaction: WriteTransaction, writer: Writer, request: Request, made: Prepared) -> Answer:
+    match request:
+        case RecordDecision():
+            return record(transaction, writer, request, made)
+        case UpdateDecision():
+            return update(transaction, writer, request, made)
+        case ReviewDecision():
+            return review(transaction, writer, request)
+        case SetStatus():
+            return set_status(transaction, writer, request, made)
+        case LinkDecisions():
+            return link(transaction, writer, request)
+        case UnlinkDecisions():
+            return unlink(transaction, writer, request)
+        case _:
+            assert_never(request)
+
+
+def _answered(transaction: WriteTransaction, request: Request, key: str, digest: str) -> Answer | None:
+    """What the agent was answered under a key. Raises WriteConflict where it asked something else under it."""
+    known = transaction.receipt(type(request).__name__, key)
+    if known is None:
+        return None
+    if known.digest != digest:
+        raise WriteConflict(known.record, "idempotency", "the parameters of the first call", "others")
+    if known.answer is None:
+        raise WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
+    answer: Answer = _ANSWERS[type(request)].validate_json(known.answer)
+    return replace(answer, created=False) if isinstance(answer, RecordedDecision) else answer
+
+
+def _duplicates(found: Mapping[int, float], stored: Mapping[int, StoredRecord]) -> tuple[PossibleDuplicate, ...]:
+    """Those of the decisions that are still there, the nearest first."""
+    return tuple(
+        PossibleDuplicate(one.record.id, one.record.title, round(distance, 4))
+        for key, distance in found.items()
+        if (one := stored.get(key)) is not None and isinstance(one.record, Decision)
+    )
+
+
+def _digest(request: Request) -> str:
+    asked = [type(request).__name__, asdict(request)]
+    return sha256(json.dumps(asked, default=str, sort_keys=True).encode()).hexdigest()

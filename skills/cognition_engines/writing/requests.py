@@ -1,0 +1,221 @@
+"""What an agent may ask to be written, and what it is answered: frozen values, free of any wire format."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
+from cognition_engines.models import AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
+
+Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
+Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes: its name, what it sees, what it may do, and the way it came by (cstp, mcp or a2a)."""
+
+    agent: str
+    viewer: Viewer
+    scopes: frozenset[str]
+    via: str = "cstp"
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedDecision:
+    """A link that a new decision has from the start."""
+
+    id: str
+    type: LinkType = "relates_to"
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionFields:
+    """What a decision may state. Texts are not blank; `confidence` and `strength` of a reason are 0 to 1."""
+
+    decision: str = ""
+    confidence: float | None = None
+    category: str | None = None
+    stakes: str | None = None
+    context: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    tags: tuple[str, ...] = ()
+    pattern: str | None = None
+    kpi_indicators: tuple[str, ...] = ()
+    mental_state: str | None = None
+    review_by: datetime | None = None
+    feature: str | None = None
+    pr: str | None = None
+    file: str | None = None
+    line: int | None = None
+    commit: str | None = None
+    affects: tuple[AffectedPart, ...] = ()
+    sources: tuple[CitedSource, ...] = ()
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    thread_id: str | None = None
+    trace: JsonValue = None
+    deliberation: JsonValue = None
+    bridge: JsonValue = None
+    pre_decision: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDecision:
+    """A new decision. `review_in` counts from when it is recorded; the ids must be of decisions that are seen."""
+
+    fields: DecisionFields
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+    review_in: timedelta | None = None
+    supersedes: tuple[str, ...] = ()
+    related_to: tuple[RelatedDecision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateDecision:
+    """Other values for the members of a decision that `names` lists, as `fields` has them."""
+
+    id: str
+    names: tuple[str, ...]
+    fields: DecisionFields
+    reason: str | None = None
+    expected_revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewDecision:
+    """How a decision turned out."""
+
+    id: str
+    outcome: OutcomeName
+    content: ReviewContent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetStatus:
+    """Another status for a decision, and why."""
+
+    id: str
+    status: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDecisions:
+    """A link from one decision to another; one of the same type between the two is replaced."""
+
+    source_id: str
+    target_id: str
+    type: LinkType
+    weight: float | None = None
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlinkDecisions:
+    """The end of a link."""
+
+    source_id: str
+    target_id: str
+    type: LinkType
+
+
+Request: TypeAlias = RecordDecision | UpdateDecision | ReviewDecision | SetStatus | LinkDecisions | UnlinkDecisions
+
+
+@dataclass(frozen=True, slots=True)
+class CompletenessScore:
+    """How complete a decision is, 0 to 1, by the rule named, and what would make it more so."""
+
+    score: float
+    rule: str
+    suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleDuplicate:
+    """A decision that says nearly the same; `distance` is the cosine distance of the texts."""
+
+    id: str
+    title: str
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """What the author should know, though it was written."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What every write returns: the record's id, and the `seq` from which reads see the write.
+
+    `indexed` says that every search of this server sees it already.
+    """
+
+    id: str
+    seq: int
+    indexed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedDecision(Written):
+    """A decision was recorded; `created` is False where that was done by an earlier request of the same key."""
+
+    at: datetime
+    status: str
+    revision: int
+    content_hash: str
+    quality: CompletenessScore
+    created: bool = True
+    duplicates: tuple[PossibleDuplicate, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdatedDecision(Written):
+    """A decision has other contents; `updated` are the members that differ."""
+
+    updated: tuple[str, ...]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedDecision(Written):
+    """A decision was reviewed."""
+
+    review_id: str
+    at: datetime
+    status: str | None
+    revision: int
+    self_review: bool
+    previous_outcome: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedStatus(Written):
+    """A decision has another status; `ratified_by` is who accepted or rejected it."""
+
+    status: str
+    previous: str | None
+    ratified_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedDecisions(Written):
+    """A link was made, or with `removed` ended."""
+
+    link: DecisionLink
+    removed: bool = False
+    warnings: tuple[Warning, ...] = field(default=())
+
+
+Answer: TypeAlias = RecordedDecision | UpdatedDecision | ReviewedDecision | ChangedStatus | LinkedDecisions

@@ -1,0 +1,281 @@
+"""What agents write of decisions, through the engine: whole, once, found at once, and never another one's."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.reviews import ReviewContent
+from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
+from cognition_engines.queries.decisions import Question
+from cognition_engines.store.records import open_records
+from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.requests import (
+    DecisionFields,
+    LinkDecisions,
+    RecordDecision,
+    RecordedDecision,
+    ReviewDecision,
+    SetStatus,
+    UnlinkDecisions,
+    UpdateDecision,
+    Writer,
+)
+from tests.stores import Stores
+
+SCOPES = frozenset({"read", "write", "review"})
+ANN = Writer("ann", EVERYTHING, SCOPES)
+BEN = Writer("ben", EVERYTHING, SCOPES)
+JUDGE = Writer("judge", EVERYTHING, frozenset({"ratify"}))
+ADR = "# Use a queue\n\n* Status: accepted\n* Date: 2024-03-01\n\n## Context\n\nWe poll a table.\n"
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
+    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
+    yield opened
+    opened.close()
+
+
+def new(decision: str, confidence: float = 0.5, **others: Any) -> RecordDecision:
+    own = {name: others.pop(name) for name in ("project", "sensitivity", "supersedes", "review_in") if name in others}
+    return RecordDecision(fields=DecisionFields(decision=decision, confidence=confidence, **others), **own)
+
+
+def update(id: str, **values: Any) -> UpdateDecision:
+    expected = values.pop("expected", None)
+    names = tuple(values)
+    return UpdateDecision(id=id, names=names, fields=DecisionFields(**values), expected_revision=expected)
+
+
+def review(id: str, outcome: Any = "success") -> ReviewDecision:
+    return ReviewDecision(id=id, outcome=outcome, content=ReviewContent())
+
+
+async def titles(engine: Engine, words: str, viewer: Viewer = EVERYTHING, **filters: Any) -> list[str]:
+    return [one.decision.title for one in await engine.query_decisions(Question(words, Filters(**filters), viewer))]
+
+
+async def shown(engine: Engine, id: str) -> tuple[str | None, str | None]:
+    (one,) = engine.records.find([(Kind.DECISION, id)], None)
+    return one.record.status, one.record.outcome  # type: ignore[union-attr]
+
+
+async def test_what_is_recorded_is_found_by_all_its_words_and_by_its_filters(engine: Engine) -> None:
+    asked = new("Keep orders in PostgreSQL\nBackups are known", context="Outages", tags=("db", "shop"), feature="cart")
+    done = await engine.write(ANN, asked)
+    assert isinstance(done, RecordedDecision)
+    assert (done.created, done.indexed, done.status, done.revision) == (True, True, "pending", 1)
+    for words in ("PostgreSQL", "backups", "outages"):
+        assert await titles(engine, words) == ["Keep orders in PostgreSQL"]
+    for found in (
+        {"tags": ("db", "shop")},
+        {"feature": "CART"},
+        {"agent": "ann"},
+        {"current": done.at},
+        {"as_of": done.at},
+    ):
+        assert await titles(engine, "orders", **found) == ["Keep orders in PostgreSQL"], found
+    before = done.at - timedelta(days=1)
+    for other in ({"tags": ("db", "x")}, {"agent": "ben"}, {"has_outcome": True}, {"as_of": before}, {"pr": "1"}):
+        assert await titles(engine, "orders", **other) == [], other
+
+
+async def test_the_same_key_gives_the_first_answer_and_other_parameters_are_a_conflict(engine: Engine) -> None:
+    first = await engine.write(ANN, new("Bake bread"), "key")
+    again = await engine.write(ANN, new("Bake bread"), "key")
+    assert isinstance(again, RecordedDecision)
+    assert (again.id, again.seq, again.created) == (first.id, first.seq, False)
+    with pytest.raises(WriteConflict) as refused:
+        await engine.write(ANN, new("Bake cake"), "key")
+    assert (refused.value.id, refused.value.reason) == (first.id, "idempotency")
+    assert (await engine.write(BEN, new("Bake bread"), "key")).id != first.id, "keys are an agent's own"
+    assert engine.records.count(Kind.DECISION) == 2
+
+
+async def test_two_calls_of_one_key_at_once_record_once(engine: Engine) -> None:
+    done = await asyncio.gather(*(engine.write(ANN, new("Bake bread"), "key") for _ in range(8)))
+    assert len({one.id for one in done}) == 1
+    assert [one.created for one in done if isinstance(one, RecordedDecision)].count(True) == 1
+    assert engine.records.count(Kind.DECISION) == 1
+
+
+async def test_a_dry_run_checks_everything_and_writes_nothing(engine: Engine) -> None:
+    last = engine.records.last_seq()
+    assert (await engine.write(ANN, new("Bake bread"), "key", dry_run=True)).indexed is False
+    with pytest.raises(RecordNotFound):
+        await engine.write(ANN, new("Bake bread", supersedes=("dec_0",)), dry_run=True)
+    assert (engine.records.count(), engine.records.last_seq()) == (0, last)
+    assert (await engine.write(ANN, new("Bake cake"), "key")).id, "the key was not spent"
+
+
+async def test_an_update_keeps_what_was_and_is_guarded_by_its_revision(engine: Engine) -> None:
+    id = (await engine.write(ANN, new("Bake bread", tags=("a",)))).id
+    done = await engine.write(ANN, update(id, context="Ovens are free", tags=("a",), expected=1))
+    assert (done.updated, done.revision) == (("context",), 2)  # type: ignore[union-attr]
+    assert await titles(engine, "ovens") == ["Bake bread"]
+    with pytest.raises(WriteConflict) as refused:
+        await engine.write(ANN, update(id, tags=(), expected=1))
+    assert (refused.value.reason, refused.value.expected, refused.value.found) == ("revision", "1", "2")
+    with pytest.raises(ScopeNeeded, match="admin"):
+        await engine.write(BEN, update(id, tags=()))
+
+
+async def test_updates_at_once_lose_none(engine: Engine) -> None:
+    id = (await engine.write(ANN, new("Bake bread"))).id
+    names = ("feature", "pr", "category", "pattern")
+    await asyncio.gather(*(engine.write(ANN, update(id, **{name: name})) for name in names))
+    (one,) = engine.records.find([(Kind.DECISION, id)], None)
+    assert one.revision == 5
+    decision: Any = one.record
+    assert (decision.feature, decision.pr, decision.category, decision.details.pattern) == names
+
+
+async def test_the_first_review_freezes_the_confidence_and_the_last_one_is_shown(engine: Engine) -> None:
+    id = (await engine.write(ANN, new("Bake bread"))).id
+    own = await engine.write(ANN, review(id, "failure"))
+    assert (own.self_review, own.previous_outcome) == (True, None)  # type: ignore[union-attr]
+    other = await engine.write(BEN, review(id, "partial"))
+    assert (other.self_review, other.previous_outcome) == (False, "failure")  # type: ignore[union-attr]
+    assert await shown(engine, id) == ("reviewed", "partial")
+    assert await titles(engine, "bread", has_outcome=True) == ["Bake bread"]
+    with pytest.raises(WriteConflict, match="state"):
+        await engine.write(ANN, update(id, confidence=1.0))
+    await engine.write(ANN, update(id, context="Later"))
+    assert await shown(engine, id) == ("reviewed", "partial"), "an update keeps what reviews say"
+
+
+async def test_only_who_may_ratify_accepts_and_an_agent_keeps_to_its_own_drafts(engine: Engine) -> None:
+    id = (await engine.write(ANN, new("Bake bread"))).id
+    await engine.write(ANN, SetStatus(id=id, status="draft", reason="not yet"))
+    with pytest.raises(ScopeNeeded, match="ratify"):
+        await engine.write(ANN, SetStatus(id=id, status="accepted", reason="I say so"))
+    with pytest.raises(ScopeNeeded, match="admin"):
+        await engine.write(BEN, SetStatus(id=id, status="draft", reason="no"))
+    done = await engine.write(JUDGE, SetStatus(id=id, status="accepted", reason="agreed"))
+    assert (done.previous, done.ratified_by) == ("draft", "judge")  # type: ignore[union-attr]
+    with pytest.raises(ScopeNeeded, match="ratify"):
+        await engine.write(ANN, SetStatus(id=id, status="pending", reason="take it back"))
+
+
+async def test_a_supersession_takes_effect_with_the_acceptance_of_the_successor_and_ends_with_the_link(
+    engine: Engine,
+) -> None:
+    old = (await engine.write(ANN, new("Bake bread"))).id
+    successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
+    assert await shown(engine, old) == ("pending", None), "not before"
+    accepted = await engine.write(JUDGE, SetStatus(id=successor, status="accepted", reason="agreed"))
+    assert await shown(engine, old) == ("superseded", None)
+    assert await titles(engine, "bake", current=datetime.now(UTC)) == ["Bake cake"]
+    third = (await engine.write(ANN, new("Bake pie", supersedes=(successor,)))).id
+    await engine.write(JUDGE, SetStatus(id=third, status="accepted", reason="agreed"))
+    assert await shown(engine, old) == ("superseded", None), "though its successor is superseded in turn"
+    assert accepted.seq < engine.records.last_seq()
+    await engine.write(ANN, UnlinkDecisions(source_id=successor, target_id=old, type="supersedes"))
+    assert await shown(engine, old) == ("pending", None)
+    engine.records.delete(Kind.DECISION, [third])
+    assert await shown(engine, successor) == ("accepted", None), "a successor that is gone supersedes nothing"
+
+
+async def test_one_that_fewer_may_see_supersedes_nothing_and_the_author_is_warned(engine: Engine) -> None:
+    old = (await engine.write(ANN, new("Bake bread"))).id
+    done = await engine.write(ANN, new("Bake cake", supersedes=(old,), sensitivity=Sensitivity.SENSITIVE))
+    assert [one.code for one in done.warnings] == ["supersessionWithoutEffect"]  # type: ignore[union-attr]
+    await engine.write(ANN, review(done.id))
+    assert await shown(engine, old) == ("pending", None)
+
+
+async def test_links_make_no_circle_and_lead_to_nothing_hidden(engine: Engine) -> None:
+    ids = [(await engine.write(ANN, new(f"Bake {n}"))).id for n in range(3)]
+    hidden = (await engine.write(ANN, new("Bake x", sensitivity=Sensitivity.HIGHLY_SENSITIVE))).id
+    for one, other in ((0, 1), (1, 2)):
+        await engine.write(BEN, LinkDecisions(source_id=ids[one], target_id=ids[other], type="depends_on"))
+    with pytest.raises(WriteConflict, match="state"):
+        await engine.write(BEN, LinkDecisions(source_id=ids[2], target_id=ids[0], type="depends_on"))
+    await engine.write(BEN, LinkDecisions(source_id=ids[2], target_id=ids[0], type="relates_to"))
+    narrow = Writer("narrow", Viewer(), SCOPES)
+    for unseen in (hidden, "dec_0"):
+        with pytest.raises(RecordNotFound):
+            await engine.write(narrow, LinkDecisions(source_id=ids[0], target_id=unseen, type="blocks"))
+        with pytest.raises(RecordNotFound):
+            await engine.write(narrow, review(unseen))
+
+
+@pytest.mark.parametrize(
+    ("projects", "asked", "stored"),
+    [(None, None, None), (None, "x", "x"), ({"a"}, None, "a"), ({"a"}, "a", "a"), ({"a", "b"}, "b", "b")],
+)
+async def test_a_record_gets_a_project_that_its_author_has(
+    engine: Engine, projects: set[str] | None, asked: str | None, stored: str | None
+) -> None:
+    viewer = Viewer(Sensitivity.NORMAL, None if projects is None else frozenset(projects))
+    done = await engine.write(Writer("ann", viewer, SCOPES), new("Bake bread", project=asked))
+    (one,) = engine.records.find([(Kind.DECISION, done.id)], viewer)
+    assert one.facets.project == stored
+
+
+async def test_nobody_writes_what_it_could_not_see(engine: Engine) -> None:
+    several = Writer("ann", Viewer(Sensitivity.NORMAL, frozenset({"a", "b"})), SCOPES)
+    for wrong, member in (({}, "project"), ({"project": "c"}, "project")):
+        with pytest.raises(WriteRefused) as refused:
+            await engine.write(several, new("Bake bread", **wrong))
+        assert refused.value.member == member
+    with pytest.raises(WriteRefused) as refused:
+        await engine.write(several, new("Bake bread", project="a", sensitivity=Sensitivity.SENSITIVE))
+    assert refused.value.member == "sensitivity"
+    assert engine.records.count() == 0
+
+
+async def test_a_file_owns_its_record_but_reviews_and_links_survive_its_next_ingest(
+    engine: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "docs/adr/0001-use-a-queue.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(ADR)
+    await engine.ingest([file], Options())
+    (id,) = engine.records.ids(Kind.DECISION)
+    for refused in (update(id, context="x"), SetStatus(id=id, status="draft", reason="x")):
+        with pytest.raises(WriteConflict, match="fileOwned"):
+            await engine.write(ANN, refused)
+    own = (await engine.write(ANN, new("Use a log"))).id
+    await engine.write(ANN, review(id, "failure"))
+    await engine.write(ANN, LinkDecisions(source_id=own, target_id=id, type="supersedes"))
+    await engine.write(ANN, review(own))
+    assert await shown(engine, id) == ("superseded", "failure")
+    file.write_text(ADR.replace("poll", "ask"))
+    assert (await engine.ingest([file], Options())).changed == 1
+    assert await shown(engine, id) == ("superseded", "failure")
+
+
+async def test_copies_and_backups_hold_what_agents_wrote_beside_the_records(
+    engine: Engine, tmp_path: Path, quiet: Any, stores: Stores
+) -> None:
+    old = (await engine.write(ANN, new("Bake bread"), "key")).id
+    successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
+    await engine.write(ANN, review(successor, "partial"))
+    target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
+    engine.records.copy_to(target, quiet)
+    for id in (old, successor):
+        ((one,), (copied,)) = (records.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
+        assert (copied.record, copied.facets, copied.revision) == (one.record, one.facets, one.revision)
+        assert copied.recorded_at == one.recorded_at
+    target.close()
+    again = Engine.open(f"sqlite:///{tmp_path}/copy/records.sqlite3", tmp_path / "others", None)
+    assert (await again.write(ANN, new("Bake bread"), "key")).id == old
+    again.close()
+
+
+@pytest.fixture
+def quiet() -> Any:
+    class Quiet:
+        def start(self, step: str, records: int) -> None: ...
+
+        def advance(self, records: int) -> None: ...
+
+    return Quiet()
