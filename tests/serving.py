@@ -20,7 +20,6 @@ from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from cstp_server.limits.gate import Gate
@@ -149,7 +148,7 @@ class Serving:
     def caught_up(self) -> None:
         """Waits until searches know all that is stored."""
         deadline = time.monotonic() + 60
-        while self.indexes[KNOWLEDGE].snapshot.seq < self.records.last_seq():
+        while min(index.snapshot.seq for index in self.indexes.all) < self.records.last_seq():
             assert time.monotonic() < deadline, "the indexes do not follow"
             time.sleep(0.005)
 

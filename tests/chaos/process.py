@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from cstp_server.tokens import create_token
+from cstp_server.tokens import SCOPES, create_token
 
 COMMAND = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")
 OBSERVED = Path(__file__).with_name("observed.py")
@@ -31,6 +31,7 @@ DEFAULTS: Mapping[str, object] = {
     "embedding.model": "none",
     "vectors.index": "chroma",
     "limits.default": "1000000/second",
+    "limits.writes": "1000000/second",
     "auth.reload_seconds": 0.05,
 }
 TOPICS = ("storage", "queues", "caching", "tests", "releases", "security", "search")
@@ -123,9 +124,7 @@ class Served:
         self.process: subprocess.Popen[bytes] | None = None
         self.token = self.new_token(AGENT)
 
-    def new_token(
-        self, agent: str, *, scopes: Sequence[str] = ("read", "admin"), clearance: str = "highly_sensitive"
-    ) -> str:
+    def new_token(self, agent: str, *, scopes: Sequence[str] = SCOPES, clearance: str = "highly_sensitive") -> str:
         self.data_dir.mkdir(parents=True, exist_ok=True)
         _, text = create_token(
             self.data_dir / "tokens.json", agent, scopes=scopes, lifetime=timedelta(days=1), clearance=clearance

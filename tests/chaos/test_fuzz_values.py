@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cstp.methods.registry import METHODS
 from tests.chaos.fuzzing import FAMILY, PARAMETERS, Report, Target, call, encode, examples
 from tests.chaos.values import NUMBERS, Json, Parameter, anything, beyond, fitting, names, schema_of, texts
 from tests.chaos.wire import CANARY, INVALID_PARAMS, METHOD_NAMES, Answer, parse_answer, reply_code
@@ -29,18 +30,22 @@ def test_every_parameter_of_every_method_is_known_to_the_fuzz() -> None:
     assert {method for method, _ in named} <= METHOD_NAMES
 
 
-@pytest.mark.parametrize(("model", "times"), [("none", (0, 100_000)), ("minilm", (900, 4000))])
+@pytest.mark.parametrize(("model", "times"), [("none", (900, 100_000)), ("minilm", (900, 4000))])
 def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_name(
     fuzzed: Callable[[str], Target], chaos_scale: Any, chaos_report: Report, model: str, times: tuple[int, int]
 ) -> None:
-    if not chaos_scale.pick(*times):
-        pytest.skip("long form only")
     target, fresh = fuzzed(model), chaos_scale.long
-    for parameter in PARAMETERS:
+    # a text that is written is embedded whole: seconds for the longest
+    writes = {method.name for method in METHODS if method.writes and model != "none"}
+    for parameter in (each for each in PARAMETERS if each.method not in writes):
         # rounded up, so that each parameter has its turn
         count = -(-chaos_scale.pick(*times) // (3 * TOGETHER * len(PARAMETERS)))
-        # members of an object may have to fit each other, which a schema does not state
-        accepted = plainly_accepted(target, parameter) and not parameter.has_members
+        # a schema does not state that members of an object have to fit each other, or whose token it is; an object in
+        # a list is sent with one member alone
+        alone = any(isinstance(step, int) for step in parameter.path[:-1])
+        stated = not parameter.has_members and not alone and parameter.path != ("agentId",)
+        stated = stated and "'pattern'" not in str(parameter.schema)
+        accepted = stated and plainly_accepted(target, parameter)
 
         def fits(answer: Answer, code: int, parameter: Parameter = parameter, accepted: bool = accepted) -> None:
             refused = code == INVALID_PARAMS and WITHOUT_MODEL not in answer.body

@@ -277,7 +277,7 @@ class UnlinkDecisionsParams(WriteParams):
 class LinkDecisionsParams(UnlinkDecisionsParams):
     """A link from one decision to another. One of the same type between the two is replaced."""
 
-    weight: Annotated[float, Field(gt=0.0, le=1_000_000.0)] | None = None
+    weight: Annotated[float, Field(ge=0.0, le=1_000_000.0)] | None = None
     context: LongText | None = None
 
 
