@@ -8,6 +8,7 @@ from typing import Literal
 
 from cstp.call import Call, typed_call
 from cstp.fields import Instant
+from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS, GetDecisionResult, ListDecisionsResult
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
     RECORD_DECISION,
@@ -64,6 +65,62 @@ def query_decisions(
             "include": include,
             "mode": mode,
             "max_tokens": max_tokens,
+        },
+    )
+
+
+def get_decision(
+    id: str,
+    *,
+    known_at: Instant | None = None,
+    include_history: bool = True,
+    include_reviews: bool = True,
+    include_links: bool = True,
+) -> Call[GetDecisionResult]:
+    """Read one decision whole, with its reviews, links and history."""
+    return typed_call(
+        GET_DECISION,
+        {
+            "id": id,
+            "known_at": known_at,
+            "include_history": include_history,
+            "include_reviews": include_reviews,
+            "include_links": include_links,
+        },
+    )
+
+
+def list_decisions(
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    category: str | None = None,
+    stakes: str | None = None,
+    status: str | None = None,
+    agent: str | None = None,
+    tags: list[str] | None = None,
+    project: str | None = None,
+    has_outcome: bool | None = None,
+    current: bool | None = None,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+) -> Call[ListDecisionsResult]:
+    """List the decisions page by page, newest first, with filters."""
+    return typed_call(
+        LIST_DECISIONS,
+        {
+            "limit": limit,
+            "offset": offset,
+            "category": category,
+            "stakes": stakes,
+            "status": status,
+            "agent": agent,
+            "tags": tags,
+            "project": project,
+            "has_outcome": has_outcome,
+            "current": current,
+            "date_from": date_from,
+            "date_to": date_to,
         },
     )
 

@@ -52,6 +52,8 @@ MODEST = [
     Asked("cstp.recall", {"query": "?"}),
     Asked("cstp.recall", {"context": "meeting"}),
     Asked("cstp.recall", {"id": "art_filters-meeting"}),
+    Asked("cstp.listDecisions"),
+    Asked("cstp.getDecision", {"id": "DECISION"}),
     Asked("cstp.getDecisions"),
     Asked("cstp.getPatterns"),
     Asked("cstp.getWarnings"),

@@ -46,7 +46,7 @@ class Modest:
 
     port: int
     token: str
-    chunk: str
+    ids: Mapping[str, str]  # what stands for an id in MODEST
     numbers: Iterator[int] = field(default_factory=count)
 
     async def ask(self, seen: dict[str, list[float]], seconds: float, rounds: int = 1) -> None:
@@ -54,7 +54,7 @@ class Modest:
         pipe, began = await Pipe.open(self.port), monotonic()
         while rounds > 0 or monotonic() < began + seconds:
             for asked in MODEST:
-                params = {name: self.chunk if value == "CHUNK" else value for name, value in asked.params.items()}
+                params = {name: self.ids.get(value, value) for name, value in asked.params.items()}
                 sent = monotonic()
                 (answer,) = await pipe.exchange([Asked(asked.method, params).request(self.token, next(self.numbers))])
                 seen[str(asked)].append(monotonic() - sent)
@@ -80,7 +80,7 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
     for path in (*SAMPLE, write_records(tmp_path / "records.jsonl", chaos_scale.pick(50, 2000))):
         server.ingest(path)
     server.start()
-    modest = Modest(server.port, server.new_token("modest"), await a_chunk(server))
+    modest = Modest(server.port, server.new_token("modest"), await some_ids(server))
     token = server.new_token("greedy")
     await modest.ask(defaultdict(list), 0, rounds=2)  # warm
     ratios: dict[str, float] = {}
@@ -101,13 +101,18 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
         assert max(ratios.values()) < RATIO, ratios
 
 
-async def a_chunk(server: Served) -> str:
-    """The id of one."""
+async def some_ids(server: Served) -> Mapping[str, str]:
+    """The ids of a chunk and of a decision."""
     pipe = await Pipe.open(server.port)
-    (answer,) = await pipe.exchange([Asked("cstp.searchKnowledge", {"query": "?"}).request(server.token, 0)])
+    chunks, decisions = Asked("cstp.searchKnowledge", {"query": "?"}), Asked("cstp.listDecisions", {"limit": 1})
+    (answer,) = await pipe.exchange([chunks.request(server.token, 0)])
+    (listed,) = await pipe.exchange([decisions.request(server.token, 1)])
     await pipe.close()
     found = json.loads(answer.body)["result"]["results"]
-    return str(next(one["chunkId"] for one in found if one["chunkId"]))
+    return {
+        "CHUNK": str(next(one["chunkId"] for one in found if one["chunkId"])),
+        "DECISION": str(json.loads(listed.body)["result"]["decisions"][0]["id"]),
+    }
 
 
 def compared(alone: Mapping[str, list[float]], beside: Mapping[str, list[float]]) -> tuple[float, str]:

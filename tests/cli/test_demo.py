@@ -45,7 +45,10 @@ def test_the_demo_prints_a_call_of_each_method_and_each_has_results(running: Dem
         result = reply["result"]
         assert result.get("decisions") or result.get("results") or result.get("episodes") or len(result) > 5
     assert sorted(asked) == sorted(
-        method.name for method in METHODS if method.name.startswith("cstp.") and not method.writes
+        method.name
+        for method in METHODS
+        # whose ids of decisions depend on where the sample is
+        if method.name.startswith("cstp.") and not method.writes and method.name != "cstp.getDecision"
     )
 
 

@@ -31,6 +31,8 @@ __all__ = ["serve"]
 
 ASKED: dict[str, dict[str, Any]] = {
     "query_decisions": {"query": "sqlite", "filters": Filters(stakes=["high"]), "include_reasons": True, "limit": 3},
+    "get_decision": {"id": "DECISION"},
+    "list_decisions": {"limit": 3},
     "get_decisions": {"topic": "indexes"},
     "get_patterns": {},
     "get_warnings": {"limit": 1},
@@ -66,6 +68,8 @@ def lasting(value: Any) -> Any:
     ("name", "asked"), [*ASKED.items(), *(("recall", one) for one in MORE_RECALLS)], ids=lambda value: str(value)[:40]
 )
 def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str, asked: dict[str, Any]) -> None:
+    if asked.get("id") == "DECISION":
+        asked = {"id": client.list_decisions(limit=1).decisions[0].id}
     call: Call[Any] = getattr(calls, name)(**asked)
     found = getattr(client, name)(**asked)
     method = next(one for one in METHODS if one.name == call.method)
@@ -73,7 +77,9 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
     sent = client.call(call.method, call.params)
     assert lasting(found.model_dump(mode="json", by_alias=True)) == lasting(sent)
     assert any(
-        sent[key] for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods") if key in sent
+        sent[key]
+        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found")
+        if key in sent
     )
 
 

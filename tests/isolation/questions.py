@@ -92,6 +92,33 @@ def query_decisions(ask: Asker) -> Params:
     return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
 
 
+def get_decision(ask: Asker) -> Params:
+    rest = ask.given(
+        includeHistory=lambda: ask.one(True, False),
+        includeReviews=lambda: ask.one(True, False),
+        includeLinks=lambda: ask.one(True, False),
+        knownAt=lambda: "2100-01-01",
+    )
+    return {"id": ask.id(Kind.DECISION), **rest}
+
+
+def list_decisions(ask: Asker) -> Params:
+    rest = ask.given(
+        0.3,
+        limit=lambda: ask.one(1, 5, 500),
+        offset=lambda: ask.one(1, 3),
+        category=lambda: ask.one("storage", "SEARCH"),
+        stakes=lambda: ask.one("low", "HIGH"),
+        status=lambda: ask.one("accepted", "Proposed"),
+        agent=lambda: "ann",
+        tags=lambda: ask.some("rag", "none"),
+        project=lambda: ask.one("alpha", "beta"),
+        hasOutcome=lambda: ask.one(True, False),
+        current=lambda: ask.one(True, False),
+    )
+    return {**ask.days("dateFrom", "dateTo"), **rest}
+
+
 def extractions(ask: Asker) -> Params:
     return ask.given(topic=lambda: ask.one(*TOPICS, "none", ""), limit=lambda: ask.one(1, 3, 500), offset=lambda: 2)
 
@@ -159,6 +186,8 @@ def nothing(_: Asker) -> Params:
 
 QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.queryDecisions": query_decisions,
+    "cstp.getDecision": get_decision,
+    "cstp.listDecisions": list_decisions,
     "cstp.getDecisions": extractions,
     "cstp.getPatterns": extractions,
     "cstp.getWarnings": extractions,

@@ -28,7 +28,7 @@ RIGHTS: Sequence[dict[str, Any]] = (
     {"clearance": "highly_sensitive", "projects": ["beta"]},
     {"clearance": "highly_sensitive", "projects": ["alpha", "unknown"]},
 )
-MASKED = {"queryTimeMs", "expiresAt", "agent"}
+MASKED = {"queryTimeMs", "expiresAt", "agent", "recordedAt"}
 
 
 @dataclass(frozen=True)

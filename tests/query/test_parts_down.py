@@ -47,6 +47,8 @@ CALLS = [
     asked("queryDecisions", ALL, query="?"),
     asked("queryDecisions", {"records", "embedder"}, query="?", mode="semantic"),
     asked("queryDecisions", {"records", "keywords"}, query="?", mode="keyword"),
+    asked("getDecision", {"records"}, id="DECISION"),
+    asked("listDecisions", {"records"}, limit=3),
     asked("getDecisions", {"records"}),
     asked("getPatterns", {"records"}, topic="rag"),
     asked("getWarnings", {"records"}),
@@ -78,7 +80,7 @@ CALLS = [
 
 
 # one of these is in each result
-MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq")
+MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,12 @@ class Modest:
     token: str
     chunk: str
     artifact: str
+    decision: str
     numbers: Iterator[int] = field(default_factory=count)
 
     def ask(self, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
         known = {"?": f"window filter {next(self.numbers)}", "CHUNK": self.chunk, "art_filters-meeting": self.artifact}
+        known["DECISION"] = self.decision
         params = {name: known.get(value, value) for name, value in given.items()}
         called, path = {"method": method, "params": params}, "/cstp"
         if "." not in method:
@@ -113,7 +115,9 @@ def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_th
     serving = serve(embedder)
     put(serving.records, embedder, world.entries)
     serving.caught_up()
-    modest = Modest(serving, serving.token(), world.ids[Kind.CHUNK][0], world.ids[Kind.EVENT][0])
+    modest = Modest(
+        serving, serving.token(), world.ids[Kind.CHUNK][0], world.ids[Kind.EVENT][0], world.ids[Kind.DECISION][0]
+    )
     greedy = serving.token()
     with ExitStack() as stack:
         modest.ask("cstp.queryDecisions", {"query": "?"})  # the agent is there

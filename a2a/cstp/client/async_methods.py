@@ -11,6 +11,7 @@ import cstp.calls as calls
 from cstp.call import Call
 from cstp.client.pages import Page, each_async
 from cstp.fields import Instant
+from cstp.methods.decision_reads import GetDecisionResult, ListDecisionsResult, ListedDecision
 from cstp.methods.decision_records import (
     Affected,
     DecisionUpdates,
@@ -73,6 +74,68 @@ class AsyncMethods(ABC):
             include=include,
             mode=mode,
             max_tokens=max_tokens,
+        )
+        return await self.send(call, timeout=timeout)
+
+    async def get_decision(
+        self,
+        id: str,
+        *,
+        known_at: Instant | None = None,
+        include_history: bool = True,
+        include_reviews: bool = True,
+        include_links: bool = True,
+        timeout: float | None = None,
+    ) -> GetDecisionResult:
+        """Read one decision whole, with its reviews, links and history.
+
+        Which decision, by its id, and what to return of what was written about it.
+        """
+        call = calls.get_decision(
+            id=id,
+            known_at=known_at,
+            include_history=include_history,
+            include_reviews=include_reviews,
+            include_links=include_links,
+        )
+        return await self.send(call, timeout=timeout)
+
+    async def list_decisions(
+        self,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        category: str | None = None,
+        stakes: str | None = None,
+        status: str | None = None,
+        agent: str | None = None,
+        tags: list[str] | None = None,
+        project: str | None = None,
+        has_outcome: bool | None = None,
+        current: bool | None = None,
+        date_from: Instant | None = None,
+        date_to: Instant | None = None,
+        timeout: float | None = None,
+    ) -> ListDecisionsResult:
+        """List the decisions page by page, newest first, with filters.
+
+        Which decisions, all conditions together, and which page of them.
+
+        Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
+        """
+        call = calls.list_decisions(
+            limit=limit,
+            offset=offset,
+            category=category,
+            stakes=stakes,
+            status=status,
+            agent=agent,
+            tags=tags,
+            project=project,
+            has_outcome=has_outcome,
+            current=current,
+            date_from=date_from,
+            date_to=date_to,
         )
         return await self.send(call, timeout=timeout)
 
@@ -467,6 +530,44 @@ class AsyncMethods(ABC):
         """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
         call = calls.discover()
         return await self.send(call, timeout=timeout)
+
+    def iter_recorded_decisions(
+        self,
+        *,
+        category: str | None = None,
+        stakes: str | None = None,
+        status: str | None = None,
+        agent: str | None = None,
+        tags: list[str] | None = None,
+        project: str | None = None,
+        has_outcome: bool | None = None,
+        current: bool | None = None,
+        date_from: Instant | None = None,
+        date_to: Instant | None = None,
+        page_size: int = 20,
+        timeout: float | None = None,
+    ) -> AsyncIterator[ListedDecision]:
+        """Everything that `list_decisions` lists, page by page; `timeout` holds for each page."""
+
+        async def read(offset: int, limit: int) -> Page[ListedDecision]:
+            result = await self.list_decisions(
+                limit=limit,
+                offset=offset,
+                category=category,
+                stakes=stakes,
+                status=status,
+                agent=agent,
+                tags=tags,
+                project=project,
+                has_outcome=has_outcome,
+                current=current,
+                date_from=date_from,
+                date_to=date_to,
+                timeout=timeout,
+            )
+            return Page(result.decisions, result.total)
+
+        return each_async(read, page_size)
 
     def iter_decisions(
         self,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from cstp.contract import Method
+from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
     RECORD_DECISION,
@@ -20,6 +21,8 @@ from cstp.methods.system import DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
     QUERY_DECISIONS,
+    GET_DECISION,
+    LIST_DECISIONS,
     GET_DECISIONS,
     GET_PATTERNS,
     GET_WARNINGS,

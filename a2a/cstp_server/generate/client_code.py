@@ -154,8 +154,12 @@ def _listing(method: Method[Any, Any]) -> Listing | None:
     result = method.result.model_fields
     items = next(name for name, field in result.items() if get_origin(field.annotation) is list)
     item = get_args(result[items].annotation)[0].__name__
-    total = "total_count" if "total_count" in result else "metadata.total_count"
-    return Listing(f"iter_{_name(method).partition('_')[2]}", item, items, total, repr(fields["limit"].default))
+    total = next((name for name in ("total_count", "total") if name in result), "metadata.total_count")
+    verb, _, listed = _name(method).partition("_")
+    # getDecisions lists those that were extracted from sources
+    both = verb == "list" and any(_name(one) == f"get_{listed}" for one in METHODS)
+    name = f"iter_recorded_{listed}" if both else f"iter_{listed}"
+    return Listing(name, item, items, total, repr(fields["limit"].default))
 
 
 def _spelled(annotation: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.listing import Listing
-from cognition_engines.spaces import EPISODES, EXTRACTIONS, TIMELINE
+from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, TIMELINE
 from cognition_engines.store.records import Records
 
 
@@ -14,6 +14,7 @@ class Listings:
     """What lists are made of. A list reads the records that it lacks in the call; `start` reads most of them before."""
 
     def __init__(self, records: Records) -> None:
+        self.decisions: Final = Listing(records, DECISIONS)
         self.episodes: Final = Listing(records, EPISODES)
         self.extractions: Final = Listing(records, EXTRACTIONS)
         self.timeline: Final = Listing(records, TIMELINE)
@@ -27,6 +28,6 @@ class Listings:
             self._reader.join(wait_seconds)
 
     def _read(self) -> None:
-        for listing in (self.episodes, self.extractions, self.timeline):
+        for listing in (self.decisions, self.episodes, self.extractions, self.timeline):
             with suppress(ComponentFailed):  # the call that needs it reports the failure
                 listing.follow()

@@ -8,7 +8,7 @@ from cognition_engines.filters import Conditions, HasAll, HasAny, between_dates,
 from cognition_engines.indexes.columns.listing import Listing, ListPage
 from cognition_engines.kinds.extractions import Extraction, ExtractionType
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import Viewer
+from cognition_engines.models import Filters, Viewer
 from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
@@ -116,6 +116,19 @@ class Lists:
         """The episodes from `offset` on, newest first, for `agent`."""
         caller = self._pools.caller(agent)
         page = self._listings.episodes.page
+        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
+
+    async def decisions(
+        self,
+        filters: Filters = Filters(),
+        viewer: Viewer = Viewer(),
+        offset: int = 0,
+        limit: int = 20,
+        agent: Agent = None,
+    ) -> ListPage:
+        """The decisions from `offset` on, newest first, for `agent`."""
+        caller = self._pools.caller(agent)
+        page = self._listings.decisions.page
         return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
 
     async def extractions(

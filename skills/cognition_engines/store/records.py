@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from cognition_engines.store.reads import conversations as memory
 from cognition_engines.store.reads import graph as around
 from cognition_engines.store.reads import knowledge
 from cognition_engines.store.reads.conversations import AttachedEvents, Place, TurnPage
+from cognition_engines.store.reads.decisions import DecisionHistory, decision_history
 from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.supersession import Supersession
@@ -121,6 +123,13 @@ class Records:
         dimension than those stored of `model`.
         """
         return write.put(self._store, batch, model, replaces)
+
+    def decision(self, id: str, viewer: Viewer, moment: datetime) -> DecisionHistory | None:
+        """A decision that the viewer sees, with all that was written about it; None if there is none.
+
+        `id` may be one that a file gives where the viewer sees just one such decision.
+        """
+        return decision_history(self._store, id, viewer, moment)
 
     def write_transaction(self, author: Author, *, keep: bool) -> AbstractContextManager[WriteTransaction]:
         """What an agent writes, all of it or nothing; without `keep` nothing, as if it had failed in the end."""

@@ -1,6 +1,6 @@
 """Writes of decisions, each inside one transaction: recorded, updated, reviewed, given a status, linked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from secrets import token_hex
@@ -10,7 +10,7 @@ from cognition_engines.ingest.ids import decision_digest, with_place
 from cognition_engines.kinds.reviews import ACYCLIC, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, DecisionDetails
-from cognition_engines.store.values import Entry, FloatArray, StoredRecord
+from cognition_engines.store.values import Entry, FloatArray, Revision, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
@@ -244,7 +244,12 @@ def content_hash(decision: Decision) -> str:
 
 def ratifier(transaction: WriteTransaction, stored: StoredRecord) -> str | None:
     """Who gave a decision the status that it has, where only some may give it."""
-    found = [one for one in transaction.revisions(stored) if "status" in one.changed]
+    return ratified_by(transaction.revisions(stored))
+
+
+def ratified_by(revisions: Sequence[Revision]) -> str | None:
+    """As `ratifier`, of the contents that a decision had."""
+    found = [one for one in revisions if "status" in one.changed]
     last = found[-1] if found else None
     return None if last is None or not _binds(last.record) else last.agent
 

@@ -25,6 +25,11 @@ CALLS: Final[Sequence[Call]] = (
         },
     ),
     Call(
+        "Decisions page by page, newest first",
+        "cstp.listDecisions",
+        {"category": "storage", "dateTo": "2026-11-12", "limit": 1},
+    ),
+    Call(
         "Decisions extracted from sources, by topic",
         "cstp.getDecisions",
         {"topic": "indexes", "limit": 1},

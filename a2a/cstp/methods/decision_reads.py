@@ -1,0 +1,236 @@
+"""Methods that read decisions by id and page by page: `cstp.getDecision`, `cstp.listDecisions`."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
+
+from cstp.contract import Method, Wire, WireResult
+from cstp.errors import NotFound, QueryFailed
+from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, not_blank, not_later
+from cstp.methods.decision_records import DecisionEdge
+from cstp.writes import Names, RecordId
+
+Name = Annotated[Label, AfterValidator(not_blank)]
+
+
+class GetDecisionParams(Wire):
+    """Which decision, by its id, and what to return of what was written about it."""
+
+    id: RecordId
+    known_at: UpperInstant = Field(
+        default=None, description="As it was known at that time: its content, reviews and links until then."
+    )
+    include_history: bool = True
+    include_reviews: bool = True
+    include_links: bool = True
+
+
+class RecordedReason(WireResult):
+    """Why it was decided."""
+
+    type: str
+    text: str | None
+    strength: float | None
+
+
+class RecordedAlternative(WireResult):
+    """What else could have been decided, and why it was not."""
+
+    option: str
+    why: str | None
+
+
+class AffectedPart(WireResult):
+    """What the decision governs."""
+
+    type: str
+    pattern: str
+
+
+class CitedSource(WireResult):
+    """What the decision rests on."""
+
+    uri: str
+    quote: str | None
+    hash: str | None
+
+
+class RecordProvenance(WireResult):
+    """Where a record comes from, as the server noted it.
+
+    `recordedBy` is the agent that wrote it, null for what the operator ingested; `via` is cstp, mcp, a2a or ingest;
+    `origin` wire or file; `path` that of the file. `ratifiedBy` is the agent that gave it a status that binds others.
+    """
+
+    recorded_by: str | None
+    recorded_at: InstantOut
+    via: str
+    origin: Literal["wire", "file"]
+    path: str | None
+    revision: int
+    content_hash: str
+    ratified_by: str | None
+
+
+class RecordedReview(WireResult):
+    """How the decision turned out, as one agent saw it."""
+
+    review_id: str
+    reviewed_at: InstantOut
+    reviewed_by: str
+    self_review: bool
+    outcome: str
+    previous_outcome: str | None
+    actual_result: str | None
+    lessons: str | None
+    notes: str | None
+    affected_kpis: dict[str, float]
+    observed_at: InstantOut | None
+    evidence: list["RecordedEvidence"]
+
+
+class RecordedEvidence(WireResult):
+    """What shows how the decision turned out."""
+
+    uri: str
+    kind: str | None
+    hash: str | None
+
+
+class RecordedRevision(WireResult):
+    """One content that the decision had: who wrote it, when, why, and which members it changed."""
+
+    revision: int
+    at: InstantOut
+    by: str
+    reason: str | None
+    changed: list[str]
+    title: str
+    text: str
+    confidence: float | None
+    status: str | None
+
+
+class WholeDecision(WireResult):
+    """A decision with all that it states; what it does not state is null or empty.
+
+    `reviews`, `links` and `history` are there when they were asked for. A decision of a file has no history before what
+    the file says now.
+    """
+
+    id: str
+    title: str
+    text: str
+    category: str | None
+    confidence: float | None
+    stakes: str | None
+    status: str | None
+    outcome: str | None
+    date: InstantOut | None
+    context: str | None
+    reasons: list[RecordedReason]
+    alternatives: list[RecordedAlternative]
+    tags: list[str]
+    pattern: str | None
+    kpi_indicators: list[str]
+    mental_state: str | None
+    review_by: InstantOut | None
+    project: str | None
+    sensitivity: str
+    feature: str | None
+    pr: str | None
+    file: str | None
+    line: int | None
+    commit: str | None
+    affects: list[AffectedPart]
+    sources: list[CitedSource]
+    valid_from: InstantOut | None
+    valid_to: InstantOut | None
+    thread_id: str | None
+    trace: JsonValue
+    deliberation: JsonValue
+    bridge: JsonValue
+    pre_decision: JsonValue
+    given: dict[str, JsonValue]
+    provenance: RecordProvenance
+    reviews: list[RecordedReview] | None = Field(None, exclude_if=lambda value: value is None)
+    links: list[DecisionEdge] | None = Field(None, exclude_if=lambda value: value is None)
+    history: list[RecordedRevision] | None = Field(None, exclude_if=lambda value: value is None)
+
+
+class GetDecisionResult(WireResult):
+    """The decision; one that does not exist, or is hidden, is an error."""
+
+    found: Literal[True] = True
+    decision: WholeDecision
+
+
+class ListDecisionsParams(Wire):
+    """Which decisions, all conditions together, and which page of them.
+
+    Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
+    """
+
+    limit: Annotated[int, Field(ge=1, le=500), WHOLE] = 20
+    offset: Offset = 0
+    category: Name | None = None
+    stakes: Name | None = None
+    status: Name | None = None
+    agent: Name | None = Field(default=None, description="Who recorded it.")
+    tags: Names | None = Field(default=None, description="A decision has all of them.")
+    project: Name | None = None
+    has_outcome: bool | None = None
+    current: bool | None = Field(
+        default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
+    )
+    date_from: LowerInstant = None
+    date_to: UpperInstant = None
+
+    @field_validator("date_to")
+    @classmethod
+    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        return not_later(info.data.get("date_from"), "dateFrom", value, "dateTo")
+
+
+class ListedDecision(WireResult):
+    """One decision of a list."""
+
+    id: str
+    title: str
+    category: str | None
+    confidence: float | None
+    stakes: str | None
+    status: str | None
+    outcome: str | None
+    date: InstantOut | None
+    tags: list[str]
+    project: str | None
+    recorded_by: str | None
+    recorded_at: InstantOut
+    revision: int
+
+
+class ListDecisionsResult(WireResult):
+    """One page, newest first, ties by id, decisions without a date last; `total` is how many match."""
+
+    decisions: list[ListedDecision]
+    total: int
+    limit: int
+    offset: int
+
+
+GET_DECISION = Method(
+    name="cstp.getDecision",
+    summary="Read one decision whole, with its reviews, links and history.",
+    params=GetDecisionParams,
+    result=GetDecisionResult,
+    errors=(QueryFailed, NotFound),
+)
+LIST_DECISIONS = Method(
+    name="cstp.listDecisions",
+    summary="List the decisions page by page, newest first, with filters.",
+    params=ListDecisionsParams,
+    result=ListDecisionsResult,
+    errors=(QueryFailed,),
+)

@@ -1,0 +1,188 @@
+"""Answers the methods that read decisions by id and page by page."""
+
+from datetime import UTC, datetime
+
+from cognition_engines.engine import Engine
+from cognition_engines.kinds.reviews import Review
+from cognition_engines.models import SENSITIVITIES, Decision, Filters
+from cognition_engines.store.reads.decisions import DecisionHistory
+from cognition_engines.store.values import Revision, StoredRecord
+from cognition_engines.writing.decisions import content_hash, ratified_by
+from cstp.errors import NotFound
+from cstp.methods.decision_reads import (
+    GET_DECISION,
+    LIST_DECISIONS,
+    AffectedPart,
+    CitedSource,
+    GetDecisionParams,
+    GetDecisionResult,
+    ListDecisionsParams,
+    ListDecisionsResult,
+    ListedDecision,
+    RecordedAlternative,
+    RecordedEvidence,
+    RecordedReason,
+    RecordedReview,
+    RecordedRevision,
+    RecordProvenance,
+    WholeDecision,
+)
+from cstp_server.handlers.decision_records import edge_of
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+_LEVELS = {level: name for name, level in SENSITIVITIES.items()}
+
+
+def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """The methods, bound to the engine."""
+
+    async def get_decision(params: GetDecisionParams, call: Call) -> GetDecisionResult:
+        found = await engine.get_decision(params.id, call.viewer, params.known_at, call.agent)
+        if found is None:
+            raise NotFound(params.id)
+        return GetDecisionResult(decision=_whole(found, params))
+
+    async def list_decisions(params: ListDecisionsParams, call: Call) -> ListDecisionsResult:
+        page = await engine.list_decisions(_filters(params), call.viewer, params.offset, params.limit, call.agent)
+        return ListDecisionsResult(
+            decisions=[_listed(stored) for stored in page.stored],
+            total=page.total,
+            limit=params.limit,
+            offset=params.offset,
+        )
+
+    return (BoundMethod(GET_DECISION, get_decision), BoundMethod(LIST_DECISIONS, list_decisions))
+
+
+def _filters(params: ListDecisionsParams) -> Filters:
+    return Filters(
+        category=params.category,
+        stakes=None if params.stakes is None else (params.stakes,),
+        status=None if params.status is None else (params.status,),
+        agent=params.agent,
+        tags=tuple(params.tags or ()),
+        project=params.project,
+        has_outcome=params.has_outcome,
+        current=datetime.now(UTC) if params.current else None,
+        date_after=params.date_from,
+        date_before=params.date_to,
+    )
+
+
+def _listed(stored: StoredRecord) -> ListedDecision:
+    decision = stored.record
+    assert isinstance(decision, Decision)
+    return ListedDecision(
+        id=decision.id,
+        title=decision.title,
+        category=decision.category,
+        confidence=decision.confidence,
+        stakes=decision.stakes,
+        status=decision.status,
+        outcome=decision.outcome,
+        date=decision.date,
+        tags=list(decision.tags),
+        project=decision.project,
+        recorded_by=stored.origin.recorded_by,
+        recorded_at=stored.recorded_at,
+        revision=stored.revision,
+    )
+
+
+def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
+    decision = found.stored.record
+    assert isinstance(decision, Decision)
+    details = decision.details
+    return WholeDecision(
+        id=decision.id,
+        title=decision.title,
+        text=decision.text,
+        category=decision.category,
+        confidence=decision.confidence,
+        stakes=decision.stakes,
+        status=decision.status,
+        outcome=decision.outcome,
+        date=decision.date,
+        context=None if details is None else details.context,
+        reasons=[RecordedReason(type=one.type, text=one.text, strength=one.strength) for one in decision.reasons],
+        alternatives=[
+            RecordedAlternative(option=one.option, why=one.why) for one in (details.alternatives if details else ())
+        ],
+        tags=list(decision.tags),
+        pattern=None if details is None else details.pattern,
+        kpi_indicators=list(details.kpi_indicators) if details else [],
+        mental_state=None if details is None else details.mental_state,
+        review_by=None if details is None else details.review_by,
+        project=decision.project,
+        sensitivity=_LEVELS[decision.sensitivity],
+        feature=decision.feature,
+        pr=decision.pr,
+        file=None if details is None else details.file,
+        line=None if details is None else details.line,
+        commit=None if details is None else details.commit,
+        affects=[AffectedPart(type=one.type, pattern=one.pattern) for one in (details.affects if details else ())],
+        sources=[
+            CitedSource(uri=one.uri, quote=one.quote, hash=one.hash) for one in (details.sources if details else ())
+        ],
+        valid_from=decision.valid_from,
+        valid_to=decision.valid_to,
+        thread_id=None if details is None else details.thread_id,
+        trace=None if details is None else details.trace,
+        deliberation=None if details is None else details.deliberation,
+        bridge=None if details is None else details.bridge,
+        pre_decision=None if details is None else details.pre_decision,
+        given=decision.metadata,
+        provenance=_provenance(found, decision),
+        reviews=[_review(one) for one in found.reviews] if params.include_reviews else None,
+        links=[edge_of(one) for one in found.links] if params.include_links else None,
+        history=[_revision(one) for one in found.revisions] if params.include_history else None,
+    )
+
+
+def _provenance(found: DecisionHistory, decision: Decision) -> RecordProvenance:
+    origin = found.stored.origin
+    known = origin.path and origin.path != origin.source
+    return RecordProvenance(
+        recorded_by=origin.recorded_by,
+        recorded_at=found.stored.recorded_at,
+        via=origin.via,
+        origin="wire" if origin.written else "file",
+        path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
+        revision=found.stored.revision,
+        content_hash=content_hash(decision),
+        ratified_by=ratified_by(found.revisions),
+    )
+
+
+def _review(one: Review) -> RecordedReview:
+    content = one.content
+    return RecordedReview(
+        review_id=one.id,
+        reviewed_at=one.at,
+        reviewed_by=one.agent,
+        self_review=one.self_review,
+        outcome=one.outcome,
+        previous_outcome=one.previous_outcome,
+        actual_result=content.actual_result,
+        lessons=content.lessons,
+        notes=content.notes,
+        affected_kpis=dict(content.affected_kpis),
+        observed_at=content.observed_at,
+        evidence=[RecordedEvidence(uri=each.uri, kind=each.kind, hash=each.hash) for each in content.evidence],
+    )
+
+
+def _revision(one: Revision) -> RecordedRevision:
+    decision = one.record
+    assert isinstance(decision, Decision)
+    return RecordedRevision(
+        revision=one.number,
+        at=one.at,
+        by=one.agent,
+        reason=one.reason,
+        changed=list(one.changed),
+        title=decision.title,
+        text=decision.text,
+        confidence=decision.confidence,
+        status=decision.status,
+    )
