@@ -1,7 +1,7 @@
 """One decision whole, as it is known now or was known at a time."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.models import Decision, Viewer
@@ -29,8 +29,7 @@ class DecisionRecords:
         Raises ComponentFailed when the records do not answer.
         """
         caller = self._pools.caller(agent)
-        moment = datetime.now(UTC) if known_at is None else known_at
-        found = await self._pools.records.run(caller, self._records.decision, id, viewer, moment)
+        found = await self._pools.records.run(caller, self._records.decision, id, viewer)
         return found if found is None or known_at is None else known_until(found, known_at)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -124,12 +123,12 @@ class Records:
         """
         return write.put(self._store, batch, model, replaces)
 
-    def decision(self, id: str, viewer: Viewer, moment: datetime) -> DecisionHistory | None:
+    def decision(self, id: str, viewer: Viewer) -> DecisionHistory | None:
         """A decision that the viewer sees, with all that was written about it; None if there is none.
 
         `id` may be one that a file gives where the viewer sees just one such decision.
         """
-        return decision_history(self._store, id, viewer, moment)
+        return decision_history(self._store, id, viewer)
 
     def write_transaction(self, author: Author, *, keep: bool) -> AbstractContextManager[WriteTransaction]:
         """What an agent writes, all of it or nothing; without `keep` nothing, as if it had failed in the end."""

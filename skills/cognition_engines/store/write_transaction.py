@@ -9,25 +9,23 @@ from typing import Final
 
 import orjson
 import sqlalchemy as sa
-from pydantic import TypeAdapter
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
-from cognition_engines.kinds.reviews import DecisionLink, LinkType, Review, ReviewContent
+from cognition_engines.kinds.reviews import DecisionLink, LinkType, Review
 from cognition_engines.models import Viewer
-from cognition_engines.store.codec import COLUMNS, columns_of, microseconds, moment, record_of
+from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again
 from cognition_engines.store.inheritance import renumber
-from cognition_engines.store.reads.by_key import found_by_keys, only_given, seq_of, visible
-from cognition_engines.store.schema import counter, decision_links, receipts, records, reviews, revisions
-from cognition_engines.store.transactions import REPLACED, pages, reading, writing
+from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of
+from cognition_engines.store.reads.decisions import REVIEW, links_of, reviews_of, revisions_of
+from cognition_engines.store.schema import counter, decision_links, receipts, reviews, revisions
+from cognition_engines.store.transactions import REPLACED, reading, writing
 from cognition_engines.store.validation import check_batch
 from cognition_engines.store.values import Entry, Receipt, Revision, StoredRecord
 from cognition_engines.store.write_rows import PlacedEntry, bury, insert_vectors, place, settle_dimension
-
-_REVIEW: Final = TypeAdapter(ReviewContent)
 
 
 class _RolledBack(Exception):
@@ -79,11 +77,7 @@ class WriteTransaction:
 
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
         """The record of an id, or of one that a file gives where the viewer sees just one such record."""
-        named = records.c.kind == int(kind), records.c.id == id
-        key = self._connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
-        if key is None:
-            return only_given(self._connection, kind, [id], viewer).get(id)
-        return found_by_keys(self._connection, [key], viewer, (kind,))[key]
+        return named_record(self._connection, kind, id, viewer)
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
         """Stores a new record, or another content of a known one, with its vectors; the record as it is then."""
@@ -134,7 +128,7 @@ class WriteTransaction:
                 self_review=int(review.self_review),
                 outcome=review.outcome,
                 previous_outcome=review.previous_outcome,
-                content=_REVIEW.dump_json(review.content).decode(),
+                content=REVIEW.dump_json(review.content).decode(),
             )
         )
         return self._settled(stored)
@@ -214,57 +208,6 @@ def read_transaction(store: Store, author: Author) -> Iterator[WriteTransaction]
     """The same reads, of one state of the records, for what writes nothing and waits for no writer."""
     with reading(store) as connection:
         yield WriteTransaction(connection, author)
-
-
-def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revision]:
-    """See `WriteTransaction.revisions`."""
-    columns = (revisions.c[name] for name in ("number", "at", "agent", "via", "changed", "reason", "content"))
-    statement = sa.select(*columns).where(revisions.c.key == stored.key).order_by(revisions.c.number)
-    found = []
-    for number, at, agent, via, changed, reason, content in connection.execute(statement):
-        cells = orjson.loads(content)
-        row = [cells.get(column.name) for column in COLUMNS[stored.kind]]
-        record = record_of(stored.kind, str(stored.record.id), cells["project"], cells["sensitivity"], row)
-        found.append(Revision(number, moment(at), agent, via, tuple(json.loads(changed)), reason, record))
-    return found
-
-
-def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
-    """See `WriteTransaction.reviews`."""
-    names = ("id", "number", "at", "agent", "via", "self_review", "outcome", "previous_outcome", "content")
-    statement = sa.select(*(reviews.c[name] for name in names)).where(reviews.c.key == stored.key)
-    return [
-        Review(id, number, moment(at), agent, via, bool(own), outcome, previous, _REVIEW.validate_json(content))
-        for id, number, at, agent, via, own, outcome, previous, content in connection.execute(
-            statement.order_by(reviews.c.number)
-        )
-    ]
-
-
-def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
-    """The links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
-    source, target = records.alias("source"), records.alias("target")
-    columns = (decision_links.c[name] for name in ("type", "agent", "at", "weight", "context", "effective_at"))
-    statement = (
-        sa.select(source.c.id, target.c.id, *columns)
-        .select_from(decision_links)
-        .join(source, source.c.key == decision_links.c.key)
-        .join(target, sa.and_(target.c.id == decision_links.c.target, target.c.kind == int(Kind.DECISION)))
-    )
-    if viewer is not None:
-        seen = [end.c.sensitivity <= int(viewer.clearance) for end in (source, target)]
-        if viewer.projects is not None:
-            seen += [end.c.project.in_(sorted(viewer.projects)) for end in (source, target)]
-        statement = statement.where(*seen)
-    found: dict[tuple[str, str, str], DecisionLink] = {}
-    for page in pages(list(ids)):
-        for end in (source, target):
-            for one, other, type, agent, at, weight, context, effective in connection.execute(
-                statement.where(end.c.id.in_(page))
-            ):
-                since = None if effective is None else moment(effective)
-                found[one, type, other] = DecisionLink(one, other, type, agent, moment(at), weight, context, since)
-    return [found[name] for name in sorted(found)]
 
 
 def now() -> datetime:

@@ -139,6 +139,15 @@ def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -
     return [found[name] for name in wanted if name in found]
 
 
+def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
+    """The record of an id, or of one that a file gives where the viewer sees just one such record."""
+    named = records.c.kind == int(kind), records.c.id == id
+    key = connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
+    if key is None:
+        return only_given(connection, kind, [id], viewer).get(id)
+    return found_by_keys(connection, [key], viewer, (kind,))[key]
+
+
 def only_given(
     connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None
 ) -> dict[str, StoredRecord]:

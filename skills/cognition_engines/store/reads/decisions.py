@@ -1,15 +1,25 @@
 """A decision with all that was written about it; described in `Records`."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Final
+
+import orjson
+import sqlalchemy as sa
+from pydantic import TypeAdapter
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import DecisionLink, Review
+from cognition_engines.kinds.reviews import DecisionLink, Review, ReviewContent
 from cognition_engines.models import Viewer
+from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store
-from cognition_engines.store.transactions import reading
+from cognition_engines.store.reads.by_key import named_record
+from cognition_engines.store.schema import decision_links, records, reviews, revisions
+from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import Revision, StoredRecord
-from cognition_engines.store.write_transaction import Author, WriteTransaction, links_of
+
+REVIEW: Final = TypeAdapter(ReviewContent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +35,66 @@ class DecisionHistory:
     links: tuple[DecisionLink, ...]
 
 
-def decision_history(store: Store, id: str, viewer: Viewer, moment: datetime) -> DecisionHistory | None:
+def decision_history(store: Store, id: str, viewer: Viewer) -> DecisionHistory | None:
     """See `Records.decision`."""
     with reading(store) as connection:
-        transaction = WriteTransaction(connection, Author("", "", moment))
-        stored = transaction.find(Kind.DECISION, id, viewer)
+        stored = named_record(connection, Kind.DECISION, id, viewer)
         if stored is None:
             return None
         return DecisionHistory(
             stored,
-            tuple(transaction.revisions(stored)),
-            tuple(transaction.reviews(stored)),
+            tuple(revisions_of(connection, stored)),
+            tuple(reviews_of(connection, stored)),
             tuple(links_of(connection, [str(stored.record.id)], viewer)),
         )
+
+
+def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revision]:
+    """All contents that a record had, the first one first."""
+    columns = (revisions.c[name] for name in ("number", "at", "agent", "via", "changed", "reason", "content"))
+    statement = sa.select(*columns).where(revisions.c.key == stored.key).order_by(revisions.c.number)
+    found = []
+    for number, at, agent, via, changed, reason, content in connection.execute(statement):
+        cells = orjson.loads(content)
+        row = [cells.get(column.name) for column in COLUMNS[stored.kind]]
+        record = record_of(stored.kind, str(stored.record.id), cells["project"], cells["sensitivity"], row)
+        found.append(Revision(number, moment(at), agent, via, tuple(json.loads(changed)), reason, record))
+    return found
+
+
+def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
+    """All reviews of a decision, the first one first."""
+    names = ("id", "number", "at", "agent", "via", "self_review", "outcome", "previous_outcome", "content")
+    statement = sa.select(*(reviews.c[name] for name in names)).where(reviews.c.key == stored.key)
+    return [
+        Review(id, number, moment(at), agent, via, bool(own), outcome, previous, REVIEW.validate_json(content))
+        for id, number, at, agent, via, own, outcome, previous, content in connection.execute(
+            statement.order_by(reviews.c.number)
+        )
+    ]
+
+
+def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
+    """The links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
+    source, target = records.alias("source"), records.alias("target")
+    columns = (decision_links.c[name] for name in ("type", "agent", "at", "weight", "context", "effective_at"))
+    statement = (
+        sa.select(source.c.id, target.c.id, *columns)
+        .select_from(decision_links)
+        .join(source, source.c.key == decision_links.c.key)
+        .join(target, sa.and_(target.c.id == decision_links.c.target, target.c.kind == int(Kind.DECISION)))
+    )
+    if viewer is not None:
+        seen = [end.c.sensitivity <= int(viewer.clearance) for end in (source, target)]
+        if viewer.projects is not None:
+            seen += [end.c.project.in_(sorted(viewer.projects)) for end in (source, target)]
+        statement = statement.where(*seen)
+    found: dict[tuple[str, str, str], DecisionLink] = {}
+    for page in pages(list(ids)):
+        for end in (source, target):
+            for one, other, type, agent, at, weight, context, effective in connection.execute(
+                statement.where(end.c.id.in_(page))
+            ):
+                since = None if effective is None else moment(effective)
+                found[one, type, other] = DecisionLink(one, other, type, agent, moment(at), weight, context, since)
+    return [found[name] for name in sorted(found)]
