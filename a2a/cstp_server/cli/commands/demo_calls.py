@@ -27,7 +27,7 @@ CALLS: Final[Sequence[Call]] = (
     Call(
         "Decisions page by page, newest first",
         "cstp.listDecisions",
-        {"category": "storage", "dateTo": "2026-11-12", "limit": 1},
+        {"category": "reliability", "dateTo": "2026-11-30", "limit": 1},
     ),
     Call(
         "Decisions extracted from sources, by topic",
