@@ -128,6 +128,8 @@ def _note(schema: Schema) -> str:
 def _type(schema: Schema, *, nullable: bool = True) -> str:
     """What a value may be, in words. Without `nullable`, null is left out: it means that a parameter is absent."""
     match schema:
+        case {"$ref": "#/$defs/JsonValue" | "#/components/schemas/JsonValue"}:
+            return "any JSON value"
         case {"$ref": str(reference)}:
             name = reference.rpartition("/")[2]
             return f"[{name}](#{name.lower()})"
