@@ -205,7 +205,7 @@ def test_answers_that_come_too_late_let_hardly_more_pass_than_the_limit(
         for _ in left:
             yield WHOAMI
 
-    with late_now_and_then(redis, 0.15, 0.4), ExitStack() as asking:
+    with late_now_and_then(redis, 0.2, 0.4), ExitStack() as asking:
         pause = 0.03 * count
         noted = [asking.enter_context(callers(server, 6, some, token=token, pause=pause)) for server in running]
         wait_until(lambda: sum(len(each.answers) for each in noted) == 600)
