@@ -17,8 +17,9 @@ from cstp.methods.registry import METHODS
 
 MESSAGES: Mapping[int, str] = {error.code: error.message for error in ERRORS}
 METHOD_NAMES = frozenset(method.name for method in METHODS)
+_TEXT = (str, type(None))
 # the members of `data` by code; codes that are absent have no data
-DATA: Mapping[int, Mapping[str, type]] = {
+DATA: Mapping[int, Mapping[str, type | tuple[type, ...]]] = {
     -32602: {"violations": list},
     -32603: {"requestId": str},
     -32002: {"retryAfter": int, "limit": int, "window": int, "policy": str},
@@ -26,6 +27,7 @@ DATA: Mapping[int, Mapping[str, type]] = {
     -32007: {"id": str},
     -32009: {"scope": str},
     -32010: {"retryAfter": int},
+    -32011: {"id": _TEXT, "reason": str, "expected": _TEXT, "found": _TEXT},
 }
 CANARY = "canary7f3a"  # in everything that is sent and must not come back
 ECHOED = frozenset({"query"})  # members of results that repeat what was asked
