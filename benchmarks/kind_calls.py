@@ -13,7 +13,7 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 from benchmarks.corpus import DAYS, FIRST_DAY
-from benchmarks.kinds import TURNS, KindsCorpus, artifact_id, chunk_id, conversation_id, project, topic
+from benchmarks.kinds import TURNS, KindsCorpus, artifact_id, chunk_id, conversation_id, decision_id, project, topic
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from benchmarks.serving import Caller, NotServing, fill, result_of, served
 from benchmarks.starting import resident_bytes
@@ -193,20 +193,32 @@ def _offset(server: _Server, call: Call) -> int | None:
     if not call.params.middle:
         return None
     result = result_of(server.asked_by(call).send(call.method, call.params.of(0, 0)))
-    total: int = result.get("metadata", result)["totalCount"]
+    listed = result.get("metadata", result)
+    total: int = listed["totalCount"] if "totalCount" in listed else listed["total"]
     return total // 2
 
 
 def _count(body: bytes) -> int:
-    """How many items an answer has. Raises NotServing for an error."""
+    """How many items an answer has; one for a single record. Raises NotServing for an error."""
     result = result_of(body)
-    return sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
+    listed = sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
+    return listed + int("decision" in result)
 
 
 def _calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
+    yield from _decision_calls(size)
     yield from _episode_calls()
     yield from _knowledge_calls(size, queries)
     yield from _recall_calls(size, queries)
+
+
+def _decision_calls(size: int) -> Iterator[Call]:
+    yield Call("getDecision", "cstp.getDecision", Params({}, {"id": [decision_id(number) for number in _drawn(size)]}))
+    for middle in (False, True):
+        where = f", {MIDDLE}" if middle else ""
+        yield Call(f"listDecisions, all{where}", "cstp.listDecisions", Params({"limit": LIMIT}, {}, middle))
+    limited = Params({"limit": LIMIT}, {})
+    yield Call(f"listDecisions, {_ONE_PROJECT}", "cstp.listDecisions", limited, limited=True)
 
 
 def _episode_calls() -> Iterator[Call]:

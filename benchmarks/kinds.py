@@ -83,6 +83,10 @@ def source_id(number: int) -> str:
     return f"src_{number}"
 
 
+def decision_id(number: int) -> str:
+    return f"dec_{number}"
+
+
 def chunk_id(number: int) -> str:
     return f"chk_{number}"
 
@@ -124,7 +128,7 @@ class _Fields:
         title = " ".join(title.split())[:200] or "untitled"
         match kind:
             case Kind.DECISION:
-                return {"id": f"dec_{number}", "title": title, "text": body, "date": self._moment()}
+                return {"id": decision_id(number), "title": title, "text": body, "date": self._moment()}
             case Kind.EPISODE:
                 return self._episode(number, body)
             case Kind.SOURCE | Kind.CLUSTER | Kind.CHUNK:

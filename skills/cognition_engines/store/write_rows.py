@@ -84,7 +84,7 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, in
         updated_at = now if each.updated_at is None else each.updated_at
         spine = {"seq": seq, "updated_at": updated_at, **spine_of(each.entry), **(each.spine or {})}
         if each.key is None:
-            spine = {"recorded_at": now, "revision": 1, **spine}
+            spine = {"recorded_at": updated_at, "revision": 1, **spine}
         rows, name = (inserts, "key") if each.key is None else (updates, "row_key")
         rows[None].append({name: key, **spine})
         cells = {**(each.cells or columns_of(record)), **place_cells(record, each.entry.origin.ordinal)}

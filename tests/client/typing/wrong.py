@@ -15,7 +15,7 @@ def ask(client: Client, other: NoSuchName) -> None:
     Filters(min_confidence="high")  # error: arg-type
     Filters(confidence=0.5)  # error: call-arg
     print(client.query_decisions("why").decisions[0].score)  # noqa: T201  # error: attr-defined
-    client.get_decision("dec_1")  # error: attr-defined
+    client.get_outcome("dec_1")  # error: attr-defined
     client.batch([calls.whoami])  # error: arg-type
     client.whoami().expires_at.isoformat().days()  # error: attr-defined
     for episode in client.iter_episodes(limit=3):  # error: call-arg
