@@ -46,6 +46,8 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "schema": _Entry("records", "Print the JSON Schema of a record"),
     "token": _Entry("token", "Make, list, revoke and rotate bearer tokens"),
     "call": _Entry("call", "Call a method and print its result"),
+    "record": _Entry("authoring", "Record a decision"),
+    "review": _Entry("authoring", "State how a decision turned out"),
     "status": _Entry("status", "Show what the data folder holds and whether a server answers"),
     "config": _Entry("status", "Show every setting, its value and where it came from"),
     "reindex": _Entry("reindex", "Rebuild the indexes"),

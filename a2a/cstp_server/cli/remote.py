@@ -17,7 +17,7 @@ from rich.highlighter import JSONHighlighter
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line, several_lines
 from cstp.call import raw_call
-from cstp.client.errors import DeadlineExceeded, UnexpectedAnswer
+from cstp.client.errors import ConnectionLost, DeadlineExceeded, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer, read_answer
 from cstp.client.sync_http import SyncHttp
 from cstp.client.transport import HEADERS, deadline_after
@@ -67,11 +67,15 @@ class Remote:
     def endpoint(self) -> str:
         return f"{self.base}/cstp"
 
-    def call(self, method: str, params: Mapping[str, object]) -> Answer:
-        """Raises Unreachable when what answers does not speak JSON-RPC."""
+    def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Answer:
+        """Sends a call, and again up to `tries` times where the connection broke.
+
+        Raises Unreachable when what answers does not speak JSON-RPC.
+        """
         # lone surrogates of a command line in no known encoding are left to the server to refuse
         body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
-        received = self._send("POST", self.endpoint, body, HEADERS | {"Authorization": f"Bearer {self.token}"})
+        headers = HEADERS | {"Authorization": f"Bearer {self.token}"}
+        received = self._send("POST", self.endpoint, body, headers, tries)
         try:
             return Answer(read_answer(received, raw_call(method)), None)
         except CstpError as error:
@@ -84,9 +88,12 @@ class Remote:
         """What a GET of a path below `base` answers. Raises Unreachable when there is no whole answer in time."""
         return self._send("GET", self.base + path, b"", {})
 
-    def _send(self, verb: str, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    def _send(self, verb: str, url: str, body: bytes, headers: Mapping[str, str], tries: int = 1) -> HttpAnswer:
+        deadline = deadline_after(self.timeout)
         try:
-            outcome = self.http.send(verb, url, deadline_after(self.timeout), body, headers)
+            outcome = self.http.send(verb, url, deadline, body, headers)
+            while isinstance(outcome, ConnectionLost) and (tries := tries - 1) > 0:
+                outcome = self.http.send(verb, url, deadline, body, headers)
         except (httpx.InvalidURL, UnicodeError):
             raise typer.BadParameter("must read like http://host:8100", param_hint="URL") from None
         if isinstance(outcome, HttpAnswer):

@@ -1,0 +1,186 @@
+"""`cstp record`, `cstp review`: what agents and people write, over the wire."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+from uuid import uuid4
+
+import typer
+
+from cstp.contract import Method
+from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
+from cstp_server.cli.commands.call import parse_params, read_params
+from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.forms import filled_form
+from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token, show
+from cstp_server.terminal import say
+
+app = command_family()
+TRIES: Final = 3  # of a write whose connection broke: the key makes it one write
+UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")]
+KeyOption = Annotated[
+    str | None, typer.Option("--key", metavar="KEY", help="Makes repeated runs one write. Default: a new one.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Check everything and write nothing.")]
+ParamsOption = Annotated[
+    str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")
+]
+FormOption = Annotated[
+    Path | None, typer.Option("--form", metavar="FILE", help="A form that was kept, to be opened again in $EDITOR.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter: key=text or key:=json; may be repeated."),
+]
+_LOCAL: Final = "http://127.0.0.1:8100"
+
+
+@app.command()
+def record(
+    decision: Annotated[
+        str | None, typer.Argument(metavar="DECISION", help="What was decided, in a sentence; - is standard input.")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option("--confidence", metavar="SHARE", help="How sure, from 0 to 1; required.")
+    ] = None,
+    context: Annotated[str | None, typer.Option("--context", metavar="TEXT", help="What made it necessary.")] = None,
+    category: Annotated[str | None, typer.Option("--category", metavar="NAME", help="Such as architecture.")] = None,
+    stakes: Annotated[str | None, typer.Option("--stakes", help="low, medium, high or critical.")] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be repeated.")] = None,
+    reasons: Annotated[
+        list[str] | None, typer.Option("--reason", metavar="TYPE:TEXT", help="Such as analysis:...; may be repeated.")
+    ] = None,
+    alternatives: Annotated[
+        list[str] | None, typer.Option("--alternative", metavar="TEXT", help="What else was weighed; may be repeated.")
+    ] = None,
+    supersedes: Annotated[
+        list[str] | None, typer.Option("--supersedes", metavar="ID", help="A decision that it replaces.")
+    ] = None,
+    review_in: Annotated[str | None, typer.Option("--review-in", metavar="PERIOD", help="Such as 2w or 1m.")] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="One of the token's.")] = None,
+    others: SetOption = None,
+    params_file: ParamsOption = None,
+    form: FormOption = None,
+    key: KeyOption = None,
+    dry_run: DryRunOption = False,
+    url: UrlOption = _LOCAL,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    as_json: JsonOption = False,
+) -> int:
+    """Record a decision. Without DECISION, a form opens in $EDITOR.
+
+    The token needs the scope write. A connection that breaks is tried again; the decision is recorded once.
+    """
+    given = {
+        **{"decision": _text(decision), "confidence": confidence, "context": context, "category": category},
+        **{"stakes": stakes, "tags": tags, "supersedes": supersedes, "reviewIn": review_in, "project": project},
+        "reasons": [_reason(one) for one in reasons or ()],
+        "alternatives": [{"option": one} for one in alternatives or ()],
+    }
+    params = _params(given, params_file, others)
+    return _with_form(RECORD_DECISION, params, _Sending(key, dry_run, url, token, timeout, as_json, form), "decision")
+
+
+@app.command()
+def review(
+    id: Annotated[str, typer.Argument(metavar="ID", help="Of the decision.")],
+    outcome: Annotated[
+        str | None, typer.Argument(metavar="OUTCOME", help="success, partial, failure or abandoned.")
+    ] = None,
+    actual: Annotated[str | None, typer.Option("--result", metavar="TEXT", help="What happened.")] = None,
+    lessons: Annotated[str | None, typer.Option("--lessons", metavar="TEXT", help="What to do otherwise.")] = None,
+    notes: Annotated[str | None, typer.Option("--notes", metavar="TEXT", help="Anything else.")] = None,
+    evidence: Annotated[
+        list[str] | None, typer.Option("--evidence", metavar="URI", help="What shows it; may be repeated.")
+    ] = None,
+    others: SetOption = None,
+    params_file: ParamsOption = None,
+    form: FormOption = None,
+    key: KeyOption = None,
+    dry_run: DryRunOption = False,
+    url: UrlOption = _LOCAL,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    as_json: JsonOption = False,
+) -> int:
+    """State how a decision turned out. Without OUTCOME, a form opens in $EDITOR. The token needs the scope review."""
+    given = {
+        "id": id,
+        "outcome": outcome,
+        "actualResult": actual,
+        "lessons": lessons,
+        "notes": notes,
+        "evidence": [{"uri": one} for one in evidence or ()],
+    }
+    params = _params(given, params_file, others)
+    return _with_form(REVIEW_DECISION, params, _Sending(key, dry_run, url, token, timeout, as_json, form), "outcome")
+
+
+def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] | None) -> dict[str, object]:
+    """All parameters that were given. Raises BadParameter for one that is given twice."""
+    found = {name: value for name, value in given.items() if value is not None and value != []}
+    for source in ({} if file is None else read_params(file), parse_params(list(pairs or ()))):
+        if twice := found.keys() & source.keys():
+            raise typer.BadParameter(f"{', '.join(sorted(twice))}: given twice")
+        found |= source
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """How a write is sent, and what is printed of its answer. `form` is kept until it was written."""
+
+    key: str | None
+    dry_run: bool
+    url: str
+    token: str | None
+    timeout: float
+    as_json: bool
+    form: Path | None = None
+
+
+def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: _Sending, needed: str) -> int:
+    """Opens a form where `needed` is missing, then writes."""
+    required_token(how.token)  # before anything is typed
+    if how.form is None and needed in params:
+        return _write(method, params, how)
+    filled = filled_form(method, params, how.form)
+    return _write(method, {**params, **filled.params}, replace(how, form=filled.path))
+
+
+def _write(method: Method[Any, Any], params: Mapping[str, object], how: _Sending) -> int:
+    """Calls a method that writes, once whatever the connection does, and prints its result."""
+    secret, key = required_token(how.token), how.key or uuid4().hex
+    sent = {**params, "idempotencyKey": key, **({"dryRun": True} if how.dry_run else {})}
+    written = False
+    try:
+        with connected(base_of(how.url, "--url"), secret, how.timeout) as remote:
+            answer = remote.call(method.name, sent, TRIES)
+        written = answer.error is None
+    except Unreachable:
+        say(f"if it was sent, it may be written: the same command with --key {key} writes it once", err=True)
+        raise
+    finally:
+        if how.form is not None and written:
+            how.form.unlink(missing_ok=True)
+        elif how.form is not None:
+            say(f"the form is kept: --form {how.form} opens it again", err=True)
+    if answer.error is not None:
+        return print_error(answer.error, method.name, sent, as_json=how.as_json, status=answer.status)
+    show(answer.result, as_json=how.as_json)
+    return 0
+
+
+def _reason(text: str) -> dict[str, str]:
+    type, separator, words = text.partition(":")
+    if not separator:
+        raise typer.BadParameter(f"{text!r} must be TYPE:TEXT, such as analysis:it scales", param_hint="--reason")
+    return {"type": type.strip(), "text": words.strip()}
+
+
+def _text(given: str | None) -> str | None:
+    return sys.stdin.read().strip() if given == "-" else given

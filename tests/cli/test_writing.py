@@ -1,0 +1,239 @@
+"""`cstp record` and `cstp review`: what is typed or filled in reaches a server, once, and is never lost."""
+
+import json
+import os
+import pty
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import structlog
+
+from tests.quick_logs import log_quickly
+
+Cstp = Callable[..., Any]
+ENTRY = "from cstp_server.cli.entry import main; main()"
+
+
+@pytest.fixture
+def server(live_server: Any, wordless: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server that holds nothing; it and a token that writes and reviews are in the environment."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    started = live_server({"limits.default": "600/minute; 60/second"}, data_dir=Path("data").absolute())
+    monkeypatch.setenv("CSTP_TOKEN", started.token(scopes=["read", "write", "review"]))
+    monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{started.port}")
+    yield started
+    log_quickly()
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`editor(first, second)`: an editor that leaves these forms, one each time that it is opened."""
+
+    def edits(*forms: str) -> None:
+        for number, form in enumerate(forms):
+            (tmp_path / f"form{number}").write_text(form)
+        script = tmp_path / "editor.py"
+        script.write_text(
+            "import pathlib, sys\n"
+            f"forms = sorted(pathlib.Path({str(tmp_path)!r}).glob('form[0-9]'))\n"
+            "pathlib.Path(sys.argv[1]).write_text(forms[0].read_text())\n"
+            "forms[0].unlink()\n"
+        )
+        monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+
+    return edits
+
+
+def at_terminal(typed: bytes, *words: str) -> tuple[int, str]:
+    """What a command shows on a terminal at which this is typed, and its exit code."""
+    main_end, other_end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENTRY, *words], stdin=other_end, stdout=other_end, stderr=other_end, env=os.environ
+    )
+    os.close(other_end)
+    os.write(main_end, typed)
+    shown = b""
+    try:
+        while part := os.read(main_end, 4096):
+            shown += part
+    except OSError:  # what Linux reports when the other end is closed
+        pass
+    os.close(main_end)
+    return process.wait(60), shown.decode()
+
+
+def written(cstp: Cstp) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(cstp("call", "cstp.listDecisions", "--json").out)["decisions"]
+    return listed
+
+
+def test_a_decision_given_in_words_is_recorded_with_all_that_was_given(server: Any, cstp: Cstp) -> None:
+    words = ["--confidence", "0.8", "--tag", "a", "--tag", "b", "--reason", "analysis: it lasts", "--review-in", "2w"]
+    words += ["--context", "Orders were lost", "--stakes", "high", "--category", "storage", "--alternative", "Files"]
+    done = cstp(
+        "record", "Keep orders in PostgreSQL", *words, "--set", 'sources:=[{"uri": "https://x.example"}]', "--json"
+    )
+    assert done.code == 0
+    id = json.loads(done.out)["id"]
+    found = json.loads(cstp("call", "cstp.getDecision", f"id={id}", "--json").out)["decision"]
+    assert found["title"] == "Keep orders in PostgreSQL"
+    assert (found["confidence"], found["stakes"], found["category"]) == (0.8, "high", "storage")
+    assert (found["tags"], found["context"]) == (["a", "b"], "Orders were lost")
+    assert found["reasons"] == [{"type": "analysis", "text": "it lasts", "strength": None}]
+    assert found["alternatives"] == [{"option": "Files", "why": None}]
+    assert found["sources"] == [{"uri": "https://x.example", "quote": None, "hash": None}]
+    assert found["reviewBy"] is not None
+
+
+def test_a_key_makes_two_runs_one_decision_and_none_makes_two(server: Any, cstp: Cstp) -> None:
+    once = [cstp("record", "Bake rye", "--confidence", "0.5", "--key", "k1", "--json") for _ in range(2)]
+    assert [json.loads(done.out)["created"] for done in once] == [True, False]
+    for _ in range(2):
+        assert cstp("record", "Bake rye", "--confidence", "0.5").code == 0
+    assert len(written(cstp)) == 3
+
+
+def test_a_dry_run_writes_nothing(server: Any, cstp: Cstp) -> None:
+    assert cstp("record", "Bake rye", "--confidence", "0.5", "--dry-run").code == 0
+    assert written(cstp) == []
+
+
+def test_a_review_is_recorded_with_its_evidence(server: Any, cstp: Cstp) -> None:
+    id = json.loads(cstp("record", "Bake rye", "--confidence", "0.5", "--json").out)["id"]
+    done = cstp("review", id, "partial", "--lessons", "Rye takes longer", "--evidence", "https://x.example/1")
+    assert done.code == 0
+    (review,) = json.loads(cstp("call", "cstp.getDecision", f"id={id}", "--json").out)["decision"]["reviews"]
+    assert (review["outcome"], review["lessons"]) == ("partial", "Rye takes longer")
+    assert [one["uri"] for one in review["evidence"]] == ["https://x.example/1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--confidence", "2"], "confidence: must be at most 1.0"),
+        ([], "confidence: is required"),
+        (["--confidence", "1", "--set", "nonsense=1"], "nonsense: is not a parameter of this method"),
+    ],
+)
+def test_what_the_server_refuses_is_reported_by_its_name(server: Any, cstp: Cstp, words: list[str], named: str) -> None:
+    done = cstp("record", "Bake rye", *words)
+    assert done.code == 5
+    assert named in done.err
+    assert written(cstp) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--reason", "it lasts"], "must be TYPE:TEXT"),
+        (["--confidence", "1", "--set", "confidence:=1"], "confidence: given twice"),
+    ],
+)
+def test_misused_options_are_refused_before_anything_is_sent(
+    server: Any, cstp: Cstp, words: list[str], reason: str
+) -> None:
+    done = cstp("record", "Bake rye", *words)
+    assert done.code == 2
+    assert reason in done.err
+
+
+def test_without_a_text_and_a_terminal_the_missing_members_are_named(server: Any, cstp: Cstp) -> None:
+    done = cstp("record")
+    assert done.code == 2
+    assert "confidence, decision" in done.err
+
+
+def test_a_form_that_is_filled_in_is_recorded_and_removed(
+    server: Any, cstp: Cstp, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    editor("decision: |\n  Bake rye\n  On Mondays.\nconfidence: 0.5\ntags: [bread]\nreviewBy: 2030-01-01\n")
+    code, shown = at_terminal(b"", "record")
+    assert code == 0, shown
+    (found,) = written(cstp)
+    assert (found["title"], found["tags"]) == ("Bake rye", ["bread"])
+    assert not list(tmp_path.glob("cstp-*.yaml"))
+
+
+def test_a_form_with_mistakes_is_opened_again_and_loses_nothing(
+    server: Any, cstp: Cstp, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    editor("decision: Bake rye\nconfidence: 7\n", "decision: Bake rye\nconfidence: 0.7\n")
+    code, shown = at_terminal(b"y\n", "record")
+    assert code == 0, shown
+    assert "confidence: must be at most 1.0" in shown
+    assert [one["confidence"] for one in written(cstp)] == [0.7]
+    editor("decision: Bake rye\nconfidence: [\n")
+    code, shown = at_terminal(b"n\n", "record")
+    assert code == 130
+    (kept,) = tmp_path.glob("cstp-*.yaml")
+    assert f"--form {kept}" in shown
+    editor("decision: Bake wheat\nconfidence: 0.1\n")
+    assert at_terminal(b"", "record", "--form", str(kept))[0] == 0
+    assert sorted(one["title"] for one in written(cstp)) == ["Bake rye", "Bake wheat"]
+    assert not kept.exists()
+
+
+def test_a_form_that_is_left_as_it_was_sends_nothing(server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    assert at_terminal(b"", "record")[0] == 130
+    assert written(cstp) == []
+
+
+def test_a_form_stays_where_no_server_takes_it(
+    server: Any, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("CSTP_URL", "http://127.0.0.1:1")
+    editor("decision: Bake rye\nconfidence: 0.7\n")
+    code, shown = at_terminal(b"", "record")
+    assert code == 3
+    (kept,) = tmp_path.glob("cstp-*.yaml")
+    assert f"--form {kept}" in shown
+    assert "--key " in shown
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_again_and_recorded_once(
+    server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with cutting(server.port) as url:
+        monkeypatch.setenv("CSTP_URL", url)
+        done = cstp("record", "Bake rye", "--confidence", "0.5", "--json")
+    assert (done.code, json.loads(done.out)["created"]) == (0, False)
+    monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{server.port}")
+    assert len(written(cstp)) == 1
+
+
+def whole(connection: socket.socket) -> bytes:
+    """A request or an answer whose body is a JSON object."""
+    got = b""
+    while not got.endswith(b"}"):
+        got += connection.recv(65536)
+    return got
+
+
+@contextmanager
+def cutting(port: int) -> Iterator[str]:
+    """A proxy to a server, which closes a connection instead of the first answer; its URL."""
+
+    def serve() -> None:
+        for cut in (True, False):
+            with listener.accept()[0] as caller, socket.create_connection(("127.0.0.1", port)) as server:
+                server.sendall(whole(caller))
+                answer = whole(server)
+                if not cut:
+                    caller.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
