@@ -62,6 +62,19 @@ def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around
     assert done.stdout == ""
 
 
+@pytest.mark.timeout(300)
+def test_agents_write_with_the_rights_of_their_tokens_as_the_page_shows(
+    around: Mapping[str, str], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(ROOT / "examples" / "writing", tmp_path / "writing"))
+    shown = re.findall(r"^```text\n(.*?)^```$", (folder / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    environment = {**around, "CSTP_SERVER__PORT": str(free_port())}
+    command = ["sh", str(folder / "run.sh")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert (done.returncode, done.stdout) == (0, "".join(shown)), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["writing"]
+
+
 @pytest.fixture
 def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
     """A server of the sample over HTTPS with a certificate of an authority of its own, and how to call it."""

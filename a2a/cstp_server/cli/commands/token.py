@@ -36,7 +36,7 @@ def create(
     agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="The agent that the token belongs to.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", metavar="SCOPE", help="read, write or admin; repeatable. Default: read."),
+        typer.Option("--scope", metavar="SCOPE", help="read, write, review, ratify or admin; repeatable. Default: read."),
     ] = None,
     expires: ExpiresOption = "90d",
     clearance: Annotated[str, typer.Option(metavar="LEVEL", help="normal, sensitive or highly_sensitive.")] = "normal",
@@ -48,7 +48,13 @@ def create(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a token. Its text is shown once and not stored."""
+    """Make a token. Its text is shown once and not stored.
+
+    No scope includes another. What an agent can do at worst: read: read all that the clearance and the projects allow.
+    write: add records under its own name, and amend or forget these. review: state outcomes and link decisions, of all
+    that it sees. ratify: give decisions of agents a status that binds others. admin: amend and forget what other
+    agents wrote, import records, and read the audit.
+    """
     path = settings_for(ctx, data_dir, config).settings.tokens_path
     token, text = create_token(
         path,
