@@ -25,6 +25,7 @@ from tests.stores import ChromaProgram, PostgreSQL, Stores
 MODEL = "/models/gte-small-int8"
 # Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp.
 NOT_RUN = ("docker", "claude", "pip", "make")
+WRITING = ("writing.md", "SKILL.md")  # whose commands write
 BLOCKS = {
     page: blocks
     for page in PAGES
@@ -202,7 +203,7 @@ def _run(
     around |= {
         "PATH": f"{programs}:{Path(sys.executable).parent}:{around['PATH']}",
         "CSTP_URL": serving.url,
-        "CSTP_TOKEN": serving.token(scopes=SCOPES if page.name == "writing.md" else ("read",)),
+        "CSTP_TOKEN": serving.token(scopes=SCOPES if page.name in WRITING else ("read",)),
         "HOME": str(home),
     }
     if page.name != "operations.md":
