@@ -14,7 +14,7 @@ from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.models import Filters, Viewer
-from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse
+from cognition_engines.retrieval.fusion import CANDIDATES, Part, fused, with_bm25
 from cognition_engines.retrieval.legs import gathered_products, keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.values import FloatArray
@@ -93,7 +93,8 @@ def _ways(
         labelled = textual(question.filters.conditions())
         by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words, _VIEWER, labelled)
         by_meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, neighbours, _VIEWER)
-        hits = fuse([Part(_VIEWER, snapshot, mask, words, by_meaning, by_words)], query, vector, LIMIT)
+        part = with_bm25(Part(_VIEWER, snapshot, mask, words, by_meaning, by_words), query)
+        hits = fused([part], vector, LIMIT)
         return _places(snapshot, [hit.row for hit in hits])
 
     ways = (("semantic", semantic), ("exact", exact), ("hybrid", hybrid))

@@ -35,9 +35,16 @@ class LoadedSettings:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What was given: a file, by its path, and environment variables, by their names. Empty for none."""
+        """What was given: a file, by its path, and environment variables, by their names. Empty for none.
+
+        The file that ships with the server is named where it was edited: it says what holds without it.
+        """
         named = {origin.removeprefix(_VARIABLE) for origin in self.origins.values() if origin.startswith(_VARIABLE)}
-        return (*(() if self.file == shipped_file() else (str(self.file.absolute()),)), *sorted(named))
+        usual = _leaves(Settings().model_dump())
+        own = {name: value for name, value in _leaves(self.settings.model_dump()).items() if value != usual[name]}
+        edited = any(self.origins.get(name) == str(self.file) for name in own)
+        shown = edited or self.file != shipped_file()
+        return (*((str(self.file.absolute()),) if shown else ()), *sorted(named))
 
 
 def shipped_file() -> Path:

@@ -166,7 +166,8 @@ class LimitSettings(Section):
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
         {},
         description="Units that a call of a method costs; default: 1, and 2 for searches. A text costs one "
-        "more for each 1,024 characters beyond its first; no call more than its agent's smallest window holds.",
+        "more for each 1,024 characters beyond its first, or for each further window of the model that it fills, up "
+        "to three; no call more than its agent's smallest window holds.",
     )
     redis_url: str | None = Field(None, description="redis://host:port/0 shares the limits between servers.")
     redis_timeout_seconds: Seconds = Field(0.1, description="After this, fall back to the local limiter.")

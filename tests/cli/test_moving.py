@@ -380,7 +380,7 @@ def test_a_backup_beside_an_ingest_holds_whole_transactions(
     records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
     running = program("ingest", "docs", CSTP_EMBEDDING__MODEL="none")
     counts = []
-    wait_until(lambda: records.count() > 0)
+    wait_until(lambda: sum(records.counts().values()) > 0)
     while running.process.poll() is None:
         assert cstp("backup", FILE, "--force").code == 0
         counts.append(held_by(FILE).records)

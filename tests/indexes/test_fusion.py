@@ -1,6 +1,8 @@
 """One order out of the legs of several spaces."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -12,7 +14,9 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of, fuse
+from cognition_engines.queries.pools import Pool, Pools
+from cognition_engines.queries.search import Search
+from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
 from cognition_engines.store.values import Page
@@ -83,6 +87,15 @@ def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CA
     words = Scores({row.key: row.score for row in rows})
     semantic = EMPTY if vector is None else semantic_leg(snapshot, mask, vector, candidates, None, ALL)
     return Part(ALL, snapshot, mask, words, semantic, keyword_leg(snapshot, mask, "words", candidates, words, ALL))
+
+
+def fuse(parts: Sequence[Part], query: str, vector: Any, limit: int, groups: bool = False) -> list[Hit]:
+    """What a search makes of these parts."""
+    no_indexes: Any = {}  # fusing has all that it needs in the parts
+    names = ("embedder", "keywords", "vectors", "records", "lists", "writes")
+    with closing(Pools(20, **{name: Pool(name, 1, 20) for name in names})) as pools:
+        search = Search(no_indexes, None, pools)
+        return asyncio.run(search.fuse(pools.caller("agent"), parts, query, vector, limit, groups=groups))
 
 
 def ids(parts: Sequence[Part], hits: Sequence[Hit]) -> list[str]:

@@ -20,7 +20,7 @@ from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
-from cognition_engines.retrieval.fusion import Part, fuse
+from cognition_engines.retrieval.fusion import Part, fused, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.store.records import Records
@@ -61,7 +61,7 @@ class Run:
         mask = snapshot.mask((), ALL)
         meaning = semantic_leg(snapshot, mask, vector, 50, index.vectors, ALL)
         part = Part(ALL, snapshot, mask, words, meaning, keyword_leg(snapshot, mask, query, 50, words, ALL))
-        return [(snapshot.ids[hit.row], hit.score) for hit in fuse([part], query, vector, 50)]
+        return [(snapshot.ids[hit.row], hit.score) for hit in fused([with_bm25(part, query)], vector, 50)]
 
     def collections(self) -> set[str]:
         """The spaces that have a collection."""

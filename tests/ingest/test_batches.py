@@ -31,7 +31,7 @@ def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_f
     embedder.fails_at = "number 40"
     with pytest.raises(ComponentFailed):
         run(tmp_path / "docs")
-    assert records.count() == 32
+    assert sum(records.counts().values()) == 32
     embedder.fails_at = None
     assert new_and_unchanged(run(tmp_path / "docs")) == (48, 32)
     assert records.models() == {"counting-4": 80}
@@ -45,7 +45,7 @@ def test_the_records_of_one_large_file_are_committed_in_batches_too(
     embedder.fails_at = "number 40"
     with pytest.raises(ComponentFailed):
         run(tmp_path / "all.jsonl")
-    assert records.count() == 32
+    assert sum(records.counts().values()) == 32
     embedder.fails_at = None
     assert new_and_unchanged(run(tmp_path / "all.jsonl")) == (48, 32)
 
@@ -61,7 +61,7 @@ def test_the_next_batch_is_embedded_while_one_is_being_written(
         running = Thread(target=run, args=(tmp_path / "docs",))
         running.start()
         wait_until(lambda: len(embedder.texts) == 2 * BATCH)
-        assert records.count() == 0
+        assert sum(records.counts().values()) == 0
         other.execute("ROLLBACK")
     running.join()
-    assert records.count() == len(embedder.texts) == 3 * BATCH
+    assert sum(records.counts().values()) == len(embedder.texts) == 3 * BATCH

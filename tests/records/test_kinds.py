@@ -75,7 +75,11 @@ def test_an_id_may_be_used_by_two_kinds(records: Records) -> None:
     assert records.put([small(kind, "17") for kind in used], None) == (Outcome.UNCHANGED,) * len(used)
     assert records.delete(Kind.CHUNK, ["17"]) == ("17",)
     assert records.counts() == {kind: 1 for kind in used if kind is not Kind.CHUNK}
-    assert (records.count(), records.count(Kind.CHUNK), records.count(Kind.ENTITY)) == (len(used) - 1, 0, 1)
+    assert (
+        sum(records.counts().values()),
+        records.counts().get(Kind.CHUNK, 0),
+        records.counts().get(Kind.ENTITY, 0),
+    ) == (len(used) - 1, 0, 1)
 
 
 @pytest.mark.parametrize("second", [Kind.TURN, Kind.ARTIFACT_CHUNK])
@@ -86,7 +90,7 @@ def test_an_artifact_and_a_turn_cannot_share_an_id(records: Records, second: Kin
     assert (caught.value.kind, caught.value.id) == (Kind.ARTIFACT, "art_x")
     with pytest.raises(ValueError, match="'art_y' is twice in the batch"):
         records.put([small(Kind.ARTIFACT, "y"), small(second, "art_y")], None)
-    assert records.count() == 2
+    assert sum(records.counts().values()) == 2
 
 
 def test_deleting_leaves_a_tombstone_of_its_kind(records: Records) -> None:
@@ -187,7 +191,7 @@ def test_a_document_that_is_read_again_drops_what_it_no_longer_yields(records: R
     kept = ["b", "d", "other", "own", "s"]
     assert sorted(row.id for row in records.read_below("/notes")) == kept
     records.put([], None, [Replaces(Kind.ARTIFACT, "s", frozenset()), Replaces(Kind.SOURCE, "unknown", frozenset())])
-    assert records.count() == len(kept)
+    assert sum(records.counts().values()) == len(kept)
 
 
 def test_references_that_point_nowhere_are_told_by_file_and_role(records: Records) -> None:
@@ -224,7 +228,7 @@ def test_a_copy_and_a_backup_hold_records_of_all_kinds(
         [small(Kind.EVENT, "late", artifact_id="one"), small(Kind.ARTIFACT_CHUNK, "part", artifact_id="one")], None
     )
     contents = records.back_up(tmp_path / "backup", "test", {}, replace=True, watcher=quiet).contents
-    assert contents.records == records.count() == len(Kind) + 2
+    assert contents.records == sum(records.counts().values()) == len(Kind) + 2
     with opened_backup(tmp_path / "backup", quiet) as backup:
         done = target.restore(backup, replace=True, watcher=quiet)
     assert done.contents == contents

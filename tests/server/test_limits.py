@@ -208,7 +208,7 @@ def test_a_text_costs_a_unit_more_for_each_1024_characters_beyond_its_first(
         return before - left(server.post(body, token))["minute"]
 
     def search(length: int, **others: Any) -> dict[str, Any]:
-        return CALL | {"method": "cstp.queryDecisions", "params": {"query": "库" * length, **others}}
+        return CALL | {"method": "cstp.queryDecisions", "params": {"query": "x" * length, **others}}
 
     assert [cost(search(length)) for length in (1, 1024, 1025, 2048, 2049, 8192)] == [2, 2, 3, 3, 4, 9]
     assert cost(search(8193)) == 10, "a text that is refused for its length costs as well"
@@ -216,6 +216,22 @@ def test_a_text_costs_a_unit_more_for_each_1024_characters_beyond_its_first(
     assert cost(search(1, limit=10**30, filters={"category": "x" * 2000})) == 3, "so does each text inside another"
     assert cost([search(1025), search(1)]) == 5
     assert cost(CALL | {"method": "cstp.unknown", "params": {"query": "x" * 2000}}) == 2
+
+
+@pytest.mark.parametrize("character", ["库", "!", "ж"])
+def test_a_text_costs_a_unit_more_for_each_window_that_its_characters_fill(live_server: Any, character: str) -> None:
+    server = live_server({"limits.default": "600/minute"})
+    token = server.token()
+
+    def cost(text: str) -> int:
+        before = left(server.post(CALL, token))["minute"]
+        call = CALL | {"method": "cstp.queryDecisions", "params": {"query": text}}
+        return before - left(server.post(call, token))["minute"]
+
+    lengths = (256, 257, 512, 513, 769, 1024, 2048, 3072, 4096, 4097, 8192)
+    assert [cost(character * length) for length in lengths] == [2, 3, 3, 4, 5, 5, 5, 5, 5, 6, 9]
+    assert cost(f"{'plain words ' * 40}{character * 100}") == 2, "880 characters' worth"
+    assert cost(f"{'plain words ' * 60}{character * 100}") == 3, "1,120 characters' worth"
 
 
 def test_a_text_that_costs_more_than_a_window_holds_takes_all_of_it_and_passes_when_it_is_free(

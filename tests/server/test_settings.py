@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.loaded_settings import load_settings, shipped_file
+from cstp_server.loaded_settings import LoadedSettings, load_settings, shipped_file
 from cstp_server.settings import Settings
 
 
@@ -71,6 +71,13 @@ def test_what_was_given_is_named_without_flags_and_defaults(folder: Path, monkey
     monkeypatch.setenv("CSTP_SERVER__HOST", "::1")
     monkeypatch.setenv("CSTP_URL", "http://127.0.0.1:1")
     assert load_settings({"limits.default": "5/minute"}, file).sources == (str(file), "CSTP_SERVER__HOST")
+
+
+def test_the_file_that_ships_with_the_server_is_named_when_it_was_edited() -> None:
+    file, edited = shipped_file(), Settings.model_validate({"server": {"port": 1}})
+    assert load_settings({}).sources == ()
+    assert LoadedSettings(edited, {"server.port": "flag"}, file).sources == ()
+    assert LoadedSettings(edited, {"server.port": str(file)}, file).sources == (str(file),)
 
 
 def test_every_setting_has_an_origin() -> None:

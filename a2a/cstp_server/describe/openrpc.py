@@ -103,7 +103,8 @@ def _method(method: Method[Any, Any], params: Schema, result: Schema) -> dict[st
         "name": method.name,
         "summary": method.summary,
         "description": f"{needs} A call costs {method.cost} of the agent's limit unless the server says otherwise, and "
-        "one more for each 1,024 characters of a text beyond its first 1,024.\n\n"
+        "one more for each 1,024 characters of a text beyond its first 1,024; up to three more where characters other "
+        "than ASCII letters, digits and spaces, which count as four, make more of it.\n\n"
         f"{str(method.params.__doc__).strip()}",
         "paramStructure": "by-name",
         "params": [_param(name, schema, name in required) for name, schema in params["properties"].items()]

@@ -17,7 +17,8 @@ _FOR_ALL: Final = (
     "Parameters are given by name, in camelCase or snake_case; unknown ones are refused. Whole numbers may be written "
     "as 10 or 10.0. Times are ISO 8601; one without a zone is in UTC, and a bare date as an upper bound means the end "
     "of that day. A parameter that is a text costs a unit more for each 1,024 characters, begun ones, too, "
-    "beyond its first. All codes are in [errors](../errors.md)."
+    "beyond its first; up to three more where characters other than ASCII letters, digits and spaces, which count as "
+    "four, make more of it. All codes are in [errors](../errors.md)."
 )
 Schema = Mapping[str, Any]
 

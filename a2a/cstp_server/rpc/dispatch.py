@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import BoundArguments, Signature, signature
+from string import ascii_letters, digits, whitespace
 from time import monotonic, perf_counter
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -21,6 +22,7 @@ from jsonrpcserver import Error, Result, Success
 from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.request import Request as Element
 
+from cognition_engines.embedding.windows import QUERY_WINDOWS
 from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cstp.contract import Wire
 from cstp.errors import (
@@ -45,6 +47,8 @@ from cstp_server.rpc.envelope import Malformed, Request, read_body
 UNKNOWN: Final = "unknown"  # stands for every method that is not served
 _RETRY_SECONDS: Final = 1
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
+_DENSE: Final = 4  # a token of the model is about four plain characters, or one of any other kind
+_PLAIN: Final = (ascii_letters + digits + whitespace).encode()
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
 
 
@@ -271,11 +275,25 @@ class _Fitting(Signature):
 
 
 def _units_of_texts(sent: object) -> int:
-    """What the lengths of the texts in the parameters cost: nothing for the first TEXT_UNIT characters of each."""
+    """What the texts in the parameters cost, each by itself."""
     if isinstance(sent, str):
-        return (len(sent) - 1) // TEXT_UNIT if sent else 0
+        return _units_of(sent)
     inner = sent.values() if isinstance(sent, Mapping) else sent if isinstance(sent, list) else ()
     return sum(map(_units_of_texts, inner))
+
+
+def _units_of(text: str) -> int:
+    """Nothing for the first TEXT_UNIT characters, and a unit for each further ones.
+
+    A text whose characters fill more windows of the model than that costs a unit for each window of a query but one.
+    """
+    units = max(0, len(text) - 1) // TEXT_UNIT
+    if units >= QUERY_WINDOWS - 1 or _DENSE * len(text) <= TEXT_UNIT:
+        return units
+    encoded = text.encode("utf-8", "surrogatepass")
+    plain = len(encoded) - len(encoded.translate(None, _PLAIN))
+    filled = plain + _DENSE * (len(text) - plain)
+    return max(units, min(QUERY_WINDOWS - 1, (filled - 1) // TEXT_UNIT))
 
 
 async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:

@@ -151,7 +151,10 @@ class Search:
         *,
         groups: bool = False,
     ) -> list[Hit]:
-        """As `fusion.fuse`, which see; words are asked for in their own pool."""
+        """As `fusion.fused`; what a row lacks of a score is computed, and words are asked for in their own pool.
+
+        Where `groups` leave fewer than `limit`, the legs are asked for more.
+        """
         hits = await self._fused(caller, parts, query, vector, limit, groups)
         while groups and len(hits) < limit:
             wider = await self._widened(caller, parts, query, vector)

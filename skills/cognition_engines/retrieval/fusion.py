@@ -65,24 +65,6 @@ class _Union:
     bm25: Doubles
 
 
-def fuse(parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
-    """Half cosine, half BM25 over the union of all legs; the score that a row lacks is computed for it.
-
-    A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
-    Where no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
-    With `groups`, an artifact and its chunks are one hit, the best of them; where that leaves fewer than `limit`, the
-    legs are asked for more.
-    """
-    hits = fused([with_bm25(part, query) for part in parts], vector, limit, groups)
-    while groups and len(hits) < limit:
-        wider = [more_words(more_meaning(part, wide(part), vector), wide(part), query) for part in parts]
-        if not grown(parts, wider):
-            break
-        parts = wider
-        hits = fused([with_bm25(part, query) for part in parts], vector, limit, groups)
-    return hits
-
-
 def with_bm25(part: Part, query: str) -> Part:
     """The part with the BM25 of the rows that the semantic leg alone found: the one step here that asks for words."""
     lacking = np.setdiff1d(part.semantic.rows, part.keyword.rows)
@@ -94,7 +76,12 @@ def with_bm25(part: Part, query: str) -> Part:
 
 
 def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
-    """As `fuse`, of parts that have been through `with_bm25`, and without asking the legs for more."""
+    """Half cosine, half BM25 over the union of all legs of parts that have been through `with_bm25`.
+
+    A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
+    Where no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
+    With `groups`, an artifact and its chunks are one hit, the best of them.
+    """
     if any(len(part.keyword.rows) for part in parts):
         union = _union(parts, vector)
         scores = _scaled(union.bm25)

@@ -85,10 +85,6 @@ class Records:
         """The highest committed `seq`; 0 when nothing was ever written."""
         return read.last_seq(self._store)
 
-    def count(self, kind: Kind | None = None) -> int:
-        """The number of records, of one kind or of all."""
-        return read.count(self._store, kind)
-
     def counts(self) -> dict[Kind, int]:
         """The number of records of each kind that there is."""
         return read.counts(self._store)

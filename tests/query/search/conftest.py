@@ -21,7 +21,7 @@ from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import EVERYTHING, Filters, Viewer
-from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse
+from cognition_engines.retrieval.fusion import CANDIDATES, Part, fused, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
@@ -102,7 +102,8 @@ class World:
         mask = snapshot.mask(filters.conditions(), viewer)
         words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, viewer, textual(filters.conditions()))
         meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None, viewer)
-        hits = fuse([Part(viewer, snapshot, mask, self.words, meaning, words)], query, vector, limit)
+        part = with_bm25(Part(viewer, snapshot, mask, self.words, meaning, words), query)
+        hits = fused([part], vector, limit)
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def expected_hybrid(

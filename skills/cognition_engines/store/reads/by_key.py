@@ -50,13 +50,6 @@ def seq_of(store: Store, connection: sa.Connection, before: int) -> int:
     return int(value)
 
 
-def count(store: Store, kind: Kind | None) -> int:
-    statement = sa.select(sa.func.count()).select_from(records)
-    with scanning(store) as connection:
-        chosen = statement if kind is None else statement.where(records.c.kind == int(kind))
-        return connection.execute(chosen).scalar_one()
-
-
 def counts(store: Store) -> dict[Kind, int]:
     with scanning(store) as connection:
         return counts_of(connection)
