@@ -16,9 +16,10 @@ from cognition_engines.models import Sensitivity
 from cognition_engines.store.codec import Cell, moment
 from cognition_engines.store.departures import Rights, note_departures
 from cognition_engines.store.links import CHILDREN, PARENTS
+from cognition_engines.store.numbering import allocate
 from cognition_engines.store.rows import facet_cells
 from cognition_engines.store.schema import TABLES, links, place_of, records
-from cognition_engines.store.transactions import allocate, pages
+from cognition_engines.store.transactions import pages
 
 Side = Literal["before", "after"]
 

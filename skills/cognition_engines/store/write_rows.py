@@ -15,6 +15,7 @@ from cognition_engines.store.decision_state import settle_decisions, show_again,
 from cognition_engines.store.departures import note_departures, rights_of
 from cognition_engines.store.inheritance import lent_to, release, renumber, settle
 from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
+from cognition_engines.store.numbering import allocate, allocate_keys
 from cognition_engines.store.reads.by_key import stored_dimension
 from cognition_engines.store.rows import spine_of, window_rows
 from cognition_engines.store.schema import (
@@ -27,7 +28,7 @@ from cognition_engines.store.schema import (
     tombstones,
     vectors,
 )
-from cognition_engines.store.transactions import allocate, pages
+from cognition_engines.store.transactions import pages
 from cognition_engines.store.values import Entry, FloatArray
 
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
@@ -55,8 +56,8 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     An update takes the vectors of all models away. What has something from a record that changed is touched.
     """
     numbers = allocate(connection, len(work))
-    # seq never returns to a value, so no key is used twice
-    keys = [seq if each.key is None else each.key for each, seq in zip(work, numbers, strict=True)]
+    fresh_keys = iter(allocate_keys(connection, sum(each.key is None for each in work)))
+    keys = [next(fresh_keys) if each.key is None else each.key for each in work]
     now = microseconds(datetime.now(UTC))
     fresh = [(each, key, seq) for each, key, seq in zip(work, keys, numbers, strict=True) if not each.same]
     changed = [key for each, key, _ in fresh if each.key is not None]
@@ -87,7 +88,7 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, in
         updated_at = now if each.updated_at is None else each.updated_at
         spine = {"seq": seq, "updated_at": updated_at, **spine_of(each.entry), **(each.spine or {})}
         if each.key is None:
-            spine = {"recorded_at": updated_at, "revision": 1, **spine}
+            spine = {"recorded_at": updated_at, "revision": 1, "first_seq": seq, **spine}
         rows, name = (inserts, "key") if each.key is None else (updates, "row_key")
         rows[None].append({name: key, **spine})
         cells = {**(each.cells or columns_of(record)), **place_cells(record, each.entry.origin.ordinal)}

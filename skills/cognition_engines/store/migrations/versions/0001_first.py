@@ -88,8 +88,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_meta"),
     )
     op.bulk_insert(meta, [{"name": "store_id", "value": uuid4().hex}])
-    counter = op.create_table("counter", sa.Column("seq", _BIGINT, nullable=False))
-    op.bulk_insert(counter, [{"seq": 0}])
+    counter = op.create_table(
+        "counter", sa.Column("seq", _BIGINT, nullable=False), sa.Column("key", _BIGINT, nullable=False)
+    )
+    op.bulk_insert(counter, [{"seq": 0, "key": 0}])
     _make_records()
     for name, columns in _KINDS.items():
         _make_owned(name, *map(_column, columns.split()))
@@ -150,6 +152,7 @@ def _make_records() -> None:
         "records",
         sa.Column("key", _BIGINT, autoincrement=False, nullable=False),
         sa.Column("seq", _BIGINT, nullable=False),
+        sa.Column("first_seq", _BIGINT, nullable=False),
         sa.Column("kind", sa.SmallInteger, nullable=False),
         sa.Column("id", sa.Text, nullable=False),
         sa.Column("project", sa.Text),
