@@ -8,6 +8,7 @@ from typing import Literal
 
 from cstp.call import Call, typed_call
 from cstp.fields import Instant
+from cstp.methods.changes import CHANGES, ChangesResult
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS, GetDecisionResult, ListDecisionsResult
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
@@ -451,6 +452,17 @@ def unlink_decisions(
             "dry_run": dry_run,
         },
     )
+
+
+def changes_page(
+    since: int | Literal["now"],
+    *,
+    kinds: list[str] | None = None,
+    limit: int = 100,
+    wait_ms: int = 0,
+) -> Call[ChangesResult]:
+    """Follow what changes among the records that the caller sees."""
+    return typed_call(CHANGES, {"since": since, "kinds": kinds, "limit": limit, "wait_ms": wait_ms})
 
 
 def whoami() -> Call[WhoamiResult]:

@@ -3,6 +3,7 @@
 from cstp.call import Call
 from cstp.client.sync_client import Client
 from cstp.filters import Filters, KnowledgeFilters, QueryFilters
+from cstp.methods.changes import ChangesResult, RecordChange
 from cstp.methods.contents import (
     ChecklistContent,
     ChecklistItem,
@@ -92,6 +93,7 @@ __all__ = [
     "ArtifactMetadata",
     "AttachedEvent",
     "Call",
+    "ChangesResult",
     "ChecklistContent",
     "ChecklistItem",
     "ChunkCluster",
@@ -142,6 +144,7 @@ __all__ = [
     "Quote",
     "RecallItem",
     "RecallResult",
+    "RecordChange",
     "RecordDecisionResult",
     "RecordProvenance",
     "RecordedAlternative",

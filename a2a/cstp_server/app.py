@@ -21,6 +21,7 @@ from cognition_engines.queries.pools import Caller, Pool
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
+from cstp_server.handlers.changes import change_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -41,9 +42,11 @@ from cstp_server.http.discovery import (
     openrpc,
 )
 from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Parts, cstp_endpoint
+from cstp_server.http.events import EventStream, changes_endpoint
 from cstp_server.http.hosts import allowed_hosts
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
 from cstp_server.limits.bodies import Bodies, BodyParser
+from cstp_server.limits.followers import FollowerPlaces
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter, Plan, Window, make_plan, parse_windows, redis_storage
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
@@ -61,6 +64,7 @@ _log = structlog.get_logger("cstp.stop")
 
 _ROUTES: Final = {
     "/cstp": cstp_endpoint,
+    "/cstp/changes": changes_endpoint,
     "/mcp": mcp_endpoint,
     "/healthz": healthz,
     "/readyz": readyz,
@@ -79,6 +83,7 @@ class State(TypedDict):
     probes: Probes
     mcp: Mount
     discovery: Discovery
+    events: EventStream
 
 
 class Endpoint:
@@ -123,7 +128,13 @@ def create_app(settings: Settings, gate: Gate | None = None, engine: Engine | No
         lag = asyncio.create_task(watch_loop(registry))
         try:
             async with open_mount(parts.dispatcher, settings) as mount:
-                yield {"parts": parts, "probes": probes, "mcp": mount, "discovery": discovery}
+                yield {
+                    "parts": parts,
+                    "probes": probes,
+                    "mcp": mount,
+                    "discovery": discovery,
+                    "events": EventStream(opened.following, settings.server.quiet_seconds),
+                }
         finally:
             lag.cancel()
             parsing.close()
@@ -159,6 +170,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
     limiter = Limiter(prepared.plan, prepared.redis, settings.limits.redis_timeout_seconds)
     tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
     tokens.refresh(monotonic())
+    followers = FollowerPlaces(server.max_followers, prepared.gate, tokens)
     methods = (
         *system_methods(limiter, settings.agent.id, prepared.document),
         *decision_methods(engine, settings.agent.id),
@@ -168,6 +180,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *episode_methods(engine),
         *knowledge_methods(engine),
         *recall_methods(engine),
+        *change_methods(engine.following, followers),
     )
     bounds = Bounds(
         max_batch=server.max_batch,
@@ -186,6 +199,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         public_url=server.public_url,
         bodies=Bodies(server.max_body_bytes, server.max_body_bytes * (server.max_in_flight + server.max_queue + 1)),
         metrics=metrics,
+        followers=followers,
     )
 
 

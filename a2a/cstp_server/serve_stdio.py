@@ -8,6 +8,7 @@ from cognition_engines.engine import Engine
 from cstp.errors import AuthenticationRequired, Overloaded
 from cstp_server.app import create_app
 from cstp_server.http.endpoint import Parts
+from cstp_server.limits.gate import HeldPlace
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
 from cstp_server.rpc.bound import Call
@@ -39,10 +40,11 @@ def _folder_run(parts: Parts, identify: Identify) -> Run:
             return Outcome(error=AuthenticationRequired())
         if not await parts.gate.enter(token.agent):
             return Outcome(error=Overloaded(_RETRY_SECONDS))
+        place = HeldPlace(parts.gate, token.agent)
         try:
             # identifies a request, is no secret
-            return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}"))
+            return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}", place=place))
         finally:
-            parts.gate.leave(token.agent)
+            place.leave()
 
     return run

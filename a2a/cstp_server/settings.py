@@ -54,6 +54,10 @@ class ServerSettings(Section):
         ge=0,
         description="Requests that may wait, as long as a call may take; beyond that they get 503.",
     )
+    max_followers: Positive = Field(
+        64, description="Calls and streams that wait for changes, at most half of them for one agent; then 503."
+    )
+    quiet_seconds: Seconds = Field(15.0, description="A stream of changes without one has a comment after so long.")
     max_connections: Positive = Field(
         1000, description="Above this, a new connection evicts one that has sent no request for a second, or gets 503."
     )

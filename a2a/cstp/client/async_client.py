@@ -12,12 +12,14 @@ from pydantic import SecretStr
 from cstp.call import Call, raw_call
 from cstp.client.async_methods import AsyncMethods
 from cstp.client.bounded_transport import TimeLeft
+from cstp.client.changes import AsyncChanges, Cursor, wait_milliseconds
 from cstp.client.connections import options_for
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.target import described, httpx_options, make_target
 from cstp.client.transport import Deadline, received, transport_error
 from cstp.errors import CstpError, JsonValue
+from cstp.methods.changes import ChangesResult
 
 R = TypeVar("R")
 
@@ -59,6 +61,29 @@ class AsyncClient(AsyncMethods):
     ) -> JsonValue:
         """Any method by its name on the wire; `params` go and the result comes as JSON."""
         return await self.send(raw_call(method, params), timeout=timeout)
+
+    def changes(
+        self,
+        since: Cursor,
+        *,
+        kinds: list[str] | None = None,
+        page_size: int = 1000,
+        wait_seconds: float = 20.0,
+        follow: bool = True,
+        timeout: float | None = None,
+    ) -> AsyncChanges:
+        """The changes after `since` (a cursor, 0 for all, or "now"), one after another as they come, without an end.
+
+        Goes on after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
+        With `follow=False` it ends when there is no further one. `timeout` is for each page, beside the waiting.
+        """
+        waited = wait_milliseconds(wait_seconds) if follow else 0
+        seconds = (self._target.timeout if timeout is None else timeout) + waited / 1000
+
+        async def read(cursor: Cursor) -> ChangesResult:
+            return await self.changes_page(cursor, kinds=kinds, limit=page_size, wait_ms=waited, timeout=seconds)
+
+        return AsyncChanges(read, since, follow)
 
     async def send(self, call: Call[R], *, timeout: float | None = None) -> R:
         """One call, as `cstp.calls` makes it; its result."""

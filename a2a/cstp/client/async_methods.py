@@ -11,6 +11,7 @@ import cstp.calls as calls
 from cstp.call import Call
 from cstp.client.pages import Page, each_async
 from cstp.fields import Instant
+from cstp.methods.changes import ChangesResult
 from cstp.methods.decision_reads import GetDecisionResult, ListDecisionsResult, ListedDecision
 from cstp.methods.decision_records import (
     Affected,
@@ -519,6 +520,24 @@ class AsyncMethods(ABC):
             agent_id=agent_id,
             dry_run=dry_run,
         )
+        return await self.send(call, timeout=timeout)
+
+    async def changes_page(
+        self,
+        since: int | Literal["now"],
+        *,
+        kinds: list[str] | None = None,
+        limit: int = 100,
+        wait_ms: int = 0,
+        timeout: float | None = None,
+    ) -> ChangesResult:
+        """Follow what changes among the records that the caller sees.
+
+        After which change, of which kinds, how many, and how long to wait where there is none.
+
+        `since` is 0 for everything, a `cursor` or a `seq` that an answer had, or `now` for what changes from now on.
+        """
+        call = calls.changes_page(since=since, kinds=kinds, limit=limit, wait_ms=wait_ms)
         return await self.send(call, timeout=timeout)
 
     async def whoami(self, *, timeout: float | None = None) -> WhoamiResult:

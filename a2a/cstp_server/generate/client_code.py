@@ -20,6 +20,7 @@ from cstp.methods.registry import METHODS
 WIDTH: Final = 120
 _TIMEOUT: Final = "timeout: float | None = None"
 _GENERATED: Final = "Generated from `cstp.methods` by `make docs`."
+_NAMES: Final = {"cstp.changes": "changes_page"}  # `changes` is what iterates
 _CALLS: Final = '"""Every method as a function that makes a call of it, for `Client.send` and `Client.batch`.'
 _METHODS: Final = '"""Every method, typed, for `{}`.'
 
@@ -189,7 +190,7 @@ def _literal(value: object) -> str:
 
 
 def _name(method: Method[Any, Any]) -> str:
-    return to_snake(method.name.rpartition(".")[2])
+    return _NAMES.get(method.name) or to_snake(method.name.rpartition(".")[2])
 
 
 def _result(method: Method[Any, Any]) -> str:

@@ -18,7 +18,8 @@ from starlette.types import Receive, Scope, Send
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
 from cstp_server.limits.bodies import Bodies, BodyTooLarge, ClientGone, NoRoom
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.followers import FollowerPlaces
+from cstp_server.limits.gate import Gate, HeldPlace
 from cstp_server.limits.limiter import Limiter, Window
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import Call
@@ -67,6 +68,7 @@ class Parts:
     bodies: Bodies
     public_url: str | None
     metrics: CallMetrics
+    followers: FollowerPlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
     """Checks a request, has `face` answer it if it may, and sends the answer."""
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
-    request_id = _request_id(headers)
+    request_id = request_id_of(headers)
     task = asyncio.current_task()
     assert task is not None
     answering = scope["state"][ANSWERING] = Answering(task)
@@ -159,10 +161,11 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
             return _no_place(parts, face, call)
         if not await parts.gate.enter(call.token.agent):  # not before: a slow body has no place in flight
             return _no_place(parts, face, call)
+        place = HeldPlace(parts.gate, call.token.agent)
         try:
-            return await face.answer(scope, data, call)
+            return await face.answer(scope, data, replace(call, place=place))
         finally:
-            parts.gate.leave(call.token.agent)
+            place.leave()
 
 
 def _too_large(face: Face, call: Call) -> Reply:
@@ -253,7 +256,8 @@ def _is_json(headers: list[Header]) -> bool:
     return media_type in _MEDIA_TYPES and charsets <= {b"utf-8", b"utf8"}
 
 
-def _request_id(headers: list[Header]) -> str:
+def request_id_of(headers: list[Header]) -> str:
+    """The one that the client gave, or a new one."""
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")

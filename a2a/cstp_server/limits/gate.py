@@ -91,6 +91,19 @@ class Gate:
         self._held[agent] += 1
 
 
+class HeldPlace:
+    """The place that a request was let into; it leaves it once, before its end or then."""
+
+    def __init__(self, gate: Gate, agent: str) -> None:
+        self._gate: Gate | None = gate
+        self._agent = agent
+
+    def leave(self) -> None:
+        gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.leave(self._agent)
+
+
 def _settle(place: asyncio.Future[bool], handed_out: bool) -> None:
     if not place.done():
         place.set_result(handed_out)

@@ -55,7 +55,9 @@ class StateGauges(Collector):
     def _indexes(self) -> Iterator[Metric]:
         last_seq = None if self.readiness is None else self.readiness.last_seq
         labels = ("space", "index")
-        lag = GaugeMetricFamily("cstp_index_lag", "Changes of the records that an index lacks.", labels=labels)
+        lag = GaugeMetricFamily(
+            "cstp_index_lag", "Seconds from the last change in an index to the last.", labels=labels
+        )
         records = GaugeMetricFamily("cstp_index_records", "Records that can be searched.", labels=("space",))
         windows = GaugeMetricFamily("cstp_index_windows", "Vectors held in memory.", labels=("space",))
         for index in self.engine.indexes.all:
@@ -63,7 +65,7 @@ class StateGauges(Collector):
             if index.vectors is not None:
                 covered["vectors"] = index.vectors.seq
             for name, seq in covered.items():
-                lag.add_metric((index.space.name, name), max(0, (last_seq or 0) - seq))
+                lag.add_metric((index.space.name, name), max(0, (last_seq or 0) - seq) / 1_000_000)
             records.add_metric((index.space.name,), index.snapshot.alive_count)
             windows.add_metric((index.space.name,), len(index.snapshot.vectors))
         yield from (records, windows) if last_seq is None else (lag, records, windows)

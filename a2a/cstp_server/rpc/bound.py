@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from cognition_engines.models import Viewer
 from cstp.contract import Method, Wire
@@ -12,13 +12,25 @@ P = TypeVar("P", bound=Wire)
 R = TypeVar("R", bound=Wire)
 
 
+class Place(Protocol):
+    """A place in flight that a request has."""
+
+    def leave(self) -> None:
+        """Gives it to another request, once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks, under which request id, and by which way: cstp or mcp."""
+    """Who asks, under which request id, and by which way: cstp or mcp.
+
+    A call that waits leaves its `place` to others, which it has not where it is `batched` with others.
+    """
 
     token: Token
     request_id: str
     via: str = "cstp"
+    place: Place | None = None
+    batched: bool = False
 
     @property
     def agent(self) -> str:

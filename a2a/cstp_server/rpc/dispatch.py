@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import BoundArguments, Signature, signature
 from string import ascii_letters, digits, whitespace
 from time import monotonic, perf_counter
@@ -24,7 +24,7 @@ from jsonrpcserver.request import Request as Element
 
 from cognition_engines.embedding.windows import QUERY_WINDOWS
 from cognition_engines.errors import ComponentBusy, ComponentFailed
-from cstp.contract import Wire
+from cstp.contract import Method, Wire
 from cstp.errors import (
     CstpError,
     Forbidden,
@@ -140,7 +140,7 @@ class Dispatcher:
         except (ParseError, InvalidRequest, Overloaded) as error:
             return await self._refuse(error, call)
         if isinstance(read, list):
-            return await self._handle_batch(read, call)
+            return await self._handle_batch(read, replace(call, place=None, batched=True))
         return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
 
     async def charge(self, call: Call) -> RateLimited | None:
@@ -150,6 +150,15 @@ class Dispatcher:
         except RateLimited as error:
             return error
         return None
+
+    async def admit(self, method: Method[Any, Any], call: Call) -> CstpError | None:
+        """Charges what is answered outside of here as a call of `method`; what to answer where it may not be."""
+        try:
+            await self._limiter.charge(call.token.agent, method.name)
+        except RateLimited as error:
+            return error
+        allowed = method.scope is None or bool(set(method.scopes) & set(call.token.scopes))
+        return None if allowed or method.scope is None else Forbidden(method.scope)
 
     async def run(self, method: str, params: object, call: Call) -> Outcome:
         """One call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
@@ -182,7 +191,7 @@ class Dispatcher:
         """The response to an invalid request, which costs a unit like a call."""
         began = perf_counter()
         error = await self.charge(call) or error
-        self._note(UNKNOWN, call, error.code, began)
+        self.note(UNKNOWN, call, error.code, began)
         return Answer(error_body(error, identifier), error)
 
     async def _answer(
@@ -252,9 +261,9 @@ class Dispatcher:
 
     def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
         name = method if method in self._guarded else UNKNOWN
-        self._note(name, call, 0 if outcome.error is None else outcome.error.code, began)
+        self.note(name, call, 0 if outcome.error is None else outcome.error.code, began)
 
-    def _note(self, method: str, call: Call, code: int, began: float) -> None:
+    def note(self, method: str, call: Call, code: int, began: float) -> None:
         """One line in the log and one count for each call."""
         seconds = perf_counter() - began
         self._metrics.count(method, code, seconds)

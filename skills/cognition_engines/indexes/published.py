@@ -31,15 +31,16 @@ class PublishedSeq:
         """What every search shows at least."""
         return min(index.snapshot.seq for index in self._indexes.all)
 
-    async def reached(self, seq: int, seconds: float) -> bool:
-        """Whether every index shows the changes up to `seq` within this time."""
+    async def reached(self, seq: int, seconds: float, *, hurry: bool = True) -> bool:
+        """Whether every index shows the changes up to `seq` within this time, looking for them at once or not."""
         if self.seq >= seq:
             return True
         loop = asyncio.get_running_loop()
         waiting = _Waiting(seq, loop, loop.create_future())
         with self._lock:
             self._waiting.append(waiting)
-        self._indexes.follow_now()
+        if hurry:
+            self._indexes.follow_now()
         self._published()  # it may have been shown before this one waited
         try:
             return await asyncio.wait_for(waiting.done, seconds)

@@ -22,7 +22,7 @@ from cognition_engines.store.values import Change, FloatArray, IntArray, Page, R
 
 # a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
-_FIXED: Final = ("seq", "key", "id", "sensitivity")
+_FIXED: Final = ("seq", "first_seq", "key", "id", "sensitivity")
 _SPINE: Final = ("project", "context", "system", "at", "importance", "parent", "since", "until", "recorded_by")
 # The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
 _NAMED: Final[Mapping[tuple[str, Kind], str]] = {("topics", Kind.CHUNK): "tags"}
@@ -65,7 +65,7 @@ def page(store: Store, space: Space, after: int, limit: int, model: str | None) 
         columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
         counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
         sets = _sets(connection, space, columns, after, last)
-    seqs, keys, ids, sensitivity, *rest = columns
+    seqs, first_seqs, keys, ids, sensitivity, *rest = columns
     labels, numbers = rest[: len(space.labels)], rest[len(space.labels) :]
     return Page(
         after,
@@ -73,6 +73,7 @@ def page(store: Store, space: Space, after: int, limit: int, model: str | None) 
         removed=np.array([key for _, key, _, _ in gone], np.int64),
         keys=np.array(keys, np.int64),
         seqs=np.array(seqs, np.int64),
+        first_seqs=np.array(first_seqs, np.int64),
         ids=ids,
         sensitivity=np.array(sensitivity, np.int8),
         labels={label.name: texts for label, texts in zip(space.labels, labels, strict=True)},

@@ -14,8 +14,9 @@ from cognition_engines.kinds.decisions import EARLIEST, ENDED
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import Cell, microseconds
+from cognition_engines.store.numbering import allocate
 from cognition_engines.store.schema import TABLES, decision_links, records, reviews
-from cognition_engines.store.transactions import allocate, pages
+from cognition_engines.store.transactions import pages
 
 SUPERSEDES: Final = "supersedes"
 REVIEWED: Final = "reviewed"

@@ -10,9 +10,10 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
-from cognition_engines.store import origins, supersession, write
+from cognition_engines.store import following, origins, supersession, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
+from cognition_engines.store.following import SeenChanges
 from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
 from cognition_engines.store.reads import graph as around
@@ -247,6 +248,18 @@ class Records:
         vectors of it, or None where there are none.
         """
         return changes.changes(self._store, after, limit, model)
+
+    def seen_changes(self, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int) -> SeenChanges:
+        """The next `limit` changes with a `seq` above `after` that the viewer may know of, none left out.
+
+        Of a record that changed several times only its last change is returned. What was deleted or given other rights
+        is gone for a viewer that saw it by then and does not see it now; what it never saw leaves no trace.
+        """
+        return following.seen_changes(self._store, viewer, after, kinds, limit)
+
+    def last_seen(self, viewer: Viewer) -> int:
+        """The `seq` of the last change of what the viewer sees or saw; 0 where there is none."""
+        return following.last_seen(self._store, viewer)
 
     def page(self, space: Space, after: int, limit: int, model: str | None) -> Page:
         """The next `limit` changes of a space, as columns and without the texts: for those who follow.

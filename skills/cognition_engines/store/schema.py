@@ -41,19 +41,26 @@ def dimension_name(model: str) -> str:
     return f"dimension {model}"
 
 
-# One row. Writers take it first and hold it until they commit, so commits happen in the order of `seq`.
-counter: Final = sa.Table("counter", metadata, sa.Column("seq", _BIGINT, nullable=False))
+# One row: the last `seq` and the last key. Writers take it first and hold it until they commit, so commits happen in
+# the order of `seq`, which is a time: see numbering.py. Keys count up by one, being places of arrays; none is shown.
+counter: Final = sa.Table(
+    "counter",
+    metadata,
+    sa.Column("seq", _BIGINT, nullable=False),
+    sa.Column("key", _BIGINT, nullable=False),
+)
 
-# What every record has. Times are microseconds since 1970 in UTC. `project` and `sensitivity` are what isolation goes
-# by, `own_project` and `own_sensitivity` what was recorded; `at` to `until` are facets: all of these are made of the
-# record, of its artifact, and of what was written about it. `revision` counts its contents, from 1. `repository`,
-# `path`, `given` and `identity` are what the id is made of; `source_key` stands for the first two in an index.
-# `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
+# What every record has. `first_seq` is the one that it was stored with. Times are microseconds since 1970 in UTC.
+# `project` and `sensitivity` are what isolation goes by, `own_project` and `own_sensitivity` what was recorded; `at` to
+# `until` are facets: all of these are made of the record, of its artifact, and of what was written about it. `revision`
+# counts its contents, from 1. `repository`, `path`, `given` and `identity` are what the id is made of; `source_key`
+# stands for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
 records: Final = sa.Table(
     "records",
     metadata,
     sa.Column("key", _BIGINT, primary_key=True, autoincrement=False),
     sa.Column("seq", _BIGINT, nullable=False, unique=True),
+    sa.Column("first_seq", _BIGINT, nullable=False),
     sa.Column("kind", sa.SmallInteger, nullable=False),
     sa.Column("id", sa.Text, nullable=False),
     sa.Column("project", sa.Text),
@@ -211,12 +218,23 @@ receipts: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
-tombstones: Final = sa.Table(
-    "tombstones",
-    metadata,
-    sa.Column("seq", _BIGINT, primary_key=True, autoincrement=False),
-    sa.Column("key", _BIGINT, nullable=False),
-    sa.Column("kind", sa.SmallInteger, nullable=False),
-    sa.Column("id", sa.Text, nullable=False),
-    sa.Index(None, "kind", "seq"),
-)
+
+def _leavings(name: str) -> sa.Table:
+    return sa.Table(
+        name,
+        metadata,
+        sa.Column("seq", _BIGINT, primary_key=True, autoincrement=False),
+        sa.Column("key", _BIGINT, nullable=False),
+        sa.Column("kind", sa.SmallInteger, nullable=False),
+        sa.Column("id", sa.Text, nullable=False),
+        sa.Column("project", sa.Text),
+        sa.Column("sensitivity", sa.SmallInteger, nullable=False),
+        sa.Index(None, "kind", "seq"),
+        sa.Index(None, "id", "seq"),
+    )
+
+
+# The records that were deleted, with the project and sensitivity that isolation went by until then.
+tombstones: Final = _leavings("tombstones")
+# The records that live on with other rights, with those that they had, at the `seq` from which they have others.
+departures: Final = _leavings("departures")

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.store.database import WAIT, Store, without_deadline
+from cognition_engines.store.numbering import begin_numbering
 from cognition_engines.store.schema import counter
 
 T = TypeVar("T")
@@ -105,14 +106,8 @@ def writing(store: Store, component: str = "records") -> Iterator[sa.Connection]
             without_deadline(connection)
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             connection.execute(sa.select(counter.c.seq).with_for_update())
+        begin_numbering(connection)
         yield connection
-
-
-def allocate(connection: sa.Connection, count: int) -> range:
-    """The next `count` values of `seq`, inside a `writing` transaction."""
-    statement = sa.update(counter).values(seq=counter.c.seq + count).returning(counter.c.seq)
-    last: int = connection.execute(statement).scalar_one()
-    return range(last - count + 1, last + 1)
 
 
 def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:

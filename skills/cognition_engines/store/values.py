@@ -107,9 +107,10 @@ class Page:
     """The changes of a space with a `seq` above `after` and up to `seq`, as columns; its length is their number.
 
     `removed` holds the keys of deleted records. All else has one place for each record that appeared or changed, in
-    the order of `seqs`; no key is in both. `labels`, `numbers` and `sets` have the columns that the space names, in
-    its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times in microseconds since 1970, `parent` a
-    key), and any number of texts for each record. `counts` is how many rows of `vectors` (windows, dimensions)
+    the order of `seqs`; no key is in both. `first_seqs` are those that the records were stored with. `labels`,
+    `numbers` and `sets` have the columns that the space names, in its order: texts or None, float64 with NaN or int64
+    with NO_NUMBER (times in microseconds since 1970, `parent` a key), and any number of texts for each record.
+    `counts` is how many rows of `vectors` (windows, dimensions)
     each record has, in order.
     """
 
@@ -118,6 +119,7 @@ class Page:
     removed: IntArray
     keys: IntArray
     seqs: IntArray
+    first_seqs: IntArray
     ids: Sequence[str]
     sensitivity: npt.NDArray[np.int8]
     labels: Mapping[str, Sequence[str | None]]

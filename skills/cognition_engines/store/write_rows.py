@@ -12,8 +12,10 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
 from cognition_engines.store.codec import Cell, columns_of, microseconds, place_cells
 from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by
+from cognition_engines.store.departures import note_departures, rights_of
 from cognition_engines.store.inheritance import lent_to, release, renumber, settle
 from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
+from cognition_engines.store.numbering import allocate, allocate_keys
 from cognition_engines.store.reads.by_key import stored_dimension
 from cognition_engines.store.rows import spine_of, window_rows
 from cognition_engines.store.schema import (
@@ -26,7 +28,7 @@ from cognition_engines.store.schema import (
     tombstones,
     vectors,
 )
-from cognition_engines.store.transactions import allocate, pages
+from cognition_engines.store.transactions import pages
 from cognition_engines.store.values import Entry, FloatArray
 
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
@@ -54,13 +56,14 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     An update takes the vectors of all models away. What has something from a record that changed is touched.
     """
     numbers = allocate(connection, len(work))
-    # seq never returns to a value, so no key is used twice
-    keys = [seq if each.key is None else each.key for each, seq in zip(work, numbers, strict=True)]
+    fresh_keys = iter(allocate_keys(connection, sum(each.key is None for each in work)))
+    keys = [next(fresh_keys) if each.key is None else each.key for each in work]
     now = microseconds(datetime.now(UTC))
     fresh = [(each, key, seq) for each, key, seq in zip(work, keys, numbers, strict=True) if not each.same]
     changed = [key for each, key, _ in fresh if each.key is not None]
     turns = [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.TURN]
     touched = lent_to(connection, sorted(set(turns) & set(changed)))
+    before = rights_of(connection, changed)
     for page in pages(changed):
         connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page)))
         connection.execute(sa.delete(links).where(links.c.key.in_(page)))
@@ -71,6 +74,7 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     _inherit(connection, fresh)
     settle_decisions(connection, [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.DECISION])
     renumber(connection, (touched | lent_to(connection, turns)) - set(keys))
+    note_departures(connection, before)
     return keys
 
 
@@ -84,7 +88,7 @@ def _write(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, in
         updated_at = now if each.updated_at is None else each.updated_at
         spine = {"seq": seq, "updated_at": updated_at, **spine_of(each.entry), **(each.spine or {})}
         if each.key is None:
-            spine = {"recorded_at": updated_at, "revision": 1, **spine}
+            spine = {"recorded_at": updated_at, "revision": 1, "first_seq": seq, **spine}
         rows, name = (inserts, "key") if each.key is None else (updates, "row_key")
         rows[None].append({name: key, **spine})
         cells = {**(each.cells or columns_of(record)), **place_cells(record, each.entry.origin.ordinal)}
@@ -123,8 +127,16 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     decisions = [(id, key) for kind, id, key in gone if kind is Kind.DECISION]
     revived = set(superseded_by(connection, [key for _, key in decisions])) - set(keys)
     numbers = allocate(connection, len(gone))
+    rights = rights_of(connection, keys)
     stones = [
-        {"seq": seq, "key": key, "kind": int(kind), "id": id}
+        {
+            "seq": seq,
+            "key": key,
+            "kind": int(kind),
+            "id": id,
+            "project": rights[key].project,
+            "sensitivity": rights[key].sensitivity,
+        }
         for (kind, id, key), seq in zip(gone, numbers, strict=True)
     ]
     connection.execute(sa.insert(tombstones), stones)

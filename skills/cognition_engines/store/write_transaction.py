@@ -19,9 +19,10 @@ from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again
 from cognition_engines.store.inheritance import renumber
+from cognition_engines.store.numbering import numbered_up_to
 from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of
 from cognition_engines.store.reads.decisions import REVIEW, links_of, reviews_of, revisions_of
-from cognition_engines.store.schema import counter, decision_links, receipts, reviews, revisions
+from cognition_engines.store.schema import decision_links, receipts, reviews, revisions
 from cognition_engines.store.transactions import REPLACED, reading, writing
 from cognition_engines.store.validation import check_batch
 from cognition_engines.store.values import Entry, Receipt, Revision, StoredRecord
@@ -49,9 +50,11 @@ class WriteTransaction:
         self.author: Final = author
 
     def seq(self) -> int:
-        """The `seq` of the last change, by this transaction or before it."""
-        last: int = self._connection.execute(sa.select(counter.c.seq)).scalar_one()
-        return last
+        """From which on reads see all that this transaction wrote, and no later change has it; 0 when it wrote nothing.
+
+        Shows when this transaction wrote, and nothing of others.
+        """
+        return numbered_up_to(self._connection)
 
     def receipt(self, method: str, key: str) -> Receipt | None:
         """What the author was answered under a key."""
@@ -138,7 +141,10 @@ class WriteTransaction:
         return [one for one in links_of(self._connection, ids) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
-        """Adds a link, or replaces the one of its type between the two; the source with a new `seq`."""
+        """Adds a link, or replaces the one of its type between the two; the source with a new `seq`.
+
+        The target has a new one too, where all who see it see the source: others must not learn of it.
+        """
         self._drop_link(source, target, link.type)
         self._connection.execute(
             sa.insert(decision_links).values(
@@ -151,14 +157,15 @@ class WriteTransaction:
                 context=link.context,
             )
         )
-        renumber(self._connection, [target.key])
+        if _shown_to_all(source, target):
+            renumber(self._connection, [target.key])
         return self._settled(source)
 
     def remove_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
-        """Removes a link and ends its effect; whether it was there. Both ends get a new `seq`."""
+        """Removes a link and ends its effect; whether it was there. New `seq` as by `add_link`."""
         if not self._drop_link(source, target, type):
             return False
-        renumber(self._connection, [source.key, target.key])
+        renumber(self._connection, [source.key, target.key] if _shown_to_all(source, target) else [source.key])
         show_again(self._connection, [target.key])
         return True
 
@@ -183,6 +190,12 @@ class WriteTransaction:
 
     def _read(self, key: int, kind: Kind) -> StoredRecord:
         return found_by_keys(self._connection, [key], None, (kind,))[key]
+
+
+def _shown_to_all(source: StoredRecord, target: StoredRecord) -> bool:
+    """Whether all who see the target see the source."""
+    of, at = source.facets, target.facets
+    return of.project == at.project and of.sensitivity <= at.sensitivity
 
 
 @contextmanager

@@ -142,7 +142,7 @@ def update(transaction: WriteTransaction, writer: Writer, asked: UpdateDecision,
     if "confidence" in changed and transaction.reviews(stored):
         raise WriteConflict(id, "state", "a decision without a review", "a review, which froze the confidence")
     if not changed:
-        return UpdatedDecision(id=id, seq=transaction.seq(), updated=(), revision=stored.revision)
+        return UpdatedDecision(id=id, seq=stored.seq, updated=(), revision=stored.revision)
     entry = _entry(decision_from(fields, before), writer, made, stored)
     stored = transaction.put(entry, made.model, stored)
     transaction.revise(stored, entry, changed, asked.reason)
@@ -203,7 +203,7 @@ def set_status(transaction: WriteTransaction, writer: Writer, asked: SetStatus, 
         transaction.revise(stored, entry, ("status",), asked.reason)
     return ChangedStatus(
         id=str(stored.record.id),
-        seq=transaction.seq(),
+        seq=transaction.seq() or stored.seq,
         status=asked.status,
         previous=before.status,
         ratified_by=ratifier(transaction, stored),

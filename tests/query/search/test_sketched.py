@@ -46,6 +46,7 @@ def page_of(windows: list[Floats], after: int = 0, hidden: Sequence[bool] | None
         removed=np.empty(0, np.int64),
         keys=keys,
         seqs=after + keys,
+        first_seqs=after + keys,
         ids=[f"d-{key:06}" for key in keys.tolist()],
         sensitivity=np.zeros(len(windows), np.int8) if hidden is None else np.array(hidden, np.int8) * 2,
         labels={label.name: [None] * len(windows) for label in DECISIONS.labels} | {"category": categories},

@@ -36,7 +36,9 @@ def create(
     agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="The agent that the token belongs to.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", metavar="SCOPE", help="read, write, review, ratify or admin; repeatable. Default: read."),
+        typer.Option(
+            "--scope", metavar="SCOPE", help="read, write, review, ratify or admin; repeatable. Default: read."
+        ),
     ] = None,
     expires: ExpiresOption = "90d",
     clearance: Annotated[str, typer.Option(metavar="LEVEL", help="normal, sensitive or highly_sensitive.")] = "normal",

@@ -119,7 +119,6 @@ class _Record:
     """
 
     key: int
-    seq: int
     kind: Kind
     spine: dict[str, Cell]
     cells: dict[str, Cell]
@@ -238,15 +237,15 @@ def _fingerprint(record: _Record) -> int:
 
 
 def _pages(source: Source) -> Iterator[list[_Record]]:
-    """All records by ascending `seq`."""
+    """All records by ascending key."""
     after = 0
     while True:
         with failures(source.component):
-            page = _records(source.connection, records.c.seq > after)
+            page = _records(source.connection, records.c.key > after)
         if not page:
             return
         yield page
-        after = page[-1].seq
+        after = page[-1].key
 
 
 def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, str], _Record]:
@@ -259,13 +258,10 @@ def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, s
 
 
 def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list[_Record]:
-    """Up to a page of records, by ascending `seq`."""
-    listed = sa.select(records.c.key, records.c.seq, *(records.c[name] for name in _SPINE))
-    rows = connection.execute(listed.where(*chosen).order_by(records.c.seq).limit(PAGE)).all()
-    found = [
-        _Record(key, seq, Kind(cells[0]), dict(zip(_SPINE, cells, strict=True)), {}, [], [])
-        for key, seq, *cells in rows
-    ]
+    """Up to a page of records, by ascending key."""
+    listed = sa.select(records.c.key, *(records.c[name] for name in _SPINE))
+    rows = connection.execute(listed.where(*chosen).order_by(records.c.key).limit(PAGE)).all()
+    found = [_Record(key, Kind(cells[0]), dict(zip(_SPINE, cells, strict=True)), {}, [], []) for key, *cells in rows]
     by_key = {record.key: record for record in found}
     for kind in dict.fromkeys(record.kind for record in found):
         table, names = TABLES[kind], _CONTENT[kind]

@@ -87,10 +87,11 @@ class ChromaIndex:
             return
         ids: list[str] = []
         owners: list[int] = []
-        # seq by key, of what may have older versions: a record's key is its first seq
+        # seq by key, of what may have older versions: a record has none before its first seq
         changed = dict.fromkeys(page.removed.tolist(), page.seq)
-        for key, seq, count in zip(page.keys.tolist(), page.seqs.tolist(), page.counts.tolist(), strict=True):
-            if seq != key:
+        columns = page.keys.tolist(), page.seqs.tolist(), page.first_seqs.tolist(), page.counts.tolist()
+        for key, seq, first_seq, count in zip(*columns, strict=True):
+            if seq != first_seq:
                 changed[key] = seq
             ids += [f"{key}:{seq}:{window}" for window in range(count)]
             owners += [key] * count

@@ -88,8 +88,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_meta"),
     )
     op.bulk_insert(meta, [{"name": "store_id", "value": uuid4().hex}])
-    counter = op.create_table("counter", sa.Column("seq", _BIGINT, nullable=False))
-    op.bulk_insert(counter, [{"seq": 0}])
+    counter = op.create_table(
+        "counter", sa.Column("seq", _BIGINT, nullable=False), sa.Column("key", _BIGINT, nullable=False)
+    )
+    op.bulk_insert(counter, [{"seq": 0, "key": 0}])
     _make_records()
     for name, columns in _KINDS.items():
         _make_owned(name, *map(_column, columns.split()))
@@ -112,15 +114,24 @@ def upgrade() -> None:
         also_primary=("model", "window"),
     )
     _make_written()
+    _make_leavings("tombstones")
+    _make_leavings("departures")
+
+
+def _make_leavings(name: str) -> None:
+    """What records leave behind that are gone, or out of the sight of some."""
     op.create_table(
-        "tombstones",
+        name,
         sa.Column("seq", _BIGINT, autoincrement=False, nullable=False),
         sa.Column("key", _BIGINT, nullable=False),
         sa.Column("kind", sa.SmallInteger, nullable=False),
         sa.Column("id", sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint("seq", name="pk_tombstones"),
+        sa.Column("project", sa.Text),
+        sa.Column("sensitivity", sa.SmallInteger, nullable=False),
+        sa.PrimaryKeyConstraint("seq", name=f"pk_{name}"),
     )
-    op.create_index("ix_tombstones_kind_seq", "tombstones", ["kind", "seq"])
+    op.create_index(f"ix_{name}_kind_seq", name, ["kind", "seq"])
+    op.create_index(f"ix_{name}_id_seq", name, ["id", "seq"])
 
 
 def _make_written() -> None:
@@ -141,6 +152,7 @@ def _make_records() -> None:
         "records",
         sa.Column("key", _BIGINT, autoincrement=False, nullable=False),
         sa.Column("seq", _BIGINT, nullable=False),
+        sa.Column("first_seq", _BIGINT, nullable=False),
         sa.Column("kind", sa.SmallInteger, nullable=False),
         sa.Column("id", sa.Text, nullable=False),
         sa.Column("project", sa.Text),

@@ -1,0 +1,105 @@
+"""From pages of changes to the changes, one after another, through breaks of the connection."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Final, Literal, TypeAlias
+
+from cstp.client.errors import TransportError
+from cstp.client.retries import FIRST_SECONDS, LONGEST_SECONDS
+from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited
+from cstp.methods.changes import LONGEST_WAIT, ChangesResult, RecordChange
+
+Cursor: TypeAlias = int | Literal["now"]
+_PASSING: Final = (TransportError, Overloaded, QueryFailed, RateLimited)
+
+
+class _Walk:
+    """Where the reading of changes is: the cursor of the last change that was given out, and what is read ahead."""
+
+    def __init__(self, since: Cursor, follow: bool) -> None:
+        self.cursor: Cursor = since
+        self.done = False
+        self._follow = follow
+        self._page: ChangesResult | None = None
+        self._given = 0
+        self._reached = False  # the server answered once
+        self._failures = 0
+
+    def take(self) -> RecordChange | None:
+        """The next change that is read already."""
+        if self._page is None or self._given >= len(self._page.changes):
+            return None
+        change = self._page.changes[self._given]
+        self._given += 1
+        self.cursor = change.seq
+        return change
+
+    def read(self, page: ChangesResult) -> None:
+        """Goes on with the changes of a page."""
+        self._page, self._given = page, 0
+        self._reached, self._failures = True, 0
+        if not page.changes:
+            self.cursor = page.cursor
+        self.done = not self._follow and not page.changes
+
+    def pause_after(self, error: CstpError | TransportError) -> float:
+        """Seconds until the next try. Raises the error where there was no answer so far, or it will not pass."""
+        if not self._reached or not isinstance(error, _PASSING):
+            raise error
+        self._failures += 1
+        pause = min(LONGEST_SECONDS, FIRST_SECONDS * 2.0 ** min(self._failures - 1, 16))
+        asked = error.retry_after if isinstance(error, Overloaded | RateLimited) else 0
+        return max(pause, float(asked))
+
+
+class Changes(Iterator[RecordChange]):
+    """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
+
+    def __init__(self, read: Callable[[Cursor], ChangesResult], since: Cursor, follow: bool) -> None:
+        self._read = read
+        self._walk = _Walk(since, follow)
+
+    @property
+    def cursor(self) -> Cursor:
+        return self._walk.cursor
+
+    def __next__(self) -> RecordChange:
+        while (change := self._walk.take()) is None:
+            if self._walk.done:
+                raise StopIteration
+            try:
+                self._walk.read(self._read(self._walk.cursor))
+            except (CstpError, TransportError) as error:
+                time.sleep(self._walk.pause_after(error))
+        return change
+
+
+class AsyncChanges(AsyncIterator[RecordChange]):
+    """As `Changes`, for pages that are awaited."""
+
+    def __init__(self, read: Callable[[Cursor], Awaitable[ChangesResult]], since: Cursor, follow: bool) -> None:
+        self._read = read
+        self._walk = _Walk(since, follow)
+
+    @property
+    def cursor(self) -> Cursor:
+        return self._walk.cursor
+
+    async def __anext__(self) -> RecordChange:
+        while (change := self._walk.take()) is None:
+            if self._walk.done:
+                raise StopAsyncIteration
+            try:
+                self._walk.read(await self._read(self._walk.cursor))
+            except (CstpError, TransportError) as error:
+                await asyncio.sleep(self._walk.pause_after(error))
+        return change
+
+
+def wait_milliseconds(wait_seconds: float) -> int:
+    """Raises ValueError for what the server does not wait."""
+    waited = round(wait_seconds * 1000)
+    if not 0 < waited <= LONGEST_WAIT:
+        raise ValueError(f"wait_seconds must be above 0 and at most {LONGEST_WAIT // 1000}")
+    return waited

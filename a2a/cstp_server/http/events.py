@@ -1,0 +1,179 @@
+"""`GET /cstp/changes`: what changes, as server-sent events, for as long as the client stays and its token counts."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
+from urllib.parse import parse_qsl
+
+import structlog
+from starlette.types import Receive, Scope, Send
+
+from cognition_engines.errors import ComponentBusy, ComponentFailed
+from cognition_engines.queries.following import Following
+from cognition_engines.store.following import SeenChange
+from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
+from cstp.methods.changes import CHANGES, NOW, ChangesParams
+from cstp.validation import parse_params
+from cstp_server.handlers.changes import change_of, cursor_of, kinds_of
+from cstp_server.http.auth import Header, Refusal, authenticate
+from cstp_server.http.endpoint import (
+    ANSWERING,
+    NO_STORE,
+    Answering,
+    Parts,
+    Reply,
+    refuse,
+    request_id_of,
+    send_reply,
+    unauthenticated,
+)
+from cstp_server.rpc.bound import Call
+
+PAGE: Final = 1000  # changes read at a time
+_RETRY_SECONDS: Final = 1
+_STREAM: Final[list[Header]] = [
+    (b"content-type", b"text/event-stream"),
+    NO_STORE,
+    (b"x-accel-buffering", b"no"),  # a proxy that collects answers would hold the events back
+]
+_STATUS: Final[Mapping[type[CstpError], int]] = {
+    InvalidParams: 400,
+    Forbidden: 403,
+    Conflict: 409,
+    RateLimited: 429,
+    Overloaded: 503,
+    QueryFailed: 503,
+}
+_log = structlog.get_logger("cstp.http")
+
+
+@dataclass(frozen=True, slots=True)
+class EventStream:
+    """What streams are made of. After `quiet_seconds` without an event there is a comment."""
+
+    following: Following
+    quiet_seconds: float
+
+
+async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+    """Checks a request, as for a call of `cstp.changes`, and streams the changes; an error is an answer as of one."""
+    parts: Parts = scope["state"]["parts"]
+    headers: list[Header] = scope["headers"]
+    request_id = request_id_of(headers)
+    if scope["method"] != "GET":
+        await _reply(send, parts, Reply(405, None, [(b"allow", b"GET")]), request_id)
+        return
+    token = authenticate(headers, parts.tokens)
+    if isinstance(token, Refusal):
+        await _reply(send, parts, unauthenticated(scope, token, parts, request_id), request_id)
+        return
+    task = asyncio.current_task()
+    assert task is not None
+    answering = scope["state"][ANSWERING] = Answering(task)
+    try:
+        await _follow(scope, send, parts, Call(token, request_id))
+    except asyncio.CancelledError:
+        # the client has gone, or a server past its grace time ends; a stream has no more to say then
+        if answering.abandoned:
+            _log.info("abandoned", request_id=request_id)
+    finally:
+        del scope["state"][ANSWERING]
+
+
+async def _follow(scope: Scope, send: Send, parts: Parts, call: Call) -> None:
+    stream: EventStream = scope["state"]["events"]
+    began, code = perf_counter(), 0
+    entered = False
+    try:
+        if refused := await parts.dispatcher.admit(CHANGES, call):
+            raise refused
+        params = parse_params(ChangesParams, _asked(scope))
+        cursor = await cursor_of(params, call, stream.following)
+        entered = parts.followers.enter(call.agent)
+        if not entered:
+            raise Overloaded(_RETRY_SECONDS)
+        await send({"type": "http.response.start", "status": 200, "headers": await _head(parts, call)})
+        parts.metrics.answered(200)
+        async for text in _events(stream, parts, params, cursor, call):
+            await send({"type": "http.response.body", "body": text, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    except CstpError as error:
+        code = error.code
+        await _refuse(send, parts, error, call)
+    except ComponentBusy:
+        code = Overloaded.code
+        await _refuse(send, parts, Overloaded(_RETRY_SECONDS), call)
+    except ComponentFailed as error:
+        code = QueryFailed.code
+        _log.error("component_failed", component=error.component, reason=str(error), request_id=call.request_id)
+        await _refuse(send, parts, QueryFailed(error.component, call.request_id), call)
+    finally:
+        if entered:
+            parts.followers.leave(call.agent)
+        parts.dispatcher.note(CHANGES.name, call, code, began)
+
+
+async def _events(
+    stream: EventStream, parts: Parts, params: ChangesParams, cursor: int, call: Call
+) -> AsyncIterator[bytes]:
+    """Blocks of events until the server or the token ends, or the records fail: then the client resumes."""
+
+    def ended() -> bool:
+        return parts.followers.ended(call.token)
+
+    kinds = kinds_of(params)
+    yield b"id: %d\n\n" % cursor  # so that a client that saw no event resumes here
+    while not ended():
+        try:
+            found = await stream.following.wait(
+                call.viewer, cursor, stream.quiet_seconds, ended, kinds, PAGE, call.agent
+            )
+        except ComponentFailed as error:
+            _log.error("component_failed", component=error.component, reason=str(error), request_id=call.request_id)
+            return
+        cursor = found.cursor
+        if found.changes:
+            yield b"".join(map(_event, found.changes))
+        elif not ended():
+            yield b": nothing new\n\n"
+
+
+def _event(change: SeenChange) -> bytes:
+    shown = change_of(change)
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (shown.seq, shown.op.encode(), shown.model_dump_json().encode())
+
+
+def _asked(scope: Scope) -> dict[str, object]:
+    """The parameters of the query; `Last-Event-ID` is where a client goes on that has lost its stream."""
+    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    twice = [name for name, _ in given if [one for one, _ in given].count(name) > 1]
+    if twice:
+        raise InvalidParams((Violation("params", "must have each name once"),))
+    asked: dict[str, object] = dict(given)
+    if unknown := [name for name in asked if name not in ("since", "kinds")]:
+        raise InvalidParams(tuple(Violation("params", "takes since and kinds alone") for _ in unknown[:1]))
+    last = [value for name, value in scope["headers"] if name == b"last-event-id"]
+    if last:
+        asked["since"] = last[-1].decode("latin-1").strip()
+    since = str(asked.get("since", NOW))
+    asked["since"] = int(since) if since.isascii() and since.isdigit() and len(since) <= 16 else since
+    if "kinds" in asked:
+        asked["kinds"] = str(asked["kinds"]).split(",")
+    return asked
+
+
+async def _head(parts: Parts, call: Call) -> list[Header]:
+    return [*_STREAM, *await parts.limiter.headers(call.agent), (b"x-request-id", call.request_id.encode("ascii"))]
+
+
+async def _refuse(send: Send, parts: Parts, error: CstpError, call: Call) -> None:
+    reply = refuse(_STATUS.get(type(error), 500), error)
+    reply.headers.extend([NO_STORE, *await parts.limiter.headers(call.agent)])
+    await _reply(send, parts, reply, call.request_id)
+
+
+async def _reply(send: Send, parts: Parts, reply: Reply, request_id: str) -> None:
+    parts.metrics.answered(reply.status)
+    await send_reply(send, reply, request_id)

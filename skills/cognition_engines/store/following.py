@@ -1,0 +1,108 @@
+"""Changes as one viewer is told of them: what it sees now, and what it saw and sees no more."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Viewer
+from cognition_engines.store.database import Store
+from cognition_engines.store.schema import counter, departures, records, tombstones
+from cognition_engines.store.transactions import reading
+
+_LEAVINGS: Final = (tombstones, departures)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChange:
+    """A record appeared or changed, or with `gone` it is out of the viewer's sight, being deleted or not."""
+
+    seq: int
+    kind: Kind
+    id: str
+    gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChanges:
+    """Changes by ascending `seq`; `more` says that there are others after them.
+
+    There is none but these up to `covered`, which shows when others wrote and is for no answer.
+    """
+
+    changes: Sequence[SeenChange]
+    covered: int
+    more: bool
+
+
+def seen_changes(store: Store, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int) -> SeenChanges:
+    """The next `limit` changes after `after`; see `Records.seen_changes`."""
+    if limit < 1:
+        raise ValueError("limit: must be at least 1")
+    with reading(store) as connection:
+        newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+        if newest <= after:
+            return SeenChanges((), after, more=False)
+        found = [
+            SeenChange(row.seq, Kind(row.kind), row.id, gone=False)
+            for row in connection.execute(_next(records, viewer, after, kinds, limit))
+        ]
+        for table in _LEAVINGS:
+            rows = _left(connection, table, viewer, after, kinds, limit)
+            found += [SeenChange(row.seq, Kind(row.kind), row.id, gone=True) for row in rows]
+    found.sort(key=lambda one: one.seq)
+    if len(found) <= limit:
+        return SeenChanges(found, newest, more=False)
+    return SeenChanges(found[:limit], found[limit - 1].seq, more=True)
+
+
+def last_seen(store: Store, viewer: Viewer) -> int:
+    """The `seq` of the last change of what the viewer sees or saw; 0 where there is none."""
+    with reading(store) as connection:
+        return max(_last(connection, table, viewer) for table in (records, *_LEAVINGS))
+
+
+def _left(
+    connection: sa.Connection,
+    table: sa.Table,
+    viewer: Viewer,
+    after: int,
+    kinds: Sequence[Kind] | None,
+    limit: int,
+) -> Sequence[sa.Row[Any]]:
+    """What left the viewer's sight and is not in it again: of several times the last."""
+    later = [each.alias() for each in _LEAVINGS]
+    again = (
+        sa.exists().where(
+            each.c.id == table.c.id, each.c.kind == table.c.kind, each.c.seq > table.c.seq, *_seen(each, viewer)
+        )
+        for each in later
+    )
+    present = sa.exists().where(records.c.kind == table.c.kind, records.c.id == table.c.id, *_seen(records, viewer))
+    statement = _next(table, viewer, after, kinds, limit).where(~present, *(~each for each in again))
+    return connection.execute(statement).all()
+
+
+def _next(
+    table: sa.Table, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int
+) -> sa.Select[tuple[int, int, str]]:
+    chosen = [] if kinds is None else [(table.c.kind + 0).in_([int(kind) for kind in kinds])]  # in the order of seq
+    statement = sa.select(table.c.seq, table.c.kind, table.c.id).where(
+        table.c.seq > after, *chosen, *_seen(table, viewer)
+    )
+    return statement.order_by(table.c.seq).limit(limit + 1)
+
+
+def _last(connection: sa.Connection, table: sa.Table, viewer: Viewer) -> int:
+    statement = sa.select(table.c.seq).where(*_seen(table, viewer)).order_by(table.c.seq.desc()).limit(1)
+    return connection.execute(statement).scalar() or 0
+
+
+def _seen(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
+    """What a viewer may see, by the project and sensitivity that a row has."""
+    conditions: list[sa.ColumnElement[bool]] = [table.c.sensitivity <= int(viewer.clearance)]
+    if viewer.projects is not None:
+        conditions.append(table.c.project.in_(sorted(viewer.projects)))
+    return conditions
