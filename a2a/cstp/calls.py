@@ -8,6 +8,7 @@ from typing import Literal
 
 from cstp.call import Call, typed_call
 from cstp.fields import Instant
+from cstp.methods.decision_graph import GET_GRAPH, GetGraphResult
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS, GetDecisionResult, ListDecisionsResult
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
@@ -41,6 +42,7 @@ from cstp.methods.extractions import (
 )
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RECALL, RecallResult
+from cstp.methods.statistics import GET_STATS, GetStatsResult
 from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
 
 
@@ -127,6 +129,41 @@ def list_decisions(
             "current": current,
             "date_from": date_from,
             "date_to": date_to,
+        },
+    )
+
+
+def get_stats(
+    *,
+    min_seq: int | None = None,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+    project: str | None = None,
+) -> Call[GetStatsResult]:
+    """Count the decisions by category, stakes, status, agent, day and tag."""
+    return typed_call(GET_STATS, {"min_seq": min_seq, "date_from": date_from, "date_to": date_to, "project": project})
+
+
+def get_graph(
+    node_id: str,
+    *,
+    min_seq: int | None = None,
+    depth: int = 2,
+    edge_types: list[Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]]
+    | None = None,
+    direction: Literal["outgoing", "incoming", "both"] = "both",
+    limit: int = 200,
+) -> Call[GetGraphResult]:
+    """Read which decisions are linked to one, and how."""
+    return typed_call(
+        GET_GRAPH,
+        {
+            "node_id": node_id,
+            "min_seq": min_seq,
+            "depth": depth,
+            "edge_types": edge_types,
+            "direction": direction,
+            "limit": limit,
         },
     )
 

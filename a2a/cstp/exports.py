@@ -15,6 +15,7 @@ from cstp.methods.contents import (
     WorkflowContent,
     WorkflowStep,
 )
+from cstp.methods.decision_graph import GetGraphResult, GraphEdge, GraphNode
 from cstp.methods.decision_reads import (
     AffectedPart,
     CitedSource,
@@ -82,6 +83,7 @@ from cstp.methods.recall import (
     SubjectRef,
     TurnItem,
 )
+from cstp.methods.statistics import DayCount, GetStatsResult, RecentActivity, TagCount
 from cstp.methods.system import DiscoverResult, LimitState, ServerInfo, WhoamiResult
 from cstp.writes import WriteWarning
 
@@ -98,6 +100,7 @@ __all__ = [
     "ChunkMetadata",
     "CitedSource",
     "Client",
+    "DayCount",
     "DecisionContent",
     "DecisionEdge",
     "DecisionLinks",
@@ -116,12 +119,16 @@ __all__ = [
     "GetChunkResult",
     "GetDecisionResult",
     "GetDecisionsResult",
+    "GetGraphResult",
     "GetPatternsResult",
+    "GetStatsResult",
     "GetWarningsResult",
     "GivenAlternative",
     "GivenEvidence",
     "GivenReason",
     "GivenSource",
+    "GraphEdge",
+    "GraphNode",
     "KnowledgeCard",
     "KnowledgeFilters",
     "KnowledgeFound",
@@ -142,6 +149,7 @@ __all__ = [
     "Quote",
     "RecallItem",
     "RecallResult",
+    "RecentActivity",
     "RecordDecisionResult",
     "RecordProvenance",
     "RecordedAlternative",
@@ -159,6 +167,7 @@ __all__ = [
     "SetStatusResult",
     "SourceReference",
     "SubjectRef",
+    "TagCount",
     "TurnItem",
     "UpdateDecisionResult",
     "WarningContent",

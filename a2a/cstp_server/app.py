@@ -21,6 +21,7 @@ from cognition_engines.queries.pools import Caller, Pool
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
+from cstp_server.handlers.decision_overviews import decision_overview_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -163,6 +164,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *system_methods(limiter, settings.agent.id, prepared.document),
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
+        *decision_overview_methods(engine),
         *decision_record_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),

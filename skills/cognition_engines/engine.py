@@ -20,6 +20,7 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.queries.chunks import Chunks
+from cognition_engines.queries.decision_counts import Statistics
 from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.knowledge import KnowledgeSearch
@@ -117,7 +118,10 @@ class Engine:
         self.query_decisions: Final = Decisions(records, searching, passages, self.pools).query
         self.search_knowledge: Final = KnowledgeSearch(records, searching, self.pools).query
         self.get_chunk: Final = Chunks(records, indexes, self.pools).read
-        self.get_decision: Final = DecisionRecords(records, self.pools).get
+        by_id = DecisionRecords(records, self.pools)
+        self.get_decision: Final = by_id.get
+        self.decision_graph: Final = by_id.graph
+        self.count_decisions: Final = Statistics(self.listings.decisions, self.pools).decisions
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
         self.list_extractions: Final = lists.extractions

@@ -119,6 +119,20 @@ def list_decisions(ask: Asker) -> Params:
     return {**ask.days("dateFrom", "dateTo"), **rest}
 
 
+def get_stats(ask: Asker) -> Params:
+    return {**ask.days("dateFrom", "dateTo"), **ask.given(project=lambda: ask.one("alpha", "beta", "none"))}
+
+
+def get_graph(ask: Asker) -> Params:
+    rest = ask.given(
+        depth=lambda: ask.one(1, 3, 5),
+        edgeTypes=lambda: ask.one(["supersedes"], ["supersedes", "blocks"], ["blocks"]),
+        direction=lambda: ask.one("outgoing", "incoming", "both"),
+        limit=lambda: ask.one(1, 3, 200),
+    )
+    return {"nodeId": ask.id(Kind.DECISION), **rest}
+
+
 def extractions(ask: Asker) -> Params:
     return ask.given(topic=lambda: ask.one(*TOPICS, "none", ""), limit=lambda: ask.one(1, 3, 500), offset=lambda: 2)
 
@@ -188,6 +202,8 @@ _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.queryDecisions": query_decisions,
     "cstp.getDecision": get_decision,
     "cstp.listDecisions": list_decisions,
+    "cstp.getStats": get_stats,
+    "cstp.getGraph": get_graph,
     "cstp.getDecisions": extractions,
     "cstp.getPatterns": extractions,
     "cstp.getWarnings": extractions,

@@ -23,6 +23,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "searchKnowledge": {"query": "ovens"},
     "recall": {"query": "ovens"},
     "getDecision": {"id": "dec_1"},
+    "getGraph": {"nodeId": "dec_1"},
     "getChunk": {"chunkId": "chk_1"},
 }
 READS = [method for method in METHODS if issubclass(method.params, ReadParams)]

@@ -11,6 +11,7 @@ import cstp.calls as calls
 from cstp.call import Call
 from cstp.client.pages import Page, each_async
 from cstp.fields import Instant
+from cstp.methods.decision_graph import GetGraphResult
 from cstp.methods.decision_reads import GetDecisionResult, ListDecisionsResult, ListedDecision
 from cstp.methods.decision_records import (
     Affected,
@@ -38,6 +39,7 @@ from cstp.methods.extractions import (
 )
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RecallResult
+from cstp.methods.statistics import GetStatsResult
 from cstp.methods.system import DiscoverResult, WhoamiResult
 
 R = TypeVar("R")
@@ -142,6 +144,50 @@ class AsyncMethods(ABC):
             current=current,
             date_from=date_from,
             date_to=date_to,
+        )
+        return await self.send(call, timeout=timeout)
+
+    async def get_stats(
+        self,
+        *,
+        min_seq: int | None = None,
+        date_from: Instant | None = None,
+        date_to: Instant | None = None,
+        project: str | None = None,
+        timeout: float | None = None,
+    ) -> GetStatsResult:
+        """Count the decisions by category, stakes, status, agent, day and tag.
+
+        Which decisions to count. Bounds are inclusive and leave out decisions without a date.
+        """
+        call = calls.get_stats(min_seq=min_seq, date_from=date_from, date_to=date_to, project=project)
+        return await self.send(call, timeout=timeout)
+
+    async def get_graph(
+        self,
+        node_id: str,
+        *,
+        min_seq: int | None = None,
+        depth: int = 2,
+        edge_types: list[
+            Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]
+        ]
+        | None = None,
+        direction: Literal["outgoing", "incoming", "both"] = "both",
+        limit: int = 200,
+        timeout: float | None = None,
+    ) -> GetGraphResult:
+        """Read which decisions are linked to one, and how.
+
+        Around which decision, how many links far, along which links, and at most how many decisions.
+        """
+        call = calls.get_graph(
+            node_id=node_id,
+            min_seq=min_seq,
+            depth=depth,
+            edge_types=edge_types,
+            direction=direction,
+            limit=limit,
         )
         return await self.send(call, timeout=timeout)
 
