@@ -9,6 +9,7 @@ from typing import Literal
 from cstp.call import Call, typed_call
 from cstp.fields import Instant
 from cstp.methods.changes import CHANGES, ChangesResult
+from cstp.methods.decision_graph import GET_GRAPH, GetGraphResult
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS, GetDecisionResult, ListDecisionsResult
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
@@ -42,12 +43,14 @@ from cstp.methods.extractions import (
 )
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RECALL, RecallResult
+from cstp.methods.statistics import GET_STATS, GetStatsResult
 from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
 
 
 def query_decisions(
     query: str,
     *,
+    min_seq: int | None = None,
     filters: QueryFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     include_reasons: bool = False,
@@ -60,6 +63,7 @@ def query_decisions(
         QUERY_DECISIONS,
         {
             "query": query,
+            "min_seq": min_seq,
             "filters": filters,
             "limit": limit,
             "include_reasons": include_reasons,
@@ -73,6 +77,7 @@ def query_decisions(
 def get_decision(
     id: str,
     *,
+    min_seq: int | None = None,
     known_at: Instant | None = None,
     include_history: bool = True,
     include_reviews: bool = True,
@@ -83,6 +88,7 @@ def get_decision(
         GET_DECISION,
         {
             "id": id,
+            "min_seq": min_seq,
             "known_at": known_at,
             "include_history": include_history,
             "include_reviews": include_reviews,
@@ -93,6 +99,7 @@ def get_decision(
 
 def list_decisions(
     *,
+    min_seq: int | None = None,
     limit: int = 20,
     offset: int = 0,
     category: str | None = None,
@@ -110,6 +117,7 @@ def list_decisions(
     return typed_call(
         LIST_DECISIONS,
         {
+            "min_seq": min_seq,
             "limit": limit,
             "offset": offset,
             "category": category,
@@ -126,27 +134,87 @@ def list_decisions(
     )
 
 
-def get_decisions(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetDecisionsResult]:
+def get_stats(
+    *,
+    min_seq: int | None = None,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+    project: str | None = None,
+) -> Call[GetStatsResult]:
+    """Count the decisions by category, stakes, status, agent, day and tag."""
+    return typed_call(GET_STATS, {"min_seq": min_seq, "date_from": date_from, "date_to": date_to, "project": project})
+
+
+def get_graph(
+    node_id: str,
+    *,
+    min_seq: int | None = None,
+    depth: int = 2,
+    edge_types: list[Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]]
+    | None = None,
+    direction: Literal["outgoing", "incoming", "both"] = "both",
+    limit: int = 200,
+) -> Call[GetGraphResult]:
+    """Read which decisions are linked to one, and how."""
+    return typed_call(
+        GET_GRAPH,
+        {
+            "node_id": node_id,
+            "min_seq": min_seq,
+            "depth": depth,
+            "edge_types": edge_types,
+            "direction": direction,
+            "limit": limit,
+        },
+    )
+
+
+def get_decisions(
+    *,
+    min_seq: int | None = None,
+    topic: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> Call[GetDecisionsResult]:
     """List the decisions drawn from sources, by topic."""
-    return typed_call(GET_DECISIONS, {"topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_DECISIONS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
-def get_patterns(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetPatternsResult]:
+def get_patterns(
+    *,
+    min_seq: int | None = None,
+    topic: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> Call[GetPatternsResult]:
     """List the patterns drawn from sources, by topic."""
-    return typed_call(GET_PATTERNS, {"topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_PATTERNS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
-def get_warnings(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetWarningsResult]:
+def get_warnings(
+    *,
+    min_seq: int | None = None,
+    topic: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> Call[GetWarningsResult]:
     """List the warnings drawn from sources, by topic."""
-    return typed_call(GET_WARNINGS, {"topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_WARNINGS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
-def get_chunk(chunk_id: str, *, include_related: bool = True, related_limit: int = 5) -> Call[GetChunkResult]:
+def get_chunk(
+    chunk_id: str,
+    *,
+    min_seq: int | None = None,
+    include_related: bool = True,
+    related_limit: int = 5,
+) -> Call[GetChunkResult]:
     """Read one chunk whole, with its knowledge card, its clusters and related chunks."""
     return typed_call(
         GET_CHUNK,
         {
             "chunk_id": chunk_id,
+            "min_seq": min_seq,
             "include_related": include_related,
             "related_limit": related_limit,
         },
@@ -155,6 +223,7 @@ def get_chunk(chunk_id: str, *, include_related: bool = True, related_limit: int
 
 def list_episodes(
     *,
+    min_seq: int | None = None,
     limit: int = 50,
     offset: int = 0,
     since: Instant | None = None,
@@ -167,6 +236,7 @@ def list_episodes(
     return typed_call(
         LIST_EPISODES,
         {
+            "min_seq": min_seq,
             "limit": limit,
             "offset": offset,
             "since": since,
@@ -181,6 +251,7 @@ def list_episodes(
 def search_knowledge(
     query: str,
     *,
+    min_seq: int | None = None,
     filters: KnowledgeFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
@@ -191,6 +262,7 @@ def search_knowledge(
         SEARCH_KNOWLEDGE,
         {
             "query": query,
+            "min_seq": min_seq,
             "filters": filters,
             "limit": limit,
             "mode": mode,
@@ -201,6 +273,7 @@ def search_knowledge(
 
 def recall(
     *,
+    min_seq: int | None = None,
     id: str | None = None,
     conversation_id: str | None = None,
     context: str | None = None,
@@ -223,6 +296,7 @@ def recall(
     return typed_call(
         RECALL,
         {
+            "min_seq": min_seq,
             "id": id,
             "conversation_id": conversation_id,
             "context": context,

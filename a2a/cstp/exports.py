@@ -16,6 +16,7 @@ from cstp.methods.contents import (
     WorkflowContent,
     WorkflowStep,
 )
+from cstp.methods.decision_graph import GetGraphResult, GraphEdge, GraphNode
 from cstp.methods.decision_reads import (
     AffectedPart,
     CitedSource,
@@ -83,6 +84,7 @@ from cstp.methods.recall import (
     SubjectRef,
     TurnItem,
 )
+from cstp.methods.statistics import DayCount, GetStatsResult, RecentActivity, TagCount
 from cstp.methods.system import DiscoverResult, LimitState, ServerInfo, WhoamiResult
 from cstp.writes import WriteWarning
 
@@ -100,6 +102,7 @@ __all__ = [
     "ChunkMetadata",
     "CitedSource",
     "Client",
+    "DayCount",
     "DecisionContent",
     "DecisionEdge",
     "DecisionLinks",
@@ -118,12 +121,16 @@ __all__ = [
     "GetChunkResult",
     "GetDecisionResult",
     "GetDecisionsResult",
+    "GetGraphResult",
     "GetPatternsResult",
+    "GetStatsResult",
     "GetWarningsResult",
     "GivenAlternative",
     "GivenEvidence",
     "GivenReason",
     "GivenSource",
+    "GraphEdge",
+    "GraphNode",
     "KnowledgeCard",
     "KnowledgeFilters",
     "KnowledgeFound",
@@ -144,6 +151,7 @@ __all__ = [
     "Quote",
     "RecallItem",
     "RecallResult",
+    "RecentActivity",
     "RecordChange",
     "RecordDecisionResult",
     "RecordProvenance",
@@ -162,6 +170,7 @@ __all__ = [
     "SetStatusResult",
     "SourceReference",
     "SubjectRef",
+    "TagCount",
     "TurnItem",
     "UpdateDecisionResult",
     "WarningContent",

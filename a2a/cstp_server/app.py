@@ -22,6 +22,7 @@ from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
 from cstp_server.handlers.changes import change_methods
+from cstp_server.handlers.decision_overviews import decision_overview_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -175,6 +176,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *system_methods(limiter, settings.agent.id, prepared.document),
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
+        *decision_overview_methods(engine),
         *decision_record_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),
@@ -190,7 +192,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
     return Parts(
-        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser),
+        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, engine.reached),
         limiter=limiter,
         tokens=tokens,
         gate=prepared.gate,

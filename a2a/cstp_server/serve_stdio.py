@@ -43,7 +43,8 @@ def _folder_run(parts: Parts, identify: Identify) -> Run:
         place = HeldPlace(parts.gate, token.agent)
         try:
             # identifies a request, is no secret
-            return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}", place=place))
+            call = Call(token, f"{getrandbits(128):032x}", "mcp", place=place)
+            return await parts.dispatcher.run(method, arguments, call)
         finally:
             place.leave()
 

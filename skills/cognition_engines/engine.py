@@ -20,6 +20,7 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.queries.chunks import Chunks
+from cognition_engines.queries.decision_counts import Statistics
 from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.following import Following
@@ -28,6 +29,7 @@ from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.lists import Lists
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Caller, Pool, Pools
+from cognition_engines.queries.reached import ReachedSeq
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
@@ -50,13 +52,15 @@ class PartBounds:
 class EngineOptions:
     """How much of each part works at a time and for how long.
 
-    `call_seconds` bounds a call over all its parts. Lists have as many threads as `store`. `vector_index` is where
-    nearest neighbours are looked for. `cache_size` is how many texts of queries keep their vectors. `store_named` is
-    what gave the URL of the store, for errors. `sources` are collections that the engine follows: it reads
-    them `source_seconds` after it has read them, or later where that took longer.
+    `call_seconds` bounds a call over all its parts, `waiting_reads` how many reads wait for a write at a time. Lists
+    have as many threads as `store`. `vector_index` is where nearest neighbours are looked for. `cache_size` is how many
+    texts of queries keep their vectors. `store_named` is what gave the URL of the store, for errors. `sources` are
+    collections that the engine follows: it reads them `source_seconds` after it has read them, or later where that
+    took longer.
     """
 
     call_seconds: float = 15.0
+    waiting_reads: int = 16
     store: PartBounds = PartBounds(4)
     vectors: PartBounds = PartBounds(2)
     embedding: PartBounds = PartBounds(2)
@@ -115,7 +119,10 @@ class Engine:
         self.query_decisions: Final = Decisions(records, searching, passages, self.pools).query
         self.search_knowledge: Final = KnowledgeSearch(records, searching, self.pools).query
         self.get_chunk: Final = Chunks(records, indexes, self.pools).read
-        self.get_decision: Final = DecisionRecords(records, self.pools).get
+        by_id = DecisionRecords(records, self.pools)
+        self.get_decision: Final = by_id.get
+        self.decision_graph: Final = by_id.graph
+        self.count_decisions: Final = Statistics(self.listings.decisions, self.pools).decisions
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
         self.list_extractions: Final = lists.extractions
@@ -123,6 +130,7 @@ class Engine:
         self.cut: Final = passages.cut_for
         published = PublishedSeq(indexes)
         self.following: Final = Following(records, self.pools, published)
+        self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         self.writing: Final = Writing(records, indexes, embedder, self.pools, published)
         self.write: Final = self.writing.write
 

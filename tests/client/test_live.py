@@ -33,6 +33,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "query_decisions": {"query": "sqlite", "filters": Filters(stakes=["high"]), "include_reasons": True, "limit": 3},
     "get_decision": {"id": "DECISION"},
     "list_decisions": {"limit": 3},
+    "get_stats": {"date_to": "2026-12-31"},
+    "get_graph": {"node_id": "DECISION"},
     "get_decisions": {"topic": "indexes"},
     "get_patterns": {},
     "get_warnings": {"limit": 1},
@@ -49,6 +51,7 @@ MORE_RECALLS = [
     {"context": "document", "include_events": False},
     {"query": "sqlite", "limit": 50},
 ]
+COUNTS = ("nodes", "total")
 CHANGES = {"queryTimeMs", "remaining", "expiresAt"}
 
 
@@ -68,8 +71,9 @@ def lasting(value: Any) -> Any:
     ("name", "asked"), [*ASKED.items(), *(("recall", one) for one in MORE_RECALLS)], ids=lambda value: str(value)[:40]
 )
 def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str, asked: dict[str, Any]) -> None:
-    if asked.get("id") == "DECISION":
-        asked = {"id": client.list_decisions(limit=1).decisions[0].id}
+    for member in asked.keys() & {"id", "node_id"}:
+        if asked[member] == "DECISION":
+            asked = {member: client.list_decisions(limit=1).decisions[0].id}
     call: Call[Any] = getattr(calls, name)(**asked)
     found = getattr(client, name)(**asked)
     method = next(one for one in METHODS if one.name == call.method)
@@ -78,7 +82,7 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
     assert lasting(found.model_dump(mode="json", by_alias=True)) == lasting(sent)
     assert any(
         sent[key]
-        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found")
+        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found", *COUNTS)
         if key in sent
     )
 

@@ -119,6 +119,20 @@ def list_decisions(ask: Asker) -> Params:
     return {**ask.days("dateFrom", "dateTo"), **rest}
 
 
+def get_stats(ask: Asker) -> Params:
+    return {**ask.days("dateFrom", "dateTo"), **ask.given(project=lambda: ask.one("alpha", "beta", "none"))}
+
+
+def get_graph(ask: Asker) -> Params:
+    rest = ask.given(
+        depth=lambda: ask.one(1, 3, 5),
+        edgeTypes=lambda: ask.one(["supersedes"], ["supersedes", "blocks"], ["blocks"]),
+        direction=lambda: ask.one("outgoing", "incoming", "both"),
+        limit=lambda: ask.one(1, 3, 200),
+    )
+    return {"nodeId": ask.id(Kind.DECISION), **rest}
+
+
 def extractions(ask: Asker) -> Params:
     return ask.given(topic=lambda: ask.one(*TOPICS, "none", ""), limit=lambda: ask.one(1, 3, 500), offset=lambda: 2)
 
@@ -184,10 +198,12 @@ def nothing(_: Asker) -> Params:
     return {}
 
 
-QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
+_READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.queryDecisions": query_decisions,
     "cstp.getDecision": get_decision,
     "cstp.listDecisions": list_decisions,
+    "cstp.getStats": get_stats,
+    "cstp.getGraph": get_graph,
     "cstp.getDecisions": extractions,
     "cstp.getPatterns": extractions,
     "cstp.getWarnings": extractions,
@@ -195,6 +211,16 @@ QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.listEpisodes": list_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
+}
+
+
+def _since(ask: Callable[[Asker], Params]) -> Callable[[Asker], Params]:
+    """The questions with a `minSeq`, which every store has reached."""
+    return lambda asker: {**ask(asker), **asker.given(0.3, minSeq=lambda: asker.one(0, 1, 20))}
+
+
+QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
+    **{name: _since(ask) for name, ask in _READS.items()},
     "cstp.whoami": nothing,
     "rpc.discover": nothing,
 }

@@ -49,6 +49,8 @@ CALLS = [
     asked("queryDecisions", {"records", "keywords"}, query="?", mode="keyword"),
     asked("getDecision", {"records"}, id="DECISION"),
     asked("listDecisions", {"records"}, limit=3),
+    asked("getStats", {"records"}),
+    asked("getGraph", {"records"}, nodeId="DECISION"),
     asked("getDecisions", {"records"}),
     asked("getPatterns", {"records"}, topic="rag"),
     asked("getWarnings", {"records"}),
@@ -81,6 +83,7 @@ CALLS = [
 
 # one of these is in each result
 MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
+MEMBERS += ("total", "nodes")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from cstp.call import Call
 from cstp.client.pages import Page, each_async
 from cstp.fields import Instant
 from cstp.methods.changes import ChangesResult
+from cstp.methods.decision_graph import GetGraphResult
 from cstp.methods.decision_reads import GetDecisionResult, ListDecisionsResult, ListedDecision
 from cstp.methods.decision_records import (
     Affected,
@@ -39,6 +40,7 @@ from cstp.methods.extractions import (
 )
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RecallResult
+from cstp.methods.statistics import GetStatsResult
 from cstp.methods.system import DiscoverResult, WhoamiResult
 
 R = TypeVar("R")
@@ -55,6 +57,7 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
+        min_seq: int | None = None,
         filters: QueryFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         include_reasons: bool = False,
@@ -69,6 +72,7 @@ class AsyncMethods(ABC):
         """
         call = calls.query_decisions(
             query=query,
+            min_seq=min_seq,
             filters=filters,
             limit=limit,
             include_reasons=include_reasons,
@@ -82,6 +86,7 @@ class AsyncMethods(ABC):
         self,
         id: str,
         *,
+        min_seq: int | None = None,
         known_at: Instant | None = None,
         include_history: bool = True,
         include_reviews: bool = True,
@@ -94,6 +99,7 @@ class AsyncMethods(ABC):
         """
         call = calls.get_decision(
             id=id,
+            min_seq=min_seq,
             known_at=known_at,
             include_history=include_history,
             include_reviews=include_reviews,
@@ -104,6 +110,7 @@ class AsyncMethods(ABC):
     async def list_decisions(
         self,
         *,
+        min_seq: int | None = None,
         limit: int = 20,
         offset: int = 0,
         category: str | None = None,
@@ -125,6 +132,7 @@ class AsyncMethods(ABC):
         Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
         """
         call = calls.list_decisions(
+            min_seq=min_seq,
             limit=limit,
             offset=offset,
             category=category,
@@ -140,9 +148,54 @@ class AsyncMethods(ABC):
         )
         return await self.send(call, timeout=timeout)
 
+    async def get_stats(
+        self,
+        *,
+        min_seq: int | None = None,
+        date_from: Instant | None = None,
+        date_to: Instant | None = None,
+        project: str | None = None,
+        timeout: float | None = None,
+    ) -> GetStatsResult:
+        """Count the decisions by category, stakes, status, agent, day and tag.
+
+        Which decisions to count. Bounds are inclusive and leave out decisions without a date.
+        """
+        call = calls.get_stats(min_seq=min_seq, date_from=date_from, date_to=date_to, project=project)
+        return await self.send(call, timeout=timeout)
+
+    async def get_graph(
+        self,
+        node_id: str,
+        *,
+        min_seq: int | None = None,
+        depth: int = 2,
+        edge_types: list[
+            Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]
+        ]
+        | None = None,
+        direction: Literal["outgoing", "incoming", "both"] = "both",
+        limit: int = 200,
+        timeout: float | None = None,
+    ) -> GetGraphResult:
+        """Read which decisions are linked to one, and how.
+
+        Around which decision, how many links far, along which links, and at most how many decisions.
+        """
+        call = calls.get_graph(
+            node_id=node_id,
+            min_seq=min_seq,
+            depth=depth,
+            edge_types=edge_types,
+            direction=direction,
+            limit=limit,
+        )
+        return await self.send(call, timeout=timeout)
+
     async def get_decisions(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
@@ -152,12 +205,13 @@ class AsyncMethods(ABC):
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_decisions(topic=topic, limit=limit, offset=offset)
+        call = calls.get_decisions(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
         return await self.send(call, timeout=timeout)
 
     async def get_patterns(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
@@ -167,12 +221,13 @@ class AsyncMethods(ABC):
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_patterns(topic=topic, limit=limit, offset=offset)
+        call = calls.get_patterns(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
         return await self.send(call, timeout=timeout)
 
     async def get_warnings(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
@@ -182,13 +237,14 @@ class AsyncMethods(ABC):
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_warnings(topic=topic, limit=limit, offset=offset)
+        call = calls.get_warnings(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
         return await self.send(call, timeout=timeout)
 
     async def get_chunk(
         self,
         chunk_id: str,
         *,
+        min_seq: int | None = None,
         include_related: bool = True,
         related_limit: int = 5,
         timeout: float | None = None,
@@ -197,12 +253,18 @@ class AsyncMethods(ABC):
 
         Which chunk, and at most how many related ones to look for.
         """
-        call = calls.get_chunk(chunk_id=chunk_id, include_related=include_related, related_limit=related_limit)
+        call = calls.get_chunk(
+            chunk_id=chunk_id,
+            min_seq=min_seq,
+            include_related=include_related,
+            related_limit=related_limit,
+        )
         return await self.send(call, timeout=timeout)
 
     async def list_episodes(
         self,
         *,
+        min_seq: int | None = None,
         limit: int = 50,
         offset: int = 0,
         since: Instant | None = None,
@@ -220,6 +282,7 @@ class AsyncMethods(ABC):
         match whole and exactly.
         """
         call = calls.list_episodes(
+            min_seq=min_seq,
             limit=limit,
             offset=offset,
             since=since,
@@ -234,6 +297,7 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
+        min_seq: int | None = None,
         filters: KnowledgeFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
@@ -244,12 +308,20 @@ class AsyncMethods(ABC):
 
         What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back.
         """
-        call = calls.search_knowledge(query=query, filters=filters, limit=limit, mode=mode, max_tokens=max_tokens)
+        call = calls.search_knowledge(
+            query=query,
+            min_seq=min_seq,
+            filters=filters,
+            limit=limit,
+            mode=mode,
+            max_tokens=max_tokens,
+        )
         return await self.send(call, timeout=timeout)
 
     async def recall(
         self,
         *,
+        min_seq: int | None = None,
         id: str | None = None,
         conversation_id: str | None = None,
         context: str | None = None,
@@ -278,6 +350,7 @@ class AsyncMethods(ABC):
         results and attached events together, or the turns of a conversation.
         """
         call = calls.recall(
+            min_seq=min_seq,
             id=id,
             conversation_id=conversation_id,
             context=context,
@@ -553,6 +626,7 @@ class AsyncMethods(ABC):
     def iter_recorded_decisions(
         self,
         *,
+        min_seq: int | None = None,
         category: str | None = None,
         stakes: str | None = None,
         status: str | None = None,
@@ -572,6 +646,7 @@ class AsyncMethods(ABC):
             result = await self.list_decisions(
                 limit=limit,
                 offset=offset,
+                min_seq=min_seq,
                 category=category,
                 stakes=stakes,
                 status=status,
@@ -591,6 +666,7 @@ class AsyncMethods(ABC):
     def iter_decisions(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         page_size: int = 100,
         timeout: float | None = None,
@@ -598,7 +674,7 @@ class AsyncMethods(ABC):
         """Everything that `get_decisions` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedDecision]:
-            result = await self.get_decisions(limit=limit, offset=offset, topic=topic, timeout=timeout)
+            result = await self.get_decisions(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -606,6 +682,7 @@ class AsyncMethods(ABC):
     def iter_patterns(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         page_size: int = 100,
         timeout: float | None = None,
@@ -613,7 +690,7 @@ class AsyncMethods(ABC):
         """Everything that `get_patterns` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedPattern]:
-            result = await self.get_patterns(limit=limit, offset=offset, topic=topic, timeout=timeout)
+            result = await self.get_patterns(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -621,6 +698,7 @@ class AsyncMethods(ABC):
     def iter_warnings(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         page_size: int = 100,
         timeout: float | None = None,
@@ -628,7 +706,7 @@ class AsyncMethods(ABC):
         """Everything that `get_warnings` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedWarning]:
-            result = await self.get_warnings(limit=limit, offset=offset, topic=topic, timeout=timeout)
+            result = await self.get_warnings(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -636,6 +714,7 @@ class AsyncMethods(ABC):
     def iter_episodes(
         self,
         *,
+        min_seq: int | None = None,
         since: Instant | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
@@ -650,6 +729,7 @@ class AsyncMethods(ABC):
             result = await self.list_episodes(
                 limit=limit,
                 offset=offset,
+                min_seq=min_seq,
                 since=since,
                 date_from=date_from,
                 date_to=date_to,

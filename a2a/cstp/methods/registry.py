@@ -4,6 +4,7 @@ from typing import Any
 
 from cstp.contract import Method
 from cstp.methods.changes import CHANGES
+from cstp.methods.decision_graph import GET_GRAPH
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
@@ -18,12 +19,15 @@ from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.recall import RECALL
+from cstp.methods.statistics import GET_STATS
 from cstp.methods.system import DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
     QUERY_DECISIONS,
     GET_DECISION,
     LIST_DECISIONS,
+    GET_STATS,
+    GET_GRAPH,
     GET_DECISIONS,
     GET_PATTERNS,
     GET_WARNINGS,

@@ -262,7 +262,25 @@ def _signature(
     if len(line) + 4 * bool(first) <= WIDTH:
         yield line
     else:
-        yield from (f"{head}(", *(f"    {word}," for word in words), f") -> {result}:")
+        yield f"{head}("
+        for word in words:
+            yield from _wrapped(word, WIDTH - 4 * bool(first))
+        yield f") -> {result}:"
+
+
+def _wrapped(word: str, width: int) -> Iterator[str]:
+    """A parameter on a line of this width; a list of many names, or null, takes several."""
+    line = f"    {word},"
+    if len(line) <= width:
+        yield line
+        return
+    kinds, rest = line.split(" | ", 1)
+    if len(kinds) <= width:
+        yield kinds
+    else:
+        name, inner = kinds.split("[", 1)
+        yield from (f"{name}[", f"        {inner.removesuffix(']')}", "    ]")
+    yield f"    | {rest}"
 
 
 def _call(head: str, arguments: Sequence[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from inspect import BoundArguments, Signature, signature
 from string import ascii_letters, digits, whitespace
 from time import monotonic, perf_counter
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
 import orjson
@@ -36,6 +36,7 @@ from cstp.errors import (
     QueryFailed,
     RateLimited,
 )
+from cstp.reads import ReadParams
 from cstp.validation import parse_params
 from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter
@@ -50,6 +51,12 @@ TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cos
 _DENSE: Final = 4  # a token of the model is about four plain characters, or one of any other kind
 _PLAIN: Final = (ascii_letters + digits + whitespace).encode()
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
+
+
+class Reached(Protocol):
+    """Returns when a read shows all changes up to `seq`; see `cognition_engines.queries.reached`."""
+
+    async def __call__(self, seq: int, agent: str, *, searched: bool) -> None: ...
 
 
 _log = structlog.get_logger("cstp.call")
@@ -122,9 +129,11 @@ class Dispatcher:
         bounds: Bounds,
         metrics: CallMetrics,
         parser: BodyParser,
+        reached: Reached,
     ) -> None:
         self.parser = parser
         self._limiter = limiter
+        self._reached = reached
         self._bounds = bounds
         self._metrics = metrics
         self._log_call = call_line()
@@ -238,7 +247,7 @@ class Dispatcher:
             call, outcome = context
             try:
                 await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
-                result = await _run(bound, sent, call)
+                result = await _run(bound, sent, call, self._reached)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
             except CstpError as error:
@@ -305,11 +314,14 @@ def _units_of(text: str) -> int:
     return max(units, min(QUERY_WINDOWS - 1, (filled - 1) // TEXT_UNIT))
 
 
-async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
+async def _run(bound: AnyBound | None, sent: object, call: Call, reached: Reached) -> Wire:
     if bound is None:
         raise MethodNotFound
     scope = bound.method.scope
     if scope is not None and not set(bound.method.scopes) & set(call.token.scopes):
         raise Forbidden(scope)
-    result: Wire = await bound.handle(parse_params(bound.method.params, sent), call)
+    params = parse_params(bound.method.params, sent)
+    if isinstance(params, ReadParams) and params.min_seq is not None:
+        await reached(params.min_seq, call.agent, searched=not bound.method.from_records)
+    result: Wire = await bound.handle(params, call)
     return result

@@ -8,6 +8,7 @@ from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.store.decision_state import REVIEWED
+from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records
 
@@ -31,6 +32,15 @@ class DecisionRecords:
         caller = self._pools.caller(agent)
         found = await self._pools.records.run(caller, self._records.decision, id, viewer)
         return found if found is None or known_at is None else known_until(found, known_at)
+
+    async def graph(
+        self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> DecisionGraph | None:
+        """The decisions around one; None where the viewer sees no such decision.
+
+        Raises ComponentFailed when the records do not answer.
+        """
+        return await self._pools.records.run(self._pools.caller(agent), self._records.decision_graph, request, viewer)
 
 
 def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:

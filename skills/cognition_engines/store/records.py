@@ -13,6 +13,7 @@ from cognition_engines.store import change_feed as changes
 from cognition_engines.store import following, origins, supersession, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
+from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest, decision_graph
 from cognition_engines.store.following import SeenChanges
 from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
@@ -126,6 +127,13 @@ class Records:
         `id` may be one that a file gives where the viewer sees just one such decision.
         """
         return decision_history(self._store, id, viewer)
+
+    def decision_graph(self, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
+        """The decisions around one, of those that the viewer sees; None where it does not see that one.
+
+        A step follows at most 2,000 links; what leads through a decision that is hidden is not followed.
+        """
+        return decision_graph(self._store, request, viewer)
 
     def write_transaction(self, author: Author, *, keep: bool) -> AbstractContextManager[WriteTransaction]:
         """What an agent writes, all of it or nothing; without `keep` nothing, as if it had failed in the end."""

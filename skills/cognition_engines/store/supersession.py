@@ -31,16 +31,23 @@ class Supersession:
 
 def supersessions(store: Store, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
     """See `Records.supersessions`."""
+    with reading(store) as connection:
+        return supersessions_of(connection, found, viewer)
+
+
+def supersessions_of(
+    connection: sa.Connection, found: Sequence[StoredRecord], viewer: Viewer | None
+) -> dict[int, Supersession]:
+    """See `Records.supersessions`; inside a transaction."""
     decisions = [(one, one.record) for one in found if isinstance(one.record, Decision)]
     wanted: dict[str, None] = {}
     for one, decision in decisions:
         wanted.update(dict.fromkeys(names_of(decision.id, one.origin)))
         for reference in (*decision.supersedes, *decision.superseded_by):
             wanted.update(dict.fromkeys(named_by(reference, one.origin)))
-    with reading(store) as connection:
-        named = _ids(connection, list(wanted), viewer)
-        nearer = [name for (_, name), found in named.items() for name in _nearer(name, found)]
-        named |= _ids(connection, nearer, viewer)
+    named = _ids(connection, list(wanted), viewer)
+    nearer = [name for (_, name), ids in named.items() for name in _nearer(name, ids)]
+    named |= _ids(connection, nearer, viewer)
     return {
         one.key: Supersession(
             _both(one, decision, decision.supersedes, Role.SUPERSEDED_BY, named),

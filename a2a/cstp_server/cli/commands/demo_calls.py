@@ -29,6 +29,7 @@ CALLS: Final[Sequence[Call]] = (
         "cstp.listDecisions",
         {"category": "reliability", "dateTo": "2026-11-30", "limit": 1},
     ),
+    Call("How many decisions there are", "cstp.getStats", {"dateFrom": "2026-11-22", "dateTo": "2026-11-23"}),
     Call(
         "Decisions extracted from sources, by topic",
         "cstp.getDecisions",

@@ -1,0 +1,110 @@
+"""How many decisions there are of each sort, counted in the columns of their listing."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.filters import Conditions, microseconds
+from cognition_engines.indexes.columns.listing import Listing
+from cognition_engines.indexes.columns.snapshot import Bools, Snapshot
+from cognition_engines.models import Filters, Viewer
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.turns import Agent
+from cognition_engines.spaces import NO_NUMBER
+
+MOST_NAMES: Final = 100  # of each label, the most frequent ones
+MOST_TAGS: Final = 50
+MOST_DAYS: Final = 366  # the latest ones that have any
+_DAY: Final = 86_400_000_000  # microseconds
+_EPOCH: Final = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionStatistics:
+    """Counts of decisions. Names are in lower case, but for agents; the most frequent come first, ties by name.
+
+    Decisions that state no category, or another label, are in `total` alone. Days are in UTC, the earliest first;
+    `last_day`, `last_week` and `last_month` (30 days) count by the decision's date, up to the moment of the call.
+    """
+
+    total: int
+    by_category: Mapping[str, int]
+    by_stakes: Mapping[str, int]
+    by_status: Mapping[str, int]
+    by_agent: Mapping[str, int]
+    by_day: Sequence[tuple[date, int]]
+    tags: Sequence[tuple[str, int]]
+    last_day: int
+    last_week: int
+    last_month: int
+
+
+def count_decisions(listing: Listing, conditions: Conditions, viewer: Viewer, now: datetime) -> DecisionStatistics:
+    """Of the decisions that the viewer sees and the conditions accept. Raises ComponentFailed as the listing does."""
+    snapshot = listing.follow().snapshot
+    mask = snapshot.mask(conditions, viewer)
+    at = snapshot.numbers["at"][mask]
+    dated = at[at != NO_NUMBER]
+    until = microseconds(now)
+    day, week, month = (int(np.count_nonzero((dated > until - days * _DAY) & (dated <= until))) for days in (1, 7, 30))
+    return DecisionStatistics(
+        total=int(np.count_nonzero(mask)),
+        by_category=_of_label(snapshot, mask, "category"),
+        by_stakes=_of_label(snapshot, mask, "stakes"),
+        by_status=_of_label(snapshot, mask, "status"),
+        by_agent=_of_label(snapshot, mask, "recorded_by"),
+        by_day=_of_days(dated),
+        tags=_of_tags(snapshot, mask),
+        last_day=day,
+        last_week=week,
+        last_month=month,
+    )
+
+
+def _of_label(snapshot: Snapshot, mask: Bools, name: str) -> dict[str, int]:
+    # ABSENT is -1, and so the first place
+    counts = np.bincount(snapshot.labels[name][mask].astype(np.int64) + 1)[1:].tolist()
+    texts = list(snapshot.codes[name])  # in the order of their codes; the dictionary may have grown since
+    return dict(_most_frequent([(texts[code], count) for code, count in enumerate(counts) if count], MOST_NAMES))
+
+
+def _of_tags(snapshot: Snapshot, mask: Bools) -> list[tuple[str, int]]:
+    postings = snapshot.postings["tags"]
+    found = []
+    for tag in list(postings):
+        rows = postings[tag]
+        known = rows[: bisect_left(rows, len(mask))]
+        if count := int(np.count_nonzero(mask[np.frombuffer(known, np.int32)])):  # type: ignore[call-overload]
+            found.append((str(tag), count))
+    return _most_frequent(found, MOST_TAGS)
+
+
+def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[tuple[date, int]]:
+    days, counts = np.unique(at // _DAY, return_counts=True)
+    latest = zip(days[-MOST_DAYS:].tolist(), counts[-MOST_DAYS:].tolist(), strict=True)
+    return [(_EPOCH + timedelta(days=day), count) for day, count in latest]
+
+
+def _most_frequent(found: Sequence[tuple[str, int]], most: int) -> list[tuple[str, int]]:
+    return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
+
+
+class Statistics:
+    """Counts decisions for an event loop."""
+
+    def __init__(self, listing: Listing, pools: Pools) -> None:
+        self._listing = listing
+        self._pools = pools
+
+    async def decisions(
+        self, filters: Filters = Filters(), viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> DecisionStatistics:
+        """Counts for `agent`. Raises ComponentFailed when the records do not answer."""
+        caller = self._pools.caller(agent)
+        return await self._pools.lists.run(
+            caller, count_decisions, self._listing, filters.conditions(), viewer, datetime.now(UTC)
+        )
