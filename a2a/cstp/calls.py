@@ -47,6 +47,7 @@ from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
 def query_decisions(
     query: str,
     *,
+    min_seq: int | None = None,
     filters: QueryFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     include_reasons: bool = False,
@@ -59,6 +60,7 @@ def query_decisions(
         QUERY_DECISIONS,
         {
             "query": query,
+            "min_seq": min_seq,
             "filters": filters,
             "limit": limit,
             "include_reasons": include_reasons,
@@ -72,6 +74,7 @@ def query_decisions(
 def get_decision(
     id: str,
     *,
+    min_seq: int | None = None,
     known_at: Instant | None = None,
     include_history: bool = True,
     include_reviews: bool = True,
@@ -82,6 +85,7 @@ def get_decision(
         GET_DECISION,
         {
             "id": id,
+            "min_seq": min_seq,
             "known_at": known_at,
             "include_history": include_history,
             "include_reviews": include_reviews,
@@ -92,6 +96,7 @@ def get_decision(
 
 def list_decisions(
     *,
+    min_seq: int | None = None,
     limit: int = 20,
     offset: int = 0,
     category: str | None = None,
@@ -109,6 +114,7 @@ def list_decisions(
     return typed_call(
         LIST_DECISIONS,
         {
+            "min_seq": min_seq,
             "limit": limit,
             "offset": offset,
             "category": category,
@@ -125,27 +131,52 @@ def list_decisions(
     )
 
 
-def get_decisions(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetDecisionsResult]:
+def get_decisions(
+    *,
+    min_seq: int | None = None,
+    topic: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> Call[GetDecisionsResult]:
     """List the decisions drawn from sources, by topic."""
-    return typed_call(GET_DECISIONS, {"topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_DECISIONS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
-def get_patterns(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetPatternsResult]:
+def get_patterns(
+    *,
+    min_seq: int | None = None,
+    topic: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> Call[GetPatternsResult]:
     """List the patterns drawn from sources, by topic."""
-    return typed_call(GET_PATTERNS, {"topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_PATTERNS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
-def get_warnings(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetWarningsResult]:
+def get_warnings(
+    *,
+    min_seq: int | None = None,
+    topic: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> Call[GetWarningsResult]:
     """List the warnings drawn from sources, by topic."""
-    return typed_call(GET_WARNINGS, {"topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_WARNINGS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
-def get_chunk(chunk_id: str, *, include_related: bool = True, related_limit: int = 5) -> Call[GetChunkResult]:
+def get_chunk(
+    chunk_id: str,
+    *,
+    min_seq: int | None = None,
+    include_related: bool = True,
+    related_limit: int = 5,
+) -> Call[GetChunkResult]:
     """Read one chunk whole, with its knowledge card, its clusters and related chunks."""
     return typed_call(
         GET_CHUNK,
         {
             "chunk_id": chunk_id,
+            "min_seq": min_seq,
             "include_related": include_related,
             "related_limit": related_limit,
         },
@@ -154,6 +185,7 @@ def get_chunk(chunk_id: str, *, include_related: bool = True, related_limit: int
 
 def list_episodes(
     *,
+    min_seq: int | None = None,
     limit: int = 50,
     offset: int = 0,
     since: Instant | None = None,
@@ -166,6 +198,7 @@ def list_episodes(
     return typed_call(
         LIST_EPISODES,
         {
+            "min_seq": min_seq,
             "limit": limit,
             "offset": offset,
             "since": since,
@@ -180,6 +213,7 @@ def list_episodes(
 def search_knowledge(
     query: str,
     *,
+    min_seq: int | None = None,
     filters: KnowledgeFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
@@ -190,6 +224,7 @@ def search_knowledge(
         SEARCH_KNOWLEDGE,
         {
             "query": query,
+            "min_seq": min_seq,
             "filters": filters,
             "limit": limit,
             "mode": mode,
@@ -200,6 +235,7 @@ def search_knowledge(
 
 def recall(
     *,
+    min_seq: int | None = None,
     id: str | None = None,
     conversation_id: str | None = None,
     context: str | None = None,
@@ -222,6 +258,7 @@ def recall(
     return typed_call(
         RECALL,
         {
+            "min_seq": min_seq,
             "id": id,
             "conversation_id": conversation_id,
             "context": context,

@@ -41,7 +41,8 @@ class Method(Generic[P, R]):
     """One method of the protocol.
 
     `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is what a call takes from
-    the agent's limits unless the server's settings say otherwise.
+    the agent's limits unless the server's settings say otherwise. One `from_records` reads the records themselves, any
+    other one may answer from indexes, which follow them.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Method(Generic[P, R]):
     scope: Scope | None = "read"
     cost: int = 1
     other_scopes: tuple[Scope, ...] = ()
+    from_records: bool = False
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

@@ -181,8 +181,8 @@ class RateLimited(CstpError):
 class QueryFailed(CstpError):
     """A part that the answer needs is down, timed out or answered wrongly.
 
-    `component` is `records`, `vectors`, `keywords` or `embedder`, `answer` when it is larger than the server sends, or
-    `batch` when the calls before this one took all the time.
+    `component` is `records`, `vectors`, `keywords` or `embedder`, `answer` when it is larger than the server sends,
+    `batch` when the calls before this one took all the time, or `indexes` when they do not show `minSeq` in time.
     """
 
     code = -32003
@@ -190,10 +190,11 @@ class QueryFailed(CstpError):
     meaning = (
         "`component` (records, vectors, keywords or embedder) does not answer: try again, then report it to the "
         "operator. `answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller "
-        "batches."
+        "batches. `indexes`: this server does not show the writes up to `minSeq` yet; try again."
     )
     about_data = (
-        "What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left."
+        "What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left; "
+        "`indexes`: `minSeq` is not shown."
     )
     example: ClassVar = {"component": "vectors", "request_id": "8c1f0a5e"}
     family = "broken"

@@ -177,7 +177,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
     return Parts(
-        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser),
+        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, engine.reached),
         limiter=limiter,
         tokens=tokens,
         gate=prepared.gate,

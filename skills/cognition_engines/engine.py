@@ -27,6 +27,7 @@ from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.lists import Lists
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.pools import Caller, Pool, Pools
+from cognition_engines.queries.reached import ReachedSeq
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
@@ -49,13 +50,15 @@ class PartBounds:
 class EngineOptions:
     """How much of each part works at a time and for how long.
 
-    `call_seconds` bounds a call over all its parts. Lists have as many threads as `store`. `vector_index` is where
-    nearest neighbours are looked for. `cache_size` is how many texts of queries keep their vectors. `store_named` is
-    what gave the URL of the store, for errors. `sources` are collections that the engine follows: it reads
-    them `source_seconds` after it has read them, or later where that took longer.
+    `call_seconds` bounds a call over all its parts, `waiting_reads` how many reads wait for a write at a time. Lists
+    have as many threads as `store`. `vector_index` is where nearest neighbours are looked for. `cache_size` is how many
+    texts of queries keep their vectors. `store_named` is what gave the URL of the store, for errors. `sources` are
+    collections that the engine follows: it reads them `source_seconds` after it has read them, or later where that
+    took longer.
     """
 
     call_seconds: float = 15.0
+    waiting_reads: int = 16
     store: PartBounds = PartBounds(4)
     vectors: PartBounds = PartBounds(2)
     embedding: PartBounds = PartBounds(2)
@@ -120,7 +123,9 @@ class Engine:
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.cut: Final = passages.cut_for
-        self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes))
+        published = PublishedSeq(indexes)
+        self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
+        self.writing: Final = Writing(records, indexes, embedder, self.pools, published)
         self.write: Final = self.writing.write
 
     @classmethod

@@ -184,7 +184,7 @@ def nothing(_: Asker) -> Params:
     return {}
 
 
-QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
+_READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.queryDecisions": query_decisions,
     "cstp.getDecision": get_decision,
     "cstp.listDecisions": list_decisions,
@@ -195,6 +195,16 @@ QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.listEpisodes": list_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
+}
+
+
+def _since(ask: Callable[[Asker], Params]) -> Callable[[Asker], Params]:
+    """The questions with a `minSeq`, which every store has reached."""
+    return lambda asker: {**ask(asker), **asker.given(0.3, minSeq=lambda: asker.one(0, 1, 20))}
+
+
+QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
+    **{name: _since(ask) for name, ask in _READS.items()},
     "cstp.whoami": nothing,
     "rpc.discover": nothing,
 }

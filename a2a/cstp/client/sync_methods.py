@@ -54,6 +54,7 @@ class Methods(ABC):
         self,
         query: str,
         *,
+        min_seq: int | None = None,
         filters: QueryFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         include_reasons: bool = False,
@@ -68,6 +69,7 @@ class Methods(ABC):
         """
         call = calls.query_decisions(
             query=query,
+            min_seq=min_seq,
             filters=filters,
             limit=limit,
             include_reasons=include_reasons,
@@ -81,6 +83,7 @@ class Methods(ABC):
         self,
         id: str,
         *,
+        min_seq: int | None = None,
         known_at: Instant | None = None,
         include_history: bool = True,
         include_reviews: bool = True,
@@ -93,6 +96,7 @@ class Methods(ABC):
         """
         call = calls.get_decision(
             id=id,
+            min_seq=min_seq,
             known_at=known_at,
             include_history=include_history,
             include_reviews=include_reviews,
@@ -103,6 +107,7 @@ class Methods(ABC):
     def list_decisions(
         self,
         *,
+        min_seq: int | None = None,
         limit: int = 20,
         offset: int = 0,
         category: str | None = None,
@@ -124,6 +129,7 @@ class Methods(ABC):
         Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
         """
         call = calls.list_decisions(
+            min_seq=min_seq,
             limit=limit,
             offset=offset,
             category=category,
@@ -142,6 +148,7 @@ class Methods(ABC):
     def get_decisions(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
@@ -151,12 +158,13 @@ class Methods(ABC):
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_decisions(topic=topic, limit=limit, offset=offset)
+        call = calls.get_decisions(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
         return self.send(call, timeout=timeout)
 
     def get_patterns(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
@@ -166,12 +174,13 @@ class Methods(ABC):
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_patterns(topic=topic, limit=limit, offset=offset)
+        call = calls.get_patterns(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
         return self.send(call, timeout=timeout)
 
     def get_warnings(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
@@ -181,13 +190,14 @@ class Methods(ABC):
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_warnings(topic=topic, limit=limit, offset=offset)
+        call = calls.get_warnings(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
         return self.send(call, timeout=timeout)
 
     def get_chunk(
         self,
         chunk_id: str,
         *,
+        min_seq: int | None = None,
         include_related: bool = True,
         related_limit: int = 5,
         timeout: float | None = None,
@@ -196,12 +206,18 @@ class Methods(ABC):
 
         Which chunk, and at most how many related ones to look for.
         """
-        call = calls.get_chunk(chunk_id=chunk_id, include_related=include_related, related_limit=related_limit)
+        call = calls.get_chunk(
+            chunk_id=chunk_id,
+            min_seq=min_seq,
+            include_related=include_related,
+            related_limit=related_limit,
+        )
         return self.send(call, timeout=timeout)
 
     def list_episodes(
         self,
         *,
+        min_seq: int | None = None,
         limit: int = 50,
         offset: int = 0,
         since: Instant | None = None,
@@ -219,6 +235,7 @@ class Methods(ABC):
         match whole and exactly.
         """
         call = calls.list_episodes(
+            min_seq=min_seq,
             limit=limit,
             offset=offset,
             since=since,
@@ -233,6 +250,7 @@ class Methods(ABC):
         self,
         query: str,
         *,
+        min_seq: int | None = None,
         filters: KnowledgeFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
@@ -243,12 +261,20 @@ class Methods(ABC):
 
         What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back.
         """
-        call = calls.search_knowledge(query=query, filters=filters, limit=limit, mode=mode, max_tokens=max_tokens)
+        call = calls.search_knowledge(
+            query=query,
+            min_seq=min_seq,
+            filters=filters,
+            limit=limit,
+            mode=mode,
+            max_tokens=max_tokens,
+        )
         return self.send(call, timeout=timeout)
 
     def recall(
         self,
         *,
+        min_seq: int | None = None,
         id: str | None = None,
         conversation_id: str | None = None,
         context: str | None = None,
@@ -277,6 +303,7 @@ class Methods(ABC):
         results and attached events together, or the turns of a conversation.
         """
         call = calls.recall(
+            min_seq=min_seq,
             id=id,
             conversation_id=conversation_id,
             context=context,
@@ -534,6 +561,7 @@ class Methods(ABC):
     def iter_recorded_decisions(
         self,
         *,
+        min_seq: int | None = None,
         category: str | None = None,
         stakes: str | None = None,
         status: str | None = None,
@@ -553,6 +581,7 @@ class Methods(ABC):
             result = self.list_decisions(
                 limit=limit,
                 offset=offset,
+                min_seq=min_seq,
                 category=category,
                 stakes=stakes,
                 status=status,
@@ -572,6 +601,7 @@ class Methods(ABC):
     def iter_decisions(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         page_size: int = 100,
         timeout: float | None = None,
@@ -579,7 +609,7 @@ class Methods(ABC):
         """Everything that `get_decisions` lists, page by page; `timeout` holds for each page."""
 
         def read(offset: int, limit: int) -> Page[ExtractedDecision]:
-            result = self.get_decisions(limit=limit, offset=offset, topic=topic, timeout=timeout)
+            result = self.get_decisions(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each(read, page_size)
@@ -587,6 +617,7 @@ class Methods(ABC):
     def iter_patterns(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         page_size: int = 100,
         timeout: float | None = None,
@@ -594,7 +625,7 @@ class Methods(ABC):
         """Everything that `get_patterns` lists, page by page; `timeout` holds for each page."""
 
         def read(offset: int, limit: int) -> Page[ExtractedPattern]:
-            result = self.get_patterns(limit=limit, offset=offset, topic=topic, timeout=timeout)
+            result = self.get_patterns(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each(read, page_size)
@@ -602,6 +633,7 @@ class Methods(ABC):
     def iter_warnings(
         self,
         *,
+        min_seq: int | None = None,
         topic: str | None = None,
         page_size: int = 100,
         timeout: float | None = None,
@@ -609,7 +641,7 @@ class Methods(ABC):
         """Everything that `get_warnings` lists, page by page; `timeout` holds for each page."""
 
         def read(offset: int, limit: int) -> Page[ExtractedWarning]:
-            result = self.get_warnings(limit=limit, offset=offset, topic=topic, timeout=timeout)
+            result = self.get_warnings(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each(read, page_size)
@@ -617,6 +649,7 @@ class Methods(ABC):
     def iter_episodes(
         self,
         *,
+        min_seq: int | None = None,
         since: Instant | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
@@ -631,6 +664,7 @@ class Methods(ABC):
             result = self.list_episodes(
                 limit=limit,
                 offset=offset,
+                min_seq=min_seq,
                 since=since,
                 date_from=date_from,
                 date_to=date_to,

@@ -5,16 +5,17 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, not_blank, not_later
 from cstp.methods.decision_records import DecisionEdge
+from cstp.reads import ReadParams
 from cstp.writes import Names, RecordId
 
 Name = Annotated[Label, AfterValidator(not_blank)]
 
 
-class GetDecisionParams(Wire):
+class GetDecisionParams(ReadParams):
     """Which decision, by its id, and what to return of what was written about it."""
 
     id: RecordId
@@ -166,7 +167,7 @@ class GetDecisionResult(WireResult):
     decision: WholeDecision
 
 
-class ListDecisionsParams(Wire):
+class ListDecisionsParams(ReadParams):
     """Which decisions, all conditions together, and which page of them.
 
     Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
@@ -226,6 +227,7 @@ GET_DECISION = Method(
     params=GetDecisionParams,
     result=GetDecisionResult,
     errors=(QueryFailed, NotFound),
+    from_records=True,
 )
 LIST_DECISIONS = Method(
     name="cstp.listDecisions",
@@ -233,4 +235,5 @@ LIST_DECISIONS = Method(
     params=ListDecisionsParams,
     result=ListDecisionsResult,
     errors=(QueryFailed,),
+    from_records=True,
 )

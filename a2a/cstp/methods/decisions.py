@@ -25,6 +25,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.reads import ReadParams
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
 Part: TypeAlias = Literal["snippet", "links", "provenance"]
@@ -82,7 +83,7 @@ class QueryFilters(Wire):
         return not_later(info.data.get("date_after"), "dateAfter", value, "dateBefore")
 
 
-class QueryDecisionsParams(Wire):
+class QueryDecisionsParams(ReadParams):
     """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back."""
 
     query: Query

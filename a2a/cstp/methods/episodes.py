@@ -5,14 +5,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, InstantOut, LowerInstant, Offset, UpperInstant, not_later
+from cstp.reads import ReadParams
 
 Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]
 
 
-class ListEpisodesParams(Wire):
+class ListEpisodesParams(ReadParams):
     """Which episodes, all conditions together; bounds are inclusive and leave out episodes without a time.
 
     `dateFrom` wins over `since`. An episode has all of `tags`; an empty list is no condition. Tags and `category` match
@@ -66,4 +67,5 @@ LIST_EPISODES = Method(
     params=ListEpisodesParams,
     result=ListEpisodesResult,
     errors=(QueryFailed,),
+    from_records=True,
 )

@@ -4,12 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, Offset, Topic
+from cstp.reads import ReadParams
 
 
-class ExtractionsParams(Wire):
+class ExtractionsParams(ReadParams):
     """Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty."""
 
     topic: Topic | None = None
@@ -97,6 +98,7 @@ GET_DECISIONS = Method(
     params=ExtractionsParams,
     result=GetDecisionsResult,
     errors=(QueryFailed,),
+    from_records=True,
 )
 GET_PATTERNS = Method(
     name="cstp.getPatterns",
@@ -104,6 +106,7 @@ GET_PATTERNS = Method(
     params=ExtractionsParams,
     result=GetPatternsResult,
     errors=(QueryFailed,),
+    from_records=True,
 )
 GET_WARNINGS = Method(
     name="cstp.getWarnings",
@@ -111,4 +114,5 @@ GET_WARNINGS = Method(
     params=ExtractionsParams,
     result=GetWarningsResult,
     errors=(QueryFailed,),
+    from_records=True,
 )

@@ -20,6 +20,7 @@ from cstp.fields import (
     not_blank,
 )
 from cstp.methods.contents import AnyContent
+from cstp.reads import ReadParams
 
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
 KnowledgeType: TypeAlias = Literal["chunk", "extraction", ExtractionType]
@@ -52,7 +53,7 @@ Types = Annotated[
 ]
 
 
-class GetChunkParams(Wire):
+class GetChunkParams(ReadParams):
     """Which chunk, and at most how many related ones to look for."""
 
     chunk_id: Annotated[str, Field(min_length=1, max_length=512)]
@@ -121,7 +122,7 @@ class KnowledgeFilters(Wire):
     source: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(not_blank)] | None = None
 
 
-class SearchKnowledgeParams(Wire):
+class SearchKnowledgeParams(ReadParams):
     """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back."""
 
     query: Query

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
@@ -22,6 +22,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.reads import ReadParams
 
 Selector: TypeAlias = Literal["id", "conversationId", "query", "context"]
 Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
@@ -43,7 +44,7 @@ EVERY_CATEGORY: Final = "*"
 DEFAULT_CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk")
 
 
-class RecallParams(Wire):
+class RecallParams(ReadParams):
     """What to recall. Of `id`, `conversationId`, `query` and `context` the first that is given decides.
 
     Every filter (`context`, `source`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) holds for everything that

@@ -28,6 +28,7 @@ def engine_options(settings: Settings) -> EngineOptions:
     store, vectors, embedding = settings.store, settings.vectors, settings.embedding
     return EngineOptions(
         call_seconds=settings.server.handler_seconds,
+        waiting_reads=max(1, settings.server.max_in_flight // 4),
         store=PartBounds(store.threads, store.deadline_seconds),
         vectors=PartBounds(vectors.threads, vectors.deadline_seconds),
         embedding=PartBounds(embedding.threads, embedding.deadline_seconds),

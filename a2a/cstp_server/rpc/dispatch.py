@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import BoundArguments, Signature, signature
 from time import monotonic, perf_counter
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
 import orjson
@@ -34,6 +34,7 @@ from cstp.errors import (
     QueryFailed,
     RateLimited,
 )
+from cstp.reads import ReadParams
 from cstp.validation import parse_params
 from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter
@@ -46,6 +47,12 @@ UNKNOWN: Final = "unknown"  # stands for every method that is not served
 _RETRY_SECONDS: Final = 1
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
+
+
+class Reached(Protocol):
+    """Returns when a read shows all changes up to `seq`; see `cognition_engines.queries.reached`."""
+
+    async def __call__(self, seq: int, agent: str, *, searched: bool) -> None: ...
 
 
 _log = structlog.get_logger("cstp.call")
@@ -118,9 +125,11 @@ class Dispatcher:
         bounds: Bounds,
         metrics: CallMetrics,
         parser: BodyParser,
+        reached: Reached,
     ) -> None:
         self.parser = parser
         self._limiter = limiter
+        self._reached = reached
         self._bounds = bounds
         self._metrics = metrics
         self._log_call = call_line()
@@ -225,7 +234,7 @@ class Dispatcher:
             call, outcome = context
             try:
                 await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
-                result = await _run(bound, sent, call)
+                result = await _run(bound, sent, call, self._reached)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
             except CstpError as error:
@@ -278,11 +287,14 @@ def _units_of_texts(sent: object) -> int:
     return sum(map(_units_of_texts, inner))
 
 
-async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
+async def _run(bound: AnyBound | None, sent: object, call: Call, reached: Reached) -> Wire:
     if bound is None:
         raise MethodNotFound
     scope = bound.method.scope
     if scope is not None and not set(bound.method.scopes) & set(call.token.scopes):
         raise Forbidden(scope)
-    result: Wire = await bound.handle(parse_params(bound.method.params, sent), call)
+    params = parse_params(bound.method.params, sent)
+    if isinstance(params, ReadParams) and params.min_seq is not None:
+        await reached(params.min_seq, call.agent, searched=not bound.method.from_records)
+    result: Wire = await bound.handle(params, call)
     return result

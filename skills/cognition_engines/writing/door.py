@@ -54,7 +54,6 @@ from cognition_engines.writing.requests import (
 from cognition_engines.writing.rules import check_owner
 
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
-MIN_SEQ_SECONDS: Final = 2.0  # that a read waits for a write of another server
 _ATTEMPTS: Final = 5
 _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
     RecordDecision: TypeAdapter(RecordedDecision),
@@ -101,11 +100,6 @@ class Writing:
             except Outdated:
                 continue
         raise ComponentFailed("records", "the record changes faster than it can be updated")
-
-    async def reached(self, seq: int, seconds: float = MIN_SEQ_SECONDS) -> None:
-        """Waits until every search of this process sees the changes up to `seq`. Raises ComponentFailed in the end."""
-        if not await self._published.reached(seq, seconds):
-            raise ComponentFailed("indexes", f"have not followed to {seq} in {seconds} s")
 
     async def _indexed(self, answer: Answer) -> Answer:
         return replace(answer, indexed=await self._published.reached(answer.seq, INDEX_SECONDS))
