@@ -47,6 +47,12 @@ from cstp.methods.decision_records import (
     UpdateDecisionResult,
 )
 from cstp.methods.decisions import DecisionLinks, DecisionSummary, Provenance, QueryDecisionsResult
+from cstp.methods.episode_records import (
+    EpisodeFound,
+    FindEpisodesResult,
+    GetEpisodeResult,
+    StoreEpisodeResult,
+)
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
 from cstp.methods.extractions import (
     ExtractedDecision,
@@ -66,6 +72,14 @@ from cstp.methods.knowledge import (
     SearchKnowledgeResult,
     SearchMetadata,
     SourceReference,
+)
+from cstp.methods.memory_records import (
+    GivenActor,
+    GivenEvent,
+    GivenQuote,
+    GivenSubject,
+    RememberResult,
+    StoredEvent,
 )
 from cstp.methods.recall import (
     ActorRef,
@@ -107,21 +121,28 @@ __all__ = [
     "DiscoverResult",
     "Duplicate",
     "EntityItem",
+    "EpisodeFound",
     "EpisodeSummary",
     "EventMetadata",
     "ExtractedDecision",
     "ExtractedPattern",
     "ExtractedWarning",
     "Filters",
+    "FindEpisodesResult",
     "GetChunkResult",
     "GetDecisionResult",
     "GetDecisionsResult",
+    "GetEpisodeResult",
     "GetPatternsResult",
     "GetWarningsResult",
+    "GivenActor",
     "GivenAlternative",
+    "GivenEvent",
     "GivenEvidence",
+    "GivenQuote",
     "GivenReason",
     "GivenSource",
+    "GivenSubject",
     "KnowledgeCard",
     "KnowledgeFilters",
     "KnowledgeFound",
@@ -152,12 +173,15 @@ __all__ = [
     "Related",
     "RelatedChunk",
     "RelatedItem",
+    "RememberResult",
     "ReviewDecisionResult",
     "SearchKnowledgeResult",
     "SearchMetadata",
     "ServerInfo",
     "SetStatusResult",
     "SourceReference",
+    "StoreEpisodeResult",
+    "StoredEvent",
     "SubjectRef",
     "TurnItem",
     "UpdateDecisionResult",

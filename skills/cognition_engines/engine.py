@@ -22,6 +22,7 @@ from cognition_engines.ingest.options import FollowedSource, Options, Progress, 
 from cognition_engines.queries.chunks import Chunks
 from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
+from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.knowledge import KnowledgeSearch
 from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.lists import Lists
@@ -118,6 +119,9 @@ class Engine:
         self.search_knowledge: Final = KnowledgeSearch(records, searching, self.pools).query
         self.get_chunk: Final = Chunks(records, indexes, self.pools).read
         self.get_decision: Final = DecisionRecords(records, self.pools).get
+        episodes = Episodes(records, searching, self.pools)
+        self.get_episode: Final = episodes.get
+        self.find_episodes: Final = episodes.find
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
         self.list_extractions: Final = lists.extractions

@@ -13,9 +13,11 @@ from cstp.methods.decision_records import (
     UPDATE_DECISION,
 )
 from cstp.methods.decisions import QUERY_DECISIONS
+from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
+from cstp.methods.memory_records import REMEMBER
 from cstp.methods.recall import RECALL
 from cstp.methods.system import DISCOVER, WHOAMI
 
@@ -28,6 +30,8 @@ METHODS: tuple[Method[Any, Any], ...] = (
     GET_WARNINGS,
     GET_CHUNK,
     LIST_EPISODES,
+    GET_EPISODE,
+    FIND_EPISODES,
     SEARCH_KNOWLEDGE,
     RECALL,
     RECORD_DECISION,
@@ -36,6 +40,8 @@ METHODS: tuple[Method[Any, Any], ...] = (
     SET_STATUS,
     LINK_DECISIONS,
     UNLINK_DECISIONS,
+    STORE_EPISODE,
+    REMEMBER,
     WHOAMI,
     DISCOVER,
 )
