@@ -38,6 +38,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "decisions": "the family",
     "episode_records": "the family",
     "episodes": "the family",
+    "knowledge_records": "the family",
     "memory_records": "the family",
     "errors": "the errors of that room",
     "extractions": "the family",

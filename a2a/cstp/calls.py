@@ -48,6 +48,7 @@ from cstp.methods.extractions import (
     GetWarningsResult,
 )
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
+from cstp.methods.knowledge_records import STORE_KNOWLEDGE, StoreKnowledgeResult
 from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberResult
 from cstp.methods.recall import RECALL, RecallResult
 from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
@@ -606,6 +607,29 @@ def remember(
             "sensitivity": sensitivity,
             "expires_at": expires_at,
             "events": events,
+            "dry_run": dry_run,
+        },
+    )
+
+
+def store_knowledge(
+    records: list[Mapping[str, Mapping[str, object] | list[object]]],
+    *,
+    idempotency_key: str | None = None,
+    agent_id: str | None = None,
+    project: str | None = None,
+    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+    dry_run: bool = False,
+) -> Call[StoreKnowledgeResult]:
+    """Store sources, chunks and extractions, all of a call or none."""
+    return typed_call(
+        STORE_KNOWLEDGE,
+        {
+            "records": records,
+            "idempotency_key": idempotency_key,
+            "agent_id": agent_id,
+            "project": project,
+            "sensitivity": sensitivity,
             "dry_run": dry_run,
         },
     )

@@ -73,6 +73,7 @@ from cstp.methods.knowledge import (
     SearchMetadata,
     SourceReference,
 )
+from cstp.methods.knowledge_records import StoredRecordState, StoreKnowledgeResult
 from cstp.methods.memory_records import (
     GivenActor,
     GivenEvent,
@@ -181,7 +182,9 @@ __all__ = [
     "SetStatusResult",
     "SourceReference",
     "StoreEpisodeResult",
+    "StoreKnowledgeResult",
     "StoredEvent",
+    "StoredRecordState",
     "SubjectRef",
     "TurnItem",
     "UpdateDecisionResult",

@@ -28,6 +28,7 @@ from cstp_server.handlers.episode_records import episode_record_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.extractions import extraction_methods
 from cstp_server.handlers.knowledge import knowledge_methods
+from cstp_server.handlers.knowledge_records import knowledge_record_methods
 from cstp_server.handlers.memory_records import memory_record_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.system import system_methods
@@ -170,6 +171,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *episode_methods(engine),
         *episode_record_methods(engine),
         *knowledge_methods(engine),
+        *knowledge_record_methods(engine),
         *memory_record_methods(engine),
         *recall_methods(engine),
     )

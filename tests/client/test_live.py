@@ -104,7 +104,8 @@ def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
     ended = client.unlink_decisions(first.id, second.id, "relates_to")
     episode = client.store_episode("Store orders", 0.0, "Measure first.", tags=["orders"])
     memory = client.remember("Orders are late.", context="note")
-    done = (first, second, updated, linked, accepted, reviewed, ended, episode, memory)
+    knowledge = client.store_knowledge([{"kind": "chunk", "content": "Orders are durable."}])
+    done = (first, second, updated, linked, accepted, reviewed, ended, episode, memory, knowledge)
     assert all(one.indexed for one in done)
     assert client.get_episode(episode.id).reflection == "Measure first."
     assert [one.seq for one in done] == sorted({one.seq for one in done})

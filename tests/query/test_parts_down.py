@@ -79,6 +79,7 @@ CALLS = [
     asked("unlinkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
     asked("storeEpisode", {"records", "embedder"}, query="Use a queue", reward=0.5, reflection="It helped."),
     asked("remember", {"records", "embedder"}, content="The queue is full.", context="note"),
+    asked("storeKnowledge", {"records", "embedder"}, records=[{"kind": "chunk", "content": "Queues have bounds."}]),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]

@@ -38,6 +38,7 @@ from cstp.methods.extractions import (
     GetWarningsResult,
 )
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
+from cstp.methods.knowledge_records import StoreKnowledgeResult
 from cstp.methods.memory_records import GivenEvent, RememberResult
 from cstp.methods.recall import RecallResult
 from cstp.methods.system import DiscoverResult, WhoamiResult
@@ -670,6 +671,31 @@ class Methods(ABC):
             sensitivity=sensitivity,
             expires_at=expires_at,
             events=events,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def store_knowledge(
+        self,
+        records: list[Mapping[str, Mapping[str, object] | list[object]]],
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        project: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> StoreKnowledgeResult:
+        """Store sources, chunks and extractions, all of a call or none.
+
+        What was read, and what was learned of it: all is stored, or nothing.
+        """
+        call = calls.store_knowledge(
+            records=records,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            project=project,
+            sensitivity=sensitivity,
             dry_run=dry_run,
         )
         return self.send(call, timeout=timeout)

@@ -17,6 +17,7 @@ from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISO
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
+from cstp.methods.knowledge_records import STORE_KNOWLEDGE
 from cstp.methods.memory_records import REMEMBER
 from cstp.methods.recall import RECALL
 from cstp.methods.system import DISCOVER, WHOAMI
@@ -42,6 +43,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     UNLINK_DECISIONS,
     STORE_EPISODE,
     REMEMBER,
+    STORE_KNOWLEDGE,
     WHOAMI,
     DISCOVER,
 )

@@ -103,9 +103,24 @@ class WriteTransaction:
         found = found_by_keys(self._connection, keys, viewer, (kind,))
         return [found[key] for key in keys]
 
-    def children(self, kind: Kind, artifact: str) -> list[StoredRecord]:
-        """What agents wrote of a kind that belongs to an artifact or turn of this id, by key."""
-        chosen = links.c.role == int(Role.ARTIFACT), links.c.target == artifact, records.c.source == WRITTEN
+    def named(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
+        """The records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
+        called = sa.and_(records.c.given == id, records.c.source == WRITTEN)
+        return self._chosen(kind, viewer, sa.or_(records.c.id == id, called))
+
+    def of_identity(self, kind: Kind, identity: str, viewer: Viewer) -> list[StoredRecord]:
+        """The records of a kind and an identity that the viewer sees, by key."""
+        return self._chosen(kind, viewer, records.c.identity == identity)
+
+    def _chosen(self, kind: Kind, viewer: Viewer, condition: sa.ColumnElement[bool]) -> list[StoredRecord]:
+        statement = sa.select(records.c.key).where(records.c.kind == int(kind), condition, *visible(viewer))
+        keys = list(self._connection.execute(statement.order_by(records.c.key)).scalars())
+        found = found_by_keys(self._connection, keys, viewer, (kind,))
+        return [found[key] for key in keys]
+
+    def children(self, kind: Kind, owner: str, role: Role = Role.ARTIFACT) -> list[StoredRecord]:
+        """What agents wrote of a kind that belongs to the artifact, turn or source of this id, by key."""
+        chosen = links.c.role == int(role), links.c.target == owner, records.c.source == WRITTEN
         joined = sa.select(records.c.key).join_from(records, links, links.c.key == records.c.key)
         statement = joined.where(*chosen, (records.c.kind + 0) == int(kind)).order_by(records.c.key)
         keys = list(self._connection.execute(statement).scalars())

@@ -37,6 +37,7 @@ from cognition_engines.writing.decisions import (
 from cognition_engines.writing.entries import PreparedTexts, texts_of
 from cognition_engines.writing.episodes import episode_from, store_episode
 from cognition_engines.writing.errors import RecordNotFound, WriteConflict
+from cognition_engines.writing.knowledge import knowledge_stated, store_knowledge
 from cognition_engines.writing.memories import memory_from, remember
 from cognition_engines.writing.memory_requests import (
     MemoryAnswer,
@@ -44,7 +45,9 @@ from cognition_engines.writing.memory_requests import (
     Remember,
     Remembered,
     StoredEpisode,
+    StoredKnowledge,
     StoreEpisode,
+    StoreKnowledge,
 )
 from cognition_engines.writing.requests import (
     Answer as DecisionAnswer,
@@ -82,6 +85,7 @@ _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
     UnlinkDecisions: TypeAdapter(LinkedDecisions),
     StoreEpisode: TypeAdapter(StoredEpisode),
     Remember: TypeAdapter(Remembered),
+    StoreKnowledge: TypeAdapter(StoredKnowledge),
 }
 
 
@@ -142,7 +146,7 @@ class Writing:
 
     async def _prepared(self, caller: Caller, writer: Writer, request: Request) -> Prepared | PreparedTexts:
         """The vectors of the texts that the records will have, which take too long for a transaction."""
-        if isinstance(request, StoreEpisode | Remember):
+        if isinstance(request, MemoryRequest):
             return await self._embedded_texts(caller, texts_of(_stated(request)))
         if not isinstance(request, RecordDecision | UpdateDecision | SetStatus):
             return Prepared()
@@ -199,6 +203,8 @@ def _stated(request: MemoryRequest) -> Sequence[OtherRecord]:
             return (episode_from(request, None, None, None),)
         case Remember():
             return memory_from(request).records
+        case StoreKnowledge():
+            return knowledge_stated(request)
         case _:
             assert_never(request)
 
@@ -211,6 +217,8 @@ def _remembered(
             return store_episode(transaction, writer, request, made)
         case Remember():
             return remember(transaction, writer, request, made)
+        case StoreKnowledge():
+            return store_knowledge(transaction, writer, request, made)
         case _:
             assert_never(request)
 
@@ -247,6 +255,8 @@ def _answered(transaction: WriteTransaction, request: Request, key: str, digest:
     if known.answer is None:
         raise WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
     answer: Answer = _ANSWERS[type(request)].validate_json(known.answer)
+    if isinstance(answer, StoredKnowledge):
+        return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
     if isinstance(answer, Remembered):
         return replace(answer, status="unchanged")
     return replace(answer, created=False) if isinstance(answer, RecordedDecision | StoredEpisode) else answer

@@ -35,20 +35,30 @@ def content_hash_of(record: OtherRecord) -> str:
 
 
 def entry_of(
-    record: OtherRecord, writer: Writer, made: PreparedTexts, known: StoredRecord | None = None, ordinal: int = 0
+    record: OtherRecord,
+    writer: Writer,
+    made: PreparedTexts,
+    known: StoredRecord | None = None,
+    ordinal: int = 0,
+    identity: str | None = None,
+    given: str | None = None,
 ) -> Entry:
-    """A record of a writer with its vectors; another content of a known one keeps that one's origin."""
+    """A record of a writer with its vectors; another content of a known one keeps that one's origin.
+
+    `given` is the id by which the writer calls a new record, `identity` what makes it this one, if not its id alone.
+    """
     text = embedding_text(record)
     vectors = None if text is None or made.model is None else made.vectors[text]
     if known is not None:
         return Entry(record, with_place(replace(known.origin, digest=content_digest(record))), vectors)
-    identity = sha256(f"{WRITTEN} {kind_of(record).label} {record.id}".encode()).hexdigest()[:32]
+    own = sha256(f"{WRITTEN} {kind_of(record).label} {record.id}".encode()).hexdigest()[:32]
     origin = Origin(
         WRITTEN,
         ordinal,
         None,
         content_digest(record),
-        identity=identity,
+        given=given,
+        identity=identity or own,
         recorded_by=writer.agent,
         via=writer.via,
     )

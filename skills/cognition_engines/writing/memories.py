@@ -83,13 +83,13 @@ def _known(transaction: WriteTransaction, writer: Writer, asked: Remember, proje
 
     A turn is the one of its place in its conversation, an artifact the one of its name in its source.
     """
-    found: Sequence[StoredRecord] = ()
+    kind, names = Kind.ARTIFACT, dict[str, str | int]()
     if asked.conversation_id is not None and asked.turn_index is not None:
+        kind = Kind.TURN
         names = {"conversation_id": asked.conversation_id, "turn_index": asked.turn_index}
-        found = transaction.having(Kind.TURN, names, writer.viewer)
     elif asked.conversation_id is None and asked.source_id is not None:
         names = {"source_system": _artifact(asked, None, None, None).source_system, "source_id": asked.source_id}
-        found = transaction.having(Kind.ARTIFACT, names, writer.viewer)
+    found = transaction.having(kind, names, writer.viewer) if names else []
     here = [one for one in found if one.record.project == project]
     own = [one for one in here if one.origin.recorded_by == writer.agent]
     written = [one for one in here if one.origin.written]

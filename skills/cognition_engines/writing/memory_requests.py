@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from cognition_engines.kinds.artifacts import Context, Role
 from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.models import Sensitivity
 from cognition_engines.writing.requests import Written
 
@@ -80,5 +81,39 @@ class Remembered(Written):
     events: tuple[RememberedEvent, ...]
 
 
-MemoryRequest: TypeAlias = StoreEpisode | Remember
-MemoryAnswer: TypeAlias = StoredEpisode | Remembered
+@dataclass(frozen=True, slots=True)
+class GivenRecord:
+    """A record of knowledge as it is sent: a source with the text to be cut into its chunks, a chunk, an extraction."""
+
+    record: OtherRecord
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreKnowledge:
+    """Records of knowledge, all of which are stored, or none. Projects and levels that they do not state are these."""
+
+    records: tuple[GivenRecord, ...]
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeRecord:
+    """A record that was stored: its kind, the id that it was given or got, and what was done: see `Remembered`."""
+
+    kind: str
+    id: str
+    status: str
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredKnowledge(Written):
+    """All records were stored; `id` is that of the first."""
+
+    records: tuple[KnowledgeRecord, ...]
+
+
+MemoryRequest: TypeAlias = StoreEpisode | Remember | StoreKnowledge
+MemoryAnswer: TypeAlias = StoredEpisode | Remembered | StoredKnowledge
