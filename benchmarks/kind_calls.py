@@ -202,12 +202,12 @@ def _count(body: bytes) -> int:
     """How many items an answer has; one for a single record. Raises NotServing for an error."""
     result = result_of(body)
     listed = sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
-    return listed + int("decision" in result)
+    return listed + int("decision" in result or "reflection" in result)
 
 
 def _calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     yield from _decision_calls(size)
-    yield from _episode_calls()
+    yield from _episode_calls(size, queries)
     yield from _knowledge_calls(size, queries)
     yield from _recall_calls(size, queries)
 
@@ -221,7 +221,7 @@ def _decision_calls(size: int) -> Iterator[Call]:
     yield Call(f"listDecisions, {_ONE_PROJECT}", "cstp.listDecisions", limited, limited=True)
 
 
-def _episode_calls() -> Iterator[Call]:
+def _episode_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     early, late = (FIRST_DAY + timedelta(days=share * DAYS) for share in (0.2, 0.8))
     filters: dict[str, dict[str, Any]] = {
         "no filter": {},
@@ -244,6 +244,11 @@ def _episode_calls() -> Iterator[Call]:
             )
         name = f"listEpisodes, {_ONE_PROJECT}{where}"
         yield Call(name, "cstp.listEpisodes", Params({"limit": LIMIT}, {}, middle), limited=True)
+    yield Call("getEpisode", "cstp.getEpisode", Params({}, {"id": [number + 1 for number in _drawn(size)]}))
+    asked = {"query": queries}
+    yield Call("findEpisodes", "cstp.findEpisodes", Params({"limit": LIMIT}, asked))
+    good = {"limit": LIMIT, "minReward": 0.0, "tags": [topic(0)]}
+    yield Call("findEpisodes, of a tag that went well", "cstp.findEpisodes", Params(good, asked))
 
 
 def _knowledge_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:

@@ -37,9 +37,10 @@ _EMBEDDED: Final = (
     Kind.ARTIFACT_CHUNK,
     Kind.TURN,
     Kind.EVENT,
+    Kind.EPISODE,
     Kind.DECISION,
 )
-_OTHERS: Final = (Kind.SOURCE, Kind.CLUSTER, Kind.EPISODE, Kind.ENTITY, Kind.EDGE)
+_OTHERS: Final = (Kind.SOURCE, Kind.CLUSTER, Kind.ENTITY, Kind.EDGE)
 KINDS: Final = (*_OTHERS, *_EMBEDDED)
 
 

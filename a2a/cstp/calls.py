@@ -32,6 +32,14 @@ from cstp.methods.decision_records import (
     UpdateDecisionResult,
 )
 from cstp.methods.decisions import QUERY_DECISIONS, QueryDecisionsResult, QueryFilters
+from cstp.methods.episode_records import (
+    FIND_EPISODES,
+    GET_EPISODE,
+    STORE_EPISODE,
+    FindEpisodesResult,
+    GetEpisodeResult,
+    StoreEpisodeResult,
+)
 from cstp.methods.episodes import LIST_EPISODES, ListEpisodesResult
 from cstp.methods.extractions import (
     GET_DECISIONS,
@@ -42,6 +50,8 @@ from cstp.methods.extractions import (
     GetWarningsResult,
 )
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
+from cstp.methods.knowledge_records import STORE_KNOWLEDGE, StoreKnowledgeResult
+from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberResult
 from cstp.methods.recall import RECALL, RecallResult
 from cstp.methods.statistics import GET_STATS, GetStatsResult
 from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
@@ -244,6 +254,36 @@ def list_episodes(
             "date_to": date_to,
             "tags": tags,
             "category": category,
+        },
+    )
+
+
+def get_episode(id: int, *, min_seq: int | None = None) -> Call[GetEpisodeResult]:
+    """Read an episode whole, with its reflection."""
+    return typed_call(GET_EPISODE, {"id": id, "min_seq": min_seq})
+
+
+def find_episodes(
+    query: str,
+    *,
+    min_seq: int | None = None,
+    min_reward: float | None = None,
+    max_reward: float | None = None,
+    tags: list[str] | None = None,
+    limit: int = 10,
+    mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+) -> Call[FindEpisodesResult]:
+    """Find episodes by meaning and by words of what was tried and learned."""
+    return typed_call(
+        FIND_EPISODES,
+        {
+            "query": query,
+            "min_seq": min_seq,
+            "min_reward": min_reward,
+            "max_reward": max_reward,
+            "tags": tags,
+            "limit": limit,
+            "mode": mode,
         },
     )
 
@@ -537,6 +577,111 @@ def changes_page(
 ) -> Call[ChangesResult]:
     """Follow what changes among the records that the caller sees."""
     return typed_call(CHANGES, {"since": since, "kinds": kinds, "limit": limit, "wait_ms": wait_ms})
+
+
+def store_episode(
+    query: str,
+    reward: float,
+    reflection: str,
+    *,
+    idempotency_key: str | None = None,
+    agent_id: str | None = None,
+    tags: list[str] | None = None,
+    category: str | None = None,
+    project: str | None = None,
+    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+    dry_run: bool = False,
+) -> Call[StoreEpisodeResult]:
+    """Store what was tried, how well it went and what was learned."""
+    return typed_call(
+        STORE_EPISODE,
+        {
+            "query": query,
+            "reward": reward,
+            "reflection": reflection,
+            "idempotency_key": idempotency_key,
+            "agent_id": agent_id,
+            "tags": tags,
+            "category": category,
+            "project": project,
+            "sensitivity": sensitivity,
+            "dry_run": dry_run,
+        },
+    )
+
+
+def remember(
+    content: str,
+    *,
+    idempotency_key: str | None = None,
+    agent_id: str | None = None,
+    context: str | None = None,
+    source: str | None = None,
+    source_id: str | None = None,
+    source_url: str | None = None,
+    title: str | None = None,
+    author: str | None = None,
+    participants: list[str] | None = None,
+    date: Instant | None = None,
+    conversation_id: str | None = None,
+    turn_index: int | None = None,
+    role: Literal["user", "assistant", "system"] | None = None,
+    importance: float | None = None,
+    project: str | None = None,
+    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+    expires_at: Instant | None = None,
+    events: list[GivenEvent | Mapping[str, object]] | None = None,
+    dry_run: bool = False,
+) -> Call[RememberResult]:
+    """Remember what was said or written."""
+    return typed_call(
+        REMEMBER,
+        {
+            "content": content,
+            "idempotency_key": idempotency_key,
+            "agent_id": agent_id,
+            "context": context,
+            "source": source,
+            "source_id": source_id,
+            "source_url": source_url,
+            "title": title,
+            "author": author,
+            "participants": participants,
+            "date": date,
+            "conversation_id": conversation_id,
+            "turn_index": turn_index,
+            "role": role,
+            "importance": importance,
+            "project": project,
+            "sensitivity": sensitivity,
+            "expires_at": expires_at,
+            "events": events,
+            "dry_run": dry_run,
+        },
+    )
+
+
+def store_knowledge(
+    records: list[Mapping[str, Mapping[str, object] | list[object]]],
+    *,
+    idempotency_key: str | None = None,
+    agent_id: str | None = None,
+    project: str | None = None,
+    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+    dry_run: bool = False,
+) -> Call[StoreKnowledgeResult]:
+    """Store sources, chunks and extractions, all of a call or none."""
+    return typed_call(
+        STORE_KNOWLEDGE,
+        {
+            "records": records,
+            "idempotency_key": idempotency_key,
+            "agent_id": agent_id,
+            "project": project,
+            "sensitivity": sensitivity,
+            "dry_run": dry_run,
+        },
+    )
 
 
 def whoami() -> Call[WhoamiResult]:

@@ -49,6 +49,12 @@ from cstp.methods.decision_records import (
     UpdateDecisionResult,
 )
 from cstp.methods.decisions import DecisionLinks, DecisionSummary, Provenance, QueryDecisionsResult
+from cstp.methods.episode_records import (
+    EpisodeFound,
+    FindEpisodesResult,
+    GetEpisodeResult,
+    StoreEpisodeResult,
+)
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
 from cstp.methods.extractions import (
     ExtractedDecision,
@@ -68,6 +74,15 @@ from cstp.methods.knowledge import (
     SearchKnowledgeResult,
     SearchMetadata,
     SourceReference,
+)
+from cstp.methods.knowledge_records import StoredRecordState, StoreKnowledgeResult
+from cstp.methods.memory_records import (
+    GivenActor,
+    GivenEvent,
+    GivenQuote,
+    GivenSubject,
+    RememberResult,
+    StoredEvent,
 )
 from cstp.methods.recall import (
     ActorRef,
@@ -112,23 +127,30 @@ __all__ = [
     "DiscoverResult",
     "Duplicate",
     "EntityItem",
+    "EpisodeFound",
     "EpisodeSummary",
     "EventMetadata",
     "ExtractedDecision",
     "ExtractedPattern",
     "ExtractedWarning",
     "Filters",
+    "FindEpisodesResult",
     "GetChunkResult",
     "GetDecisionResult",
     "GetDecisionsResult",
+    "GetEpisodeResult",
     "GetGraphResult",
     "GetPatternsResult",
     "GetStatsResult",
     "GetWarningsResult",
+    "GivenActor",
     "GivenAlternative",
+    "GivenEvent",
     "GivenEvidence",
+    "GivenQuote",
     "GivenReason",
     "GivenSource",
+    "GivenSubject",
     "GraphEdge",
     "GraphNode",
     "KnowledgeCard",
@@ -163,12 +185,17 @@ __all__ = [
     "Related",
     "RelatedChunk",
     "RelatedItem",
+    "RememberResult",
     "ReviewDecisionResult",
     "SearchKnowledgeResult",
     "SearchMetadata",
     "ServerInfo",
     "SetStatusResult",
     "SourceReference",
+    "StoreEpisodeResult",
+    "StoreKnowledgeResult",
+    "StoredEvent",
+    "StoredRecordState",
     "SubjectRef",
     "TagCount",
     "TurnItem",

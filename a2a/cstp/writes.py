@@ -14,8 +14,33 @@ MOST: Final = 100  # items of a list
 _PRINTABLE: Final = re.compile(r"[!-~]{1,128}")
 _PERIOD: Final = re.compile(r"[1-9][0-9]{0,3}[dwm]")
 
-LongText = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(not_blank)]
-Name = Annotated[Label, AfterValidator(not_blank)]
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def storable(value: str) -> str:
+    """No record has a NUL, and not every store takes one."""
+    if "\0" in value:
+        raise PydanticCustomError("text", "must not have a NUL")
+    return value
+
+
+def _one_line(value: str) -> str:
+    if _CONTROL.search(value):
+        raise PydanticCustomError("text", "must be one line")
+    return value
+
+
+LongText = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_TEXT), AfterValidator(not_blank), AfterValidator(storable)
+]
+Name = Annotated[Label, AfterValidator(not_blank), AfterValidator(storable)]
+# lines of records, as docs/record-files.md has them
+Line100 = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line200 = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line500 = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(not_blank), AfterValidator(_one_line)]
+Line2000 = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(not_blank), AfterValidator(_one_line)]
+Tags = Annotated[list[Line100], Field(max_length=64), AfterValidator(each_once)]
+Level = Literal["normal", "sensitive", "highly_sensitive"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Names = Annotated[list[Name], Field(max_length=MOST), AfterValidator(each_once)]
 
@@ -53,6 +78,8 @@ KEY_DESCRIPTION: Final = (
     "The same key and the same parameters give the first answer again, so that a call may be repeated. The client "
     "makes one for each call."
 )
+PROJECT_DESCRIPTION: Final = "Default: the only project of the token, none where it has no list."
+DRY_RUN_DESCRIPTION: Final = "Checks everything and writes nothing."
 AGENT_DESCRIPTION: Final = "The token says who writes; a name that is given must be that of its agent."
 
 

@@ -26,9 +26,12 @@ from cstp_server.handlers.decision_overviews import decision_overview_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
+from cstp_server.handlers.episode_records import episode_record_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.extractions import extraction_methods
 from cstp_server.handlers.knowledge import knowledge_methods
+from cstp_server.handlers.knowledge_records import knowledge_record_methods
+from cstp_server.handlers.memory_records import memory_record_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.http.auth import Network, parse_networks
@@ -180,7 +183,10 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *decision_record_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),
+        *episode_record_methods(engine),
         *knowledge_methods(engine),
+        *knowledge_record_methods(engine),
+        *memory_record_methods(engine),
         *recall_methods(engine),
         *change_methods(engine.following, followers),
     )

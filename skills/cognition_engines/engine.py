@@ -23,6 +23,7 @@ from cognition_engines.queries.chunks import Chunks
 from cognition_engines.queries.decision_counts import Statistics
 from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
+from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.following import Following
 from cognition_engines.queries.knowledge import KnowledgeSearch
 from cognition_engines.queries.listings import Listings
@@ -123,6 +124,9 @@ class Engine:
         self.get_decision: Final = by_id.get
         self.decision_graph: Final = by_id.graph
         self.count_decisions: Final = Statistics(self.listings.decisions, self.pools).decisions
+        episodes = Episodes(records, searching, self.pools)
+        self.get_episode: Final = episodes.get
+        self.find_episodes: Final = episodes.find
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
         self.list_extractions: Final = lists.extractions

@@ -96,9 +96,9 @@ EPISODES: Final = Space(
     "episodes",
     _kinds("episodes"),
     (*_LABELS, Label("category", fold=False)),
-    _NUMBERS,
+    (*_NUMBERS, Number("reward")),
     (Label("tags", fold=False),),
-    texts=False,
+    texts=True,
 )
 EXTRACTIONS: Final = Space(
     "extractions",
@@ -110,5 +110,5 @@ EXTRACTIONS: Final = Space(
 )
 TIMELINE: Final = Space("timeline", _kinds("timeline"), _LABELS, _NUMBERS, (), texts=False)
 
-SEARCHED: Final = (DECISIONS, KNOWLEDGE, MEMORY)
-LISTED: Final = (EPISODES, EXTRACTIONS, TIMELINE)
+SEARCHED: Final = (DECISIONS, KNOWLEDGE, MEMORY, EPISODES)
+LISTED: Final = (EXTRACTIONS, TIMELINE)

@@ -40,6 +40,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "get_warnings": {"limit": 1},
     "get_chunk": {"chunk_id": "chk_running-2"},
     "list_episodes": {"since": "2026-01-01", "tags": ["filters"]},
+    "get_episode": {"id": 2},
+    "find_episodes": {"query": "measure a filter", "min_reward": -1.0, "tags": ["filters"]},
     "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
     "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
     "whoami": {},
@@ -51,6 +53,7 @@ MORE_RECALLS = [
     {"context": "document", "include_events": False},
     {"query": "sqlite", "limit": 50},
 ]
+LISTS = ("decisions", "results", "episodes", "turns")
 COUNTS = ("nodes", "total")
 CHANGES = {"queryTimeMs", "remaining", "expiresAt"}
 
@@ -82,7 +85,18 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
     assert lasting(found.model_dump(mode="json", by_alias=True)) == lasting(sent)
     assert any(
         sent[key]
-        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found", *COUNTS)
+        for key in (
+            "reflection",
+            "decisions",
+            "results",
+            "episodes",
+            "turns",
+            "chunkId",
+            "agent",
+            "methods",
+            "found",
+            *COUNTS,
+        )
         if key in sent
     )
 
@@ -104,8 +118,12 @@ def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
     accepted = client.set_status(second.id, "accepted", "Agreed.")
     reviewed = client.review_decision(first.id, "partial", affected_kpis={"lost": 0.0})
     ended = client.unlink_decisions(first.id, second.id, "relates_to")
-    done = (first, second, updated, linked, accepted, reviewed, ended)
-    assert all(one.success and one.indexed for one in done)
+    episode = client.store_episode("Store orders", 0.0, "Measure first.", tags=["orders"])
+    memory = client.remember("Orders are late.", context="note")
+    knowledge = client.store_knowledge([{"kind": "chunk", "content": "Orders are durable."}])
+    done = (first, second, updated, linked, accepted, reviewed, ended, episode, memory, knowledge)
+    assert all(one.indexed for one in done)
+    assert client.get_episode(episode.id).reflection == "Measure first."
     assert [one.seq for one in done] == sorted({one.seq for one in done})
     assert (updated.updated_fields, updated.revision) == (["context"], 2)
     assert (reviewed.status, reviewed.self_review, accepted.ratified_by is not None) == ("superseded", True, True)

@@ -61,7 +61,7 @@ def everything(records: Records, space: Space) -> list[StoredRecord]:
     return list(records.by_keys(page.keys.tolist(), ALL).values())
 
 
-@pytest.mark.parametrize("space", LISTED, ids=lambda space: space.name)
+@pytest.mark.parametrize("space", [EPISODES, *LISTED], ids=lambda space: space.name)
 def test_pages_are_disjoint_and_complete_under_ties(records: Records, space: Space) -> None:
     maker = Maker(1)
     listing = Listing(records, space)
@@ -73,7 +73,7 @@ def test_pages_are_disjoint_and_complete_under_ties(records: Records, space: Spa
             assert found == expected(everything(records, space), space, (), ALL)
 
 
-@pytest.mark.parametrize("space", LISTED, ids=lambda space: space.name)
+@pytest.mark.parametrize("space", [EPISODES, *LISTED], ids=lambda space: space.name)
 def test_random_conditions_and_viewers_give_what_every_record_says_of_itself(records: Records, space: Space) -> None:
     maker = Maker(2)
     records.put([entry(maker.record(kind)) for kind in MADE for _ in range(120)], None)

@@ -154,6 +154,16 @@ def list_episodes(ask: Asker) -> Params:
     return {**bounds, **since, **rest}
 
 
+def get_episode(ask: Asker) -> Params:
+    return {"id": int(ask.one(7, *ask.ids[Kind.EPISODE]))}
+
+
+def find_episodes(ask: Asker) -> Params:
+    low, high = sorted([ask.share(), ask.share()])
+    rest = ask.given(minReward=lambda: low, maxReward=lambda: high, tags=lambda: ask.some(*TOPICS))
+    return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
+
+
 def search_knowledge(ask: Asker) -> Params:
     filters = ask.given(
         type=lambda: ask.one("chunk", "extraction", ["pattern", "decision"], "checklist"),
@@ -209,6 +219,8 @@ _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.getWarnings": extractions,
     "cstp.getChunk": get_chunk,
     "cstp.listEpisodes": list_episodes,
+    "cstp.getEpisode": get_episode,
+    "cstp.findEpisodes": find_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
 }

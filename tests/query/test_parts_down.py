@@ -57,6 +57,9 @@ CALLS = [
     asked("getChunk", {"records"}, chunkId="CHUNK"),
     asked("getChunk", {"records"}, chunkId="CHUNK", includeRelated=False),
     asked("listEpisodes", {"records"}, dateFrom=EPOCH.isoformat()),
+    asked("getEpisode", {"records"}, id="EPISODE"),
+    asked("findEpisodes", ALL, query="?"),
+    asked("findEpisodes", {"records", "keywords"}, query="?", mode="keyword"),
     asked("searchKnowledge", ALL, query="?"),
     asked("searchKnowledge", {"records", "embedder"}, query="?", mode="semantic"),
     asked("searchKnowledge", {"records", "keywords"}, query="?", mode="keyword"),
@@ -76,6 +79,9 @@ CALLS = [
     asked("setStatus", {"records"}, id="DECISION", status="draft", reason="early"),
     asked("linkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
     asked("unlinkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
+    asked("storeEpisode", {"records", "embedder"}, query="Use a queue", reward=0.5, reflection="It helped."),
+    asked("remember", {"records", "embedder"}, content="The queue is full.", context="note"),
+    asked("storeKnowledge", {"records", "embedder"}, records=[{"kind": "chunk", "content": "Queues have bounds."}]),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]
@@ -83,7 +89,7 @@ CALLS = [
 
 # one of these is in each result
 MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
-MEMBERS += ("total", "nodes")
+MEMBERS += ("total", "nodes", "provenance")
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ class Asking:
     """Asks every call with words that no call before had, so that no vector of them is kept."""
 
     serving: Serving
-    ids: Mapping[str, str]
+    ids: Mapping[str, str | int]
     numbers: Iterator[int] = field(default_factory=count)
 
     def ask(self, call: Asked) -> Any:
@@ -192,6 +198,14 @@ def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
     )
 
 
+def ids_of(world: World) -> Mapping[str, str | int]:
+    """What stands for ids in the calls."""
+    decision, other, *_ = world.ids[Kind.DECISION]
+    episode = int(world.ids[Kind.EPISODE][0])
+    named = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0]}
+    return {**named, "DECISION": decision, "OTHER": other, "EPISODE": episode}
+
+
 def test_there_is_a_call_of_every_method() -> None:
     assert {call.method for call in CALLS} == {method.name.removeprefix("cstp.") for method in METHODS}
 
@@ -202,8 +216,7 @@ def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_els
 ) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
     vectors = f"http://127.0.0.1:{free_port()}" if part == "vectors" else None
-    decision, other, *_ = world.ids[Kind.DECISION]
-    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0], "DECISION": decision, "OTHER": other}
+    ids = ids_of(world)
     with serving_with(tmp_path, stores, model, world, vectors) as serving:
         asking = Asking(serving, ids)
         downs: Mapping[str, AbstractContextManager[None]] = {
@@ -231,8 +244,7 @@ def test_records_replaced_by_older_ones_are_an_error_until_the_server_is_started
     tmp_path: Path, stores: Stores, change: str
 ) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
-    decision, other, *_ = world.ids[Kind.DECISION]
-    ids = {"CHUNK": world.ids[Kind.CHUNK][0], "EVENT": world.ids[Kind.EVENT][0], "DECISION": decision, "OTHER": other}
+    ids = ids_of(world)
     with serving_with(tmp_path, stores, model, world) as serving:
         asking = Asking(serving, ids)
         engine = sa.create_engine(serving.settings.store_url)

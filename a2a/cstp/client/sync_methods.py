@@ -29,6 +29,7 @@ from cstp.methods.decision_records import (
     UpdateDecisionResult,
 )
 from cstp.methods.decisions import QueryDecisionsResult, QueryFilters
+from cstp.methods.episode_records import FindEpisodesResult, GetEpisodeResult, StoreEpisodeResult
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
 from cstp.methods.extractions import (
     ExtractedDecision,
@@ -39,6 +40,8 @@ from cstp.methods.extractions import (
     GetWarningsResult,
 )
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
+from cstp.methods.knowledge_records import StoreKnowledgeResult
+from cstp.methods.memory_records import GivenEvent, RememberResult
 from cstp.methods.recall import RecallResult
 from cstp.methods.statistics import GetStatsResult
 from cstp.methods.system import DiscoverResult, WhoamiResult
@@ -290,6 +293,41 @@ class Methods(ABC):
             date_to=date_to,
             tags=tags,
             category=category,
+        )
+        return self.send(call, timeout=timeout)
+
+    def get_episode(self, id: int, *, min_seq: int | None = None, timeout: float | None = None) -> GetEpisodeResult:
+        """Read an episode whole, with its reflection.
+
+        Which episode.
+        """
+        call = calls.get_episode(id=id, min_seq=min_seq)
+        return self.send(call, timeout=timeout)
+
+    def find_episodes(
+        self,
+        query: str,
+        *,
+        min_seq: int | None = None,
+        min_reward: float | None = None,
+        max_reward: float | None = None,
+        tags: list[str] | None = None,
+        limit: int = 10,
+        mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        timeout: float | None = None,
+    ) -> FindEpisodesResult:
+        """Find episodes by meaning and by words of what was tried and learned.
+
+        What to look for in the queries and reflections of episodes; bounds are inclusive, and all of `tags` are had.
+        """
+        call = calls.find_episodes(
+            query=query,
+            min_seq=min_seq,
+            min_reward=min_reward,
+            max_reward=max_reward,
+            tags=tags,
+            limit=limit,
+            mode=mode,
         )
         return self.send(call, timeout=timeout)
 
@@ -611,6 +649,120 @@ class Methods(ABC):
         `since` is 0 for everything, a `cursor` or a `seq` that an answer had, or `now` for what changes from now on.
         """
         call = calls.changes_page(since=since, kinds=kinds, limit=limit, wait_ms=wait_ms)
+        return self.send(call, timeout=timeout)
+
+    def store_episode(
+        self,
+        query: str,
+        reward: float,
+        reflection: str,
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        tags: list[str] | None = None,
+        category: str | None = None,
+        project: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> StoreEpisodeResult:
+        """Store what was tried, how well it went and what was learned.
+
+        One experience: what was tried, how well it went, and what another agent should learn of it.
+        """
+        call = calls.store_episode(
+            query=query,
+            reward=reward,
+            reflection=reflection,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            tags=tags,
+            category=category,
+            project=project,
+            sensitivity=sensitivity,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def remember(
+        self,
+        content: str,
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        context: str | None = None,
+        source: str | None = None,
+        source_id: str | None = None,
+        source_url: str | None = None,
+        title: str | None = None,
+        author: str | None = None,
+        participants: list[str] | None = None,
+        date: Instant | None = None,
+        conversation_id: str | None = None,
+        turn_index: int | None = None,
+        role: Literal["user", "assistant", "system"] | None = None,
+        importance: float | None = None,
+        project: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+        expires_at: Instant | None = None,
+        events: list[GivenEvent | Mapping[str, object]] | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> RememberResult:
+        """Remember what was said or written.
+
+        Something that was said or written: with `conversation_id` a turn of a conversation, else an artifact.
+
+        The turn of the same `turn_index` of a conversation, and the artifact of the same `source` and `source_id`, are
+        changed; all else is remembered in addition, also where it is equal.
+        """
+        call = calls.remember(
+            content=content,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            context=context,
+            source=source,
+            source_id=source_id,
+            source_url=source_url,
+            title=title,
+            author=author,
+            participants=participants,
+            date=date,
+            conversation_id=conversation_id,
+            turn_index=turn_index,
+            role=role,
+            importance=importance,
+            project=project,
+            sensitivity=sensitivity,
+            expires_at=expires_at,
+            events=events,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def store_knowledge(
+        self,
+        records: list[Mapping[str, Mapping[str, object] | list[object]]],
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        project: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> StoreKnowledgeResult:
+        """Store sources, chunks and extractions, all of a call or none.
+
+        What was read, and what was learned of it: all is stored, or nothing.
+        """
+        call = calls.store_knowledge(
+            records=records,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            project=project,
+            sensitivity=sensitivity,
+            dry_run=dry_run,
+        )
         return self.send(call, timeout=timeout)
 
     def whoami(self, *, timeout: float | None = None) -> WhoamiResult:

@@ -20,6 +20,7 @@ from cstp.fields import (
 from cstp.writes import (
     MOST,
     Account,
+    Level,
     LongText,
     Name,
     Names,
@@ -31,7 +32,6 @@ from cstp.writes import (
     WriteWarning,
 )
 
-Level = Literal["normal", "sensitive", "highly_sensitive"]
 Stakes = Literal["low", "medium", "high", "critical"]
 Outcome = Literal["success", "partial", "failure", "abandoned"]
 Edge = Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]

@@ -15,9 +15,12 @@ from cstp.methods.decision_records import (
     UPDATE_DECISION,
 )
 from cstp.methods.decisions import QUERY_DECISIONS
+from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
+from cstp.methods.knowledge_records import STORE_KNOWLEDGE
+from cstp.methods.memory_records import REMEMBER
 from cstp.methods.recall import RECALL
 from cstp.methods.statistics import GET_STATS
 from cstp.methods.system import DISCOVER, WHOAMI
@@ -33,6 +36,8 @@ METHODS: tuple[Method[Any, Any], ...] = (
     GET_WARNINGS,
     GET_CHUNK,
     LIST_EPISODES,
+    GET_EPISODE,
+    FIND_EPISODES,
     SEARCH_KNOWLEDGE,
     RECALL,
     RECORD_DECISION,
@@ -42,6 +47,9 @@ METHODS: tuple[Method[Any, Any], ...] = (
     LINK_DECISIONS,
     UNLINK_DECISIONS,
     CHANGES,
+    STORE_EPISODE,
+    REMEMBER,
+    STORE_KNOWLEDGE,
     WHOAMI,
     DISCOVER,
 )

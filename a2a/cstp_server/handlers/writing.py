@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from pydantic.alias_generators import to_camel
 
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused, WritesRefused
 from cognition_engines.writing.requests import Warning, Writer
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
 from cstp.writes import WriteParams, WriteWarning
@@ -27,6 +27,8 @@ def refusals() -> Iterator[None]:
     except WriteRefused as error:
         path = ".".join(to_camel(step) for step in error.member.split("."))
         raise InvalidParams((Violation(path, error.message),)) from None
+    except WritesRefused as error:
+        raise InvalidParams(tuple(Violation(path, reason) for path, reason in error.faults)) from None
     except WriteConflict as error:
         raise Conflict(error.id, error.reason, error.expected, error.found) from None
     except RecordNotFound as error:

@@ -276,7 +276,7 @@ class Settling:
                 content=piece.text,
                 source_id=head.id,
                 title=head.title,
-                author=_author(head),
+                author=author_of(head),
                 category=head.category,
                 tags=head.tags,
                 chunk_index=place,
@@ -369,7 +369,7 @@ def _short(record: OtherRecord, given: str | int | None) -> str | None:
     return artifact_chunk_id(record) if isinstance(record, ArtifactChunk) else None
 
 
-def _author(source: Source) -> str | None:
+def author_of(source: Source) -> str | None:
     """The authors of a source as its chunks have them; None where they are too long, and answers take the source's."""
     authors = ", ".join(source.authors)
     return authors if 0 < len(authors) <= _AUTHOR else None

@@ -51,6 +51,26 @@ def reasons(
     ]
 
 
+def faults_of(error: ValidationError, kind: Kind, members: Mapping[str, Value]) -> list[tuple[str, str]]:
+    """All that is wrong with a record, each with the path of its member, which is empty for the whole record."""
+    return [_fault(details, kind, members) for details in error.errors(include_url=False, include_input=False)]
+
+
+def _fault(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> tuple[str, str]:
+    type, path = details["type"], _path(details, members)
+    if type == "unexpected_keyword_argument":
+        *above, last = details["loc"]
+        inside = _path({**details, "loc": tuple(above)}, members)
+        name = named(str(last), "an unknown member").strip("'")
+        return (f"{inside}.{name}" if inside else name), f"is not a field of {a(kind)}"
+    if type in _OF_TYPE:
+        return "type", f"must be one of {', '.join(EXTRACTION_TYPES)}"
+    context = {name: f"{of:g}" if isinstance(of, float) else of for name, of in details.get("ctx", {}).items()}
+    ours = type in _OURS or type in _WHOLE
+    message = details["msg"] if ours else _MESSAGES.get(type, "is not valid").format(**context)
+    return path, message.replace("'", "")
+
+
 def _worded(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> str:
     type = details["type"]
     context = {name: f"{of:g}" if isinstance(of, float) else of for name, of in details.get("ctx", {}).items()}

@@ -31,12 +31,18 @@ class Episode(Model):
             raise PydanticCustomError("blank", "query must not be blank")
 
 
+def lesson(episode: Episode) -> str:
+    """What an episode is found by: what was tried and, where it is known, what was learned of it."""
+    return episode.query if episode.reflection is None else f"{episode.query}\n\n{episode.reflection}"
+
+
 EPISODE: Final = KindSpec(
     kind=Kind.EPISODE,
     model=Episode,
     table="episodes",
     made_prefix=None,
     spaces=("episodes",),
+    embedding_text=lesson,
     facets=lambda episode: Facets(*own(episode), episode.created_at),
     aliases=named_ids("episode_id"),
     has_members=lambda names, _: names >= {"query", "reward"},

@@ -1,7 +1,7 @@
 """One transaction that writes: what an agent's write reads and stores, all of it or nothing."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,15 +14,24 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, Review
+from cognition_engines.kinds.spec import WRITTEN, Role
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.numbering import numbered_up_to
-from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of
+from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of, visible
 from cognition_engines.store.reads.decisions import REVIEW, links_of, reviews_of, revisions_of
-from cognition_engines.store.schema import decision_links, receipts, reviews, revisions
+from cognition_engines.store.schema import (
+    TABLES,
+    decision_links,
+    links,
+    receipts,
+    records,
+    reviews,
+    revisions,
+)
 from cognition_engines.store.transactions import REPLACED, reading, writing
 from cognition_engines.store.validation import check_batch
 from cognition_engines.store.values import Entry, Receipt, Revision, StoredRecord
@@ -81,6 +90,48 @@ class WriteTransaction:
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
         """The record of an id, or of one that a file gives where the viewer sees just one such record."""
         return named_record(self._connection, kind, id, viewer)
+
+    def is_taken(self, kind: Kind, id: str) -> bool:
+        """Whether a record has this id, in whatever project."""
+        chosen = records.c.kind == int(kind), records.c.id == id
+        return self._connection.execute(sa.select(records.c.key).where(*chosen)).scalar() is not None
+
+    def having(self, kind: Kind, values: Mapping[str, str | int], viewer: Viewer) -> list[StoredRecord]:
+        """The records of a kind that have these values in columns of its table and that the viewer sees, by key."""
+        table = TABLES[kind]
+        chosen = [table.c[name] == value for name, value in values.items()]
+        joined = sa.select(records.c.key).join_from(records, table, table.c.key == records.c.key)
+        keys = list(self._connection.execute(joined.where(*chosen, *visible(viewer)).order_by(records.c.key)).scalars())
+        found = found_by_keys(self._connection, keys, viewer, (kind,))
+        return [found[key] for key in keys]
+
+    def named(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
+        """The records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
+        called = sa.and_(records.c.given == id, records.c.source == WRITTEN)
+        return self._chosen(kind, viewer, sa.or_(records.c.id == id, called))
+
+    def of_identity(self, kind: Kind, identity: str, viewer: Viewer) -> list[StoredRecord]:
+        """The records of a kind and an identity that the viewer sees, by key."""
+        return self._chosen(kind, viewer, records.c.identity == identity)
+
+    def _chosen(self, kind: Kind, viewer: Viewer, condition: sa.ColumnElement[bool]) -> list[StoredRecord]:
+        statement = sa.select(records.c.key).where(records.c.kind == int(kind), condition, *visible(viewer))
+        keys = list(self._connection.execute(statement.order_by(records.c.key)).scalars())
+        found = found_by_keys(self._connection, keys, viewer, (kind,))
+        return [found[key] for key in keys]
+
+    def children(self, kind: Kind, owner: str, role: Role = Role.ARTIFACT) -> list[StoredRecord]:
+        """What agents wrote of a kind that belongs to the artifact, turn or source of this id, by key."""
+        chosen = links.c.role == int(role), links.c.target == owner, records.c.source == WRITTEN
+        joined = sa.select(records.c.key).join_from(records, links, links.c.key == records.c.key)
+        statement = joined.where(*chosen, (records.c.kind + 0) == int(kind)).order_by(records.c.key)
+        keys = list(self._connection.execute(statement).scalars())
+        found = found_by_keys(self._connection, keys, None, (kind,))
+        return [found[key] for key in keys]
+
+    def drop(self, gone: Sequence[StoredRecord]) -> None:
+        """Deletes records that another content of their owner has no more."""
+        bury(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
         """Stores a new record, or another content of a known one, with its vectors; the record as it is then."""

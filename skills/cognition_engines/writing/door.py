@@ -1,10 +1,11 @@
 """The door through which all writes go: each once, whole or not at all, and seen by the next call."""
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
-from typing import Any, Final, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from pydantic import TypeAdapter
 
@@ -13,7 +14,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.registry import OtherRecord, embedding_text
 from cognition_engines.models import Decision
 from cognition_engines.queries.duplicates import nearest_decisions
 from cognition_engines.queries.pools import Caller, Pools
@@ -33,16 +34,31 @@ from cognition_engines.writing.decisions import (
     update,
     updated_fields,
 )
+from cognition_engines.writing.entries import PreparedTexts, texts_of
+from cognition_engines.writing.episodes import episode_from, store_episode
 from cognition_engines.writing.errors import RecordNotFound, WriteConflict
+from cognition_engines.writing.knowledge import knowledge_stated, store_knowledge
+from cognition_engines.writing.memories import memory_from, remember
+from cognition_engines.writing.memory_requests import (
+    MemoryAnswer,
+    MemoryRequest,
+    Remember,
+    Remembered,
+    StoredEpisode,
+    StoredKnowledge,
+    StoreEpisode,
+    StoreKnowledge,
+)
 from cognition_engines.writing.requests import (
-    Answer,
+    Answer as DecisionAnswer,
+)
+from cognition_engines.writing.requests import (
     ChangedStatus,
     LinkDecisions,
     LinkedDecisions,
     PossibleDuplicate,
     RecordDecision,
     RecordedDecision,
-    Request,
     ReviewDecision,
     ReviewedDecision,
     SetStatus,
@@ -51,8 +67,13 @@ from cognition_engines.writing.requests import (
     UpdateDecision,
     Writer,
 )
+from cognition_engines.writing.requests import (
+    Request as DecisionRequest,
+)
 from cognition_engines.writing.rules import check_owner
 
+Request: TypeAlias = DecisionRequest | MemoryRequest
+Answer: TypeAlias = DecisionAnswer | MemoryAnswer
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
 _ATTEMPTS: Final = 5
 _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
@@ -62,6 +83,9 @@ _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
     SetStatus: TypeAdapter(ChangedStatus),
     LinkDecisions: TypeAdapter(LinkedDecisions),
     UnlinkDecisions: TypeAdapter(LinkedDecisions),
+    StoreEpisode: TypeAdapter(StoredEpisode),
+    Remember: TypeAdapter(Remembered),
+    StoreKnowledge: TypeAdapter(StoredKnowledge),
 }
 
 
@@ -109,7 +133,7 @@ class Writing:
             return _answered(transaction, request, key, digest)
 
     def _transact(
-        self, writer: Writer, request: Request, made: Prepared, key: str | None, digest: str, keep: bool
+        self, writer: Writer, request: Request, made: Prepared | PreparedTexts, key: str | None, digest: str, keep: bool
     ) -> Answer:
         with self._records.write_transaction(Author(writer.agent, writer.via, now()), keep=keep) as transaction:
             if key is not None and (known := _answered(transaction, request, key, digest)) is not None:
@@ -120,8 +144,10 @@ class Writing:
                 transaction.keep_receipt(type(request).__name__, key, receipt)
             return answer
 
-    async def _prepared(self, caller: Caller, writer: Writer, request: Request) -> Prepared:
-        """The vectors of the text that the record will have, which take too long for a transaction."""
+    async def _prepared(self, caller: Caller, writer: Writer, request: Request) -> Prepared | PreparedTexts:
+        """The vectors of the texts that the records will have, which take too long for a transaction."""
+        if isinstance(request, MemoryRequest):
+            return await self._embedded_texts(caller, texts_of(_stated(request)))
         if not isinstance(request, RecordDecision | UpdateDecision | SetStatus):
             return Prepared()
         model = None if self._embedder is None else self._embedder.model
@@ -150,6 +176,13 @@ class Writing:
         vectors = await self._pools.embedder.run(caller, self._embedder.embed_text, text)
         return Prepared(model, vectors, revision)
 
+    async def _embedded_texts(self, caller: Caller, texts: Sequence[str]) -> PreparedTexts:
+        if self._embedder is None:
+            return PreparedTexts()
+        embed, pool = self._embedder.embed_text, self._pools.embedder
+        found = await asyncio.gather(*(pool.run(caller, embed, text) for text in texts))
+        return PreparedTexts(self._embedder.model, dict(zip(texts, found, strict=True)))
+
     def _read(self, writer: Writer, id: str) -> tuple[StoredRecord, Decision]:
         """A decision and its own content."""
         with self._records.read_transaction(Author(writer.agent, writer.via, now())) as transaction:
@@ -163,7 +196,38 @@ class Writing:
             return stored, own
 
 
-def _apply(transaction: WriteTransaction, writer: Writer, request: Request, made: Prepared) -> Answer:
+def _stated(request: MemoryRequest) -> Sequence[OtherRecord]:
+    """The records that a request states, for their texts."""
+    match request:
+        case StoreEpisode():
+            return (episode_from(request, None, None, None),)
+        case Remember():
+            return memory_from(request).records
+        case StoreKnowledge():
+            return knowledge_stated(request)
+        case _:
+            assert_never(request)
+
+
+def _remembered(
+    transaction: WriteTransaction, writer: Writer, request: MemoryRequest, made: PreparedTexts
+) -> MemoryAnswer:
+    match request:
+        case StoreEpisode():
+            return store_episode(transaction, writer, request, made)
+        case Remember():
+            return remember(transaction, writer, request, made)
+        case StoreKnowledge():
+            return store_knowledge(transaction, writer, request, made)
+        case _:
+            assert_never(request)
+
+
+def _apply(transaction: WriteTransaction, writer: Writer, request: Request, made: Prepared | PreparedTexts) -> Answer:
+    if isinstance(made, PreparedTexts):
+        assert isinstance(request, MemoryRequest)
+        return _remembered(transaction, writer, request, made)
+    assert isinstance(request, DecisionRequest)
     match request:
         case RecordDecision():
             return record(transaction, writer, request, made)
@@ -191,7 +255,11 @@ def _answered(transaction: WriteTransaction, request: Request, key: str, digest:
     if known.answer is None:
         raise WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
     answer: Answer = _ANSWERS[type(request)].validate_json(known.answer)
-    return replace(answer, created=False) if isinstance(answer, RecordedDecision) else answer
+    if isinstance(answer, StoredKnowledge):
+        return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
+    if isinstance(answer, Remembered):
+        return replace(answer, status="unchanged")
+    return replace(answer, created=False) if isinstance(answer, RecordedDecision | StoredEpisode) else answer
 
 
 def _duplicates(found: Mapping[int, float], stored: Mapping[int, StoredRecord]) -> tuple[PossibleDuplicate, ...]:

@@ -1,5 +1,6 @@
 """Why a write is refused. Nothing was written then."""
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from cognition_engines.errors import EngineError
@@ -14,6 +15,14 @@ class WriteRefused(EngineError):
         super().__init__(f"{member}: {message}")
         self.member = member
         self.message = message
+
+
+class WritesRefused(EngineError):
+    """Members of a request cannot be as they are; `faults` has their paths, as they were sent, with the reasons."""
+
+    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{path}: {reason}" for path, reason in faults))
+        self.faults = tuple(faults)
 
 
 class WriteConflict(EngineError):

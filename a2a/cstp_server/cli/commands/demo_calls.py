@@ -47,6 +47,12 @@ CALLS: Final[Sequence[Call]] = (
         "cstp.listEpisodes",
         {"tags": ["filters"], "limit": 2},
     ),
+    Call("An episode whole, with what was learned", "cstp.getEpisode", {"id": 2}),
+    Call(
+        "Episodes, by meaning and by words of what was tried and learned",
+        "cstp.findEpisodes",
+        {"query": "measure a filter", "maxReward": 0, "limit": 1},
+    ),
     Call(
         "Passages and what was extracted from them, by meaning and by words",
         "cstp.searchKnowledge",

@@ -1,0 +1,140 @@
+"""Methods that store an episode, read it whole, and find episodes by what was tried and learned."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, WireResult
+from cstp.errors import Conflict, NotFound, QueryFailed
+from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, SearchMode
+from cstp.methods.decision_reads import RecordProvenance
+from cstp.reads import ReadParams
+from cstp.writes import (
+    DRY_RUN_DESCRIPTION,
+    PROJECT_DESCRIPTION,
+    Level,
+    Line200,
+    LongText,
+    Tags,
+    WriteParams,
+)
+
+Reward = Annotated[float, Field(ge=-1.0, le=1.0)]
+EpisodeId = Annotated[int, Field(ge=1, le=2**63 - 1), WHOLE]
+
+
+class StoreEpisodeParams(WriteParams):
+    """One experience: what was tried, how well it went, and what another agent should learn of it."""
+
+    query: LongText = Field(description="What was tried, or asked for.")
+    reward: Reward = Field(description="How well it went, from -1 to 1; 0 is 0.")
+    reflection: LongText = Field(description="What was learned.")
+    tags: Tags | None = None
+    category: Line200 | None = None
+    project: Line200 | None = Field(default=None, description=PROJECT_DESCRIPTION)
+    sensitivity: Level = "normal"
+    dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
+
+
+class StoreEpisodeResult(WireResult):
+    """The episode as it was stored; `created` is false where an earlier call of the same key did that.
+
+    `embeddingStatus` is always success: an episode is stored with its vectors, or not at all.
+    """
+
+    id: int
+    embedding_status: Literal["success"] = "success"
+    query: str
+    reward: float
+    created_at: InstantOut
+    created: bool
+    indexed: bool
+    seq: int
+
+
+class GetEpisodeParams(ReadParams):
+    """Which episode."""
+
+    id: EpisodeId
+
+
+class EpisodeMembers(WireResult):
+    """An episode with its reflection, null where its file gives none."""
+
+    id: int
+    query: str
+    reward: float
+    reflection: str | None
+    created_at: InstantOut | None
+    tags: list[str]
+    category: str | None
+
+
+class GetEpisodeResult(EpisodeMembers):
+    """An episode whole, and where it came from."""
+
+    project: str | None
+    sensitivity: Level
+    provenance: RecordProvenance
+
+
+class FindEpisodesParams(ReadParams):
+    """What to look for in the queries and reflections of episodes; bounds are inclusive, and all of `tags` are had."""
+
+    query: Query
+    min_reward: Reward | None = None
+    max_reward: Reward | None = None
+    tags: Tags | None = None
+    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
+    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+
+    @field_validator("max_reward")
+    @classmethod
+    def _rewards_in_order(cls, value: float | None, info: ValidationInfo) -> float | None:
+        least = info.data.get("min_reward")
+        if value is not None and least is not None and least > value:
+            raise PydanticCustomError("order", "minReward must not be greater than maxReward", {"also": "minReward"})
+        return value
+
+
+class EpisodeFound(EpisodeMembers):
+    """An episode; `score` is better when higher, `distance` the cosine distance to the query or null."""
+
+    score: float
+    distance: float | None
+
+
+class FindEpisodesResult(WireResult):
+    """The best episodes, best first. `mode` is how it was searched."""
+
+    episodes: list[EpisodeFound]
+    total: int
+    query: str
+    mode: Literal["hybrid", "semantic", "keyword"]
+
+
+STORE_EPISODE = Method(
+    name="cstp.storeEpisode",
+    summary="Store what was tried, how well it went and what was learned.",
+    params=StoreEpisodeParams,
+    result=StoreEpisodeResult,
+    errors=(QueryFailed, Conflict),
+    scope="write",
+    cost=3,
+)
+GET_EPISODE = Method(
+    name="cstp.getEpisode",
+    summary="Read an episode whole, with its reflection.",
+    params=GetEpisodeParams,
+    result=GetEpisodeResult,
+    errors=(QueryFailed, NotFound),
+    from_records=True,
+)
+FIND_EPISODES = Method(
+    name="cstp.findEpisodes",
+    summary="Find episodes by meaning and by words of what was tried and learned.",
+    params=FindEpisodesParams,
+    result=FindEpisodesResult,
+    errors=(QueryFailed,),
+)

@@ -1,0 +1,177 @@
+"""Remembering: what was said or written, with the events in it."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, Wire, WireResult
+from cstp.errors import Conflict, QueryFailed
+from cstp.fields import WHOLE, LowerInstant, UpperInstant, each_once, not_blank
+from cstp.writes import (
+    DRY_RUN_DESCRIPTION,
+    MOST,
+    PROJECT_DESCRIPTION,
+    Level,
+    Line100,
+    Line200,
+    Line500,
+    Line2000,
+    LongText,
+    Share,
+    WriteParams,
+    storable,
+)
+
+CONTEXTS: Final = (
+    "meeting",
+    "email",
+    "document",
+    "chat",
+    "transcript",
+    "note",
+    "preference",
+    "fact",
+    "decision",
+    "project",
+    "conversation",
+)
+
+
+def _context(value: str) -> str:
+    if value not in CONTEXTS:
+        raise PydanticCustomError("text", "must be one of " + ", ".join(CONTEXTS))
+    return value
+
+
+MemoryContext = Annotated[str, AfterValidator(_context), WithJsonSchema({"type": "string", "enum": list(CONTEXTS)})]
+Place = Annotated[int, Field(ge=0, le=2**31 - 1), WHOLE]
+_OF_ARTIFACTS: Final = ("source_id", "source_url", "title", "participants")
+
+
+class GivenActor(Wire):
+    """Who took part in an event, by name or id."""
+
+    ref: Line200
+    role: Literal["owner", "contributor", "reviewer", "stakeholder", "other"] = "other"
+
+
+class GivenSubject(Wire):
+    """What an event is about, by name or id."""
+
+    ref: Line200
+    type: Literal["person", "project", "object", "other"] = "other"
+
+
+class GivenQuote(Wire):
+    """The words that an event is read from, and where in the content they are."""
+
+    quote: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(not_blank), AfterValidator(storable)]
+    start_char: Place | None = None
+    end_char: Place | None = None
+
+    @field_validator("end_char")
+    @classmethod
+    def _in_order(cls, value: int | None, info: ValidationInfo) -> int | None:
+        start = info.data.get("start_char")
+        if value is not None and start is not None and value <= start:
+            raise PydanticCustomError("order", "endChar must be greater than startChar", {"also": "startChar"})
+        return value
+
+
+class GivenEvent(Wire):
+    """Something that happened, as the caller reads it from the content. Nothing is extracted by guessing."""
+
+    category: Line100
+    narrative: Annotated[
+        str, Field(min_length=1, max_length=10_000), AfterValidator(not_blank), AfterValidator(storable)
+    ]
+    event_time: LowerInstant = None
+    actors: Annotated[list[GivenActor], Field(max_length=MOST)] | None = None
+    subject: GivenSubject | None = None
+    confidence: Share | None = None
+    evidence: Annotated[list[GivenQuote], Field(max_length=MOST)] | None = None
+
+
+class RememberParams(WriteParams):
+    """Something that was said or written: with `conversationId` a turn of a conversation, else an artifact.
+
+    The turn of the same `turnIndex` of a conversation, and the artifact of the same `source` and `sourceId`, are
+    changed; all else is remembered in addition, also where it is equal.
+    """
+
+    content: LongText
+    context: MemoryContext | None = Field(default=None, description="Default: note, and conversation of a turn.")
+    source: Line200 | None = Field(default=None, description="The system that it comes from. Default: manual.")
+    source_id: Line200 | None = Field(default=None, description="By which its source knows it.")
+    source_url: Line2000 | None = None
+    title: Line500 | None = None
+    author: Line200 | None = Field(default=None, description="Who wrote or said it.")
+    participants: Annotated[list[Line200], Field(max_length=MOST), AfterValidator(each_once)] | None = None
+    date: LowerInstant = Field(default=None, description="When it was said or written.")
+    conversation_id: Line200 | None = None
+    turn_index: Place | None = None
+    role: Literal["user", "assistant", "system"] | None = None
+    importance: Share | None = Field(default=None, description="Default: 0.5.")
+    project: Line200 | None = Field(default=None, description=PROJECT_DESCRIPTION)
+    sensitivity: Level = "normal"
+    expires_at: UpperInstant = Field(default=None, description="When it is forgotten.")
+    events: Annotated[list[GivenEvent], Field(max_length=MOST)] | None = Field(
+        default=None, description="Absent leaves the events alone that it has; else these take their place."
+    )
+    dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
+
+    @field_validator("turn_index", "role")
+    @classmethod
+    def _of_a_turn(cls, value: object, info: ValidationInfo) -> object:
+        if value is not None and "conversation_id" in info.data and info.data["conversation_id"] is None:
+            raise PydanticCustomError("text", "needs conversationId")
+        return value
+
+    @field_validator("conversation_id")
+    @classmethod
+    def _no_artifact(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return value
+        if info.data.get("context") not in (None, "conversation"):
+            raise PydanticCustomError("text", "must be absent, or context must be conversation")
+        if any(info.data.get(name) for name in _OF_ARTIFACTS):
+            others = "sourceId, sourceUrl, title and participants"
+            raise PydanticCustomError("text", f"must be absent beside {others}: a turn has none of them")
+        return value
+
+
+class StoredEvent(WireResult):
+    """An event of the memory."""
+
+    id: str
+    category: str
+    narrative: str
+
+
+class RememberResult(WireResult):
+    """What was done; `status` is unchanged where nothing differs from what was remembered before.
+
+    `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is
+    roughly how many tokens a model would count.
+    """
+
+    id: str
+    status: Literal["created", "unchanged", "changed"]
+    is_chunked: bool
+    num_chunks: int
+    token_count: int
+    events: list[StoredEvent]
+    indexed: bool
+    seq: int
+
+
+REMEMBER = Method(
+    name="cstp.remember",
+    summary="Remember what was said or written.",
+    params=RememberParams,
+    result=RememberResult,
+    errors=(QueryFailed, Conflict),
+    scope="write",
+    cost=3,
+)

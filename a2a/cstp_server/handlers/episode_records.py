@@ -1,0 +1,128 @@
+"""The methods that store an episode, read it whole and find episodes: from the wire's values to requests, and back."""
+
+from typing import Any, Final
+
+from cognition_engines.engine import Engine
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.models import SENSITIVITIES, Mode
+from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
+from cognition_engines.store.values import StoredRecord
+from cognition_engines.writing.entries import content_hash_of
+from cognition_engines.writing.memory_requests import StoredEpisode, StoreEpisode
+from cstp.errors import InvalidParams, NotFound, Violation
+from cstp.methods.decision_reads import RecordProvenance
+from cstp.methods.episode_records import (
+    FIND_EPISODES,
+    GET_EPISODE,
+    STORE_EPISODE,
+    EpisodeFound,
+    FindEpisodesParams,
+    FindEpisodesResult,
+    GetEpisodeParams,
+    GetEpisodeResult,
+    StoreEpisodeParams,
+    StoreEpisodeResult,
+)
+from cstp_server.handlers.writing import refusals, writer_of
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+_LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
+
+
+def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """The methods, bound to the engine."""
+
+    async def store_episode(params: StoreEpisodeParams, call: Call) -> StoreEpisodeResult:
+        request = StoreEpisode(
+            query=params.query,
+            reward=params.reward,
+            reflection=params.reflection,
+            tags=tuple(params.tags or ()),
+            category=params.category,
+            project=params.project,
+            sensitivity=SENSITIVITIES[params.sensitivity],
+        )
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        assert isinstance(done, StoredEpisode)
+        return StoreEpisodeResult(
+            id=int(done.id),
+            query=params.query,
+            reward=params.reward,
+            created_at=done.at,
+            created=done.created,
+            indexed=done.indexed,
+            seq=done.seq,
+        )
+
+    async def get_episode(params: GetEpisodeParams, call: Call) -> GetEpisodeResult:
+        found = await engine.get_episode(params.id, call.viewer, call.agent)
+        if found is None:
+            raise NotFound(str(params.id))
+        return _whole(found)
+
+    async def find_episodes(params: FindEpisodesParams, call: Call) -> FindEpisodesResult:
+        mode = engine.modes[0] if params.mode is None else Mode(params.mode)
+        if mode not in engine.modes:
+            raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
+        question = EpisodeQuestion(
+            params.query,
+            call.viewer,
+            params.limit,
+            mode,
+            params.min_reward,
+            params.max_reward,
+            tuple(params.tags or ()),
+        )
+        matches = await engine.find_episodes(question, call.agent)
+        episodes = [_found(match) for match in matches]
+        return FindEpisodesResult(episodes=episodes, total=len(episodes), query=params.query, mode=mode.value)
+
+    return (
+        BoundMethod(STORE_EPISODE, store_episode),
+        BoundMethod(GET_EPISODE, get_episode),
+        BoundMethod(FIND_EPISODES, find_episodes),
+    )
+
+
+def _members(episode: Episode) -> dict[str, Any]:
+    return {
+        "id": episode.id,
+        "query": episode.query,
+        "reward": episode.reward,
+        "reflection": episode.reflection,
+        "created_at": episode.created_at,
+        "tags": list(episode.tags),
+        "category": episode.category,
+    }
+
+
+def _found(match: EpisodeMatch) -> EpisodeFound:
+    return EpisodeFound(**_members(match.episode), score=match.score, distance=match.distance)
+
+
+def _whole(stored: StoredRecord) -> GetEpisodeResult:
+    episode = stored.record
+    assert isinstance(episode, Episode)
+    return GetEpisodeResult(
+        **_members(episode),
+        project=episode.project,
+        sensitivity=_LEVELS[stored.facets.sensitivity],  # type: ignore[arg-type]
+        provenance=_provenance(stored, episode),
+    )
+
+
+def _provenance(stored: StoredRecord, episode: Episode) -> RecordProvenance:
+    origin = stored.origin
+    known = origin.path and origin.path != origin.source
+    return RecordProvenance(
+        recorded_by=origin.recorded_by,
+        recorded_at=stored.recorded_at,
+        via=origin.via,
+        origin="wire" if origin.written else "file",
+        path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
+        revision=stored.revision,
+        content_hash=content_hash_of(episode),
+        ratified_by=None,
+    )

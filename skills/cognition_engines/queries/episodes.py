@@ -1,0 +1,77 @@
+"""Episodes by id, and by what was tried and learned."""
+
+from dataclasses import dataclass
+
+from cognition_engines.filters import Conditions, HasAll, between
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.search import Query, Search, SearchScope
+from cognition_engines.queries.turns import Agent
+from cognition_engines.spaces import EPISODES
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeQuestion:
+    """What a caller asks of episodes. Rewards are -1 to 1, bounds inclusive; an episode has all of `tags`, exactly.
+
+    `mode` None is the default mode of the engine.
+    """
+
+    text: str
+    viewer: Viewer = Viewer()
+    limit: int = 10
+    mode: Mode | None = None
+    min_reward: float | None = None
+    max_reward: float | None = None
+    tags: tuple[str, ...] = ()
+
+    def conditions(self) -> Conditions:
+        tagged = (HasAll("tags", self.tags),) if self.tags else ()
+        return (*between("reward", self.min_reward, self.max_reward), *tagged)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeMatch:
+    """An episode that was found. `distance` is the cosine distance to the query, None where there is none."""
+
+    episode: Episode
+    score: float
+    distance: float | None
+
+
+class Episodes:
+    """Searches and reads episodes. Methods raise ComponentFailed naming the part that did not answer."""
+
+    def __init__(self, records: Records, searching: Search, pools: Pools) -> None:
+        self._records = records
+        self._searching = searching
+        self._pools = pools
+
+    async def get(self, id: int, viewer: Viewer = Viewer(), agent: Agent = None) -> StoredRecord | None:
+        """The episode of an id, or the only one that the viewer sees of those that files give it; None without one."""
+        caller = self._pools.caller(agent)
+        found = await self._pools.records.run(caller, self._records.find, [(Kind.EPISODE, str(id))], viewer)
+        return found[0] if found else None
+
+    async def find(self, question: EpisodeQuestion, agent: Agent = None) -> list[EpisodeMatch]:
+        """The best episodes, in order, for `agent`."""
+        caller = self._pools.caller(agent)
+        conditions = question.conditions()
+        mode = question.mode or self._searching.modes[0]
+        query = Query(question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),))
+        found = await self._searching.search(caller, query, question.limit)
+        keys = found.keys()
+        read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, EPISODES.kinds)
+        matches = []
+        for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
+            stored = read.get(key)
+            # a record may have changed since the snapshot: then the conditions are asked again
+            if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
+                assert isinstance(stored.record, Episode)
+                matches.append(EpisodeMatch(stored.record, hit.score, hit.distance))
+        return matches

@@ -1,0 +1,119 @@
+"""What agents store of what they read, through the engine: all of a call or none, and never another one's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
+from cognition_engines.queries.knowledge import KnowledgeQuestion
+from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WritesRefused
+from cognition_engines.writing.given_records import read_given
+from cognition_engines.writing.memory_requests import StoredKnowledge, StoreKnowledge
+from cognition_engines.writing.requests import Writer
+from tests.stores import Stores
+
+WRITE = frozenset({"read", "write"})
+ANN = Writer("ann", EVERYTHING, WRITE)
+BEN = Writer("ben", EVERYTHING, WRITE)
+PUBLIC = Writer("pat", Viewer(), WRITE)
+SOURCE = {
+    "kind": "source",
+    "id": "tides",
+    "title": "Tides",
+    "content": "# Spring\n\nThe sun and the moon pull together.\n",
+}
+CHUNK = {"kind": "chunk", "id": "neap", "sourceId": "tides", "content": "Neap tides are the lowest."}
+WARNING = {
+    "kind": "extraction",
+    "type": "warning",
+    "sourceId": "tides",
+    "content": {"title": "Wind against tide", "description": "Waves grow steep."},
+}
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
+    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
+    yield opened
+    opened.close()
+
+
+async def store(engine: Engine, writer: Writer, *sent: dict[str, Any], **others: Any) -> StoredKnowledge:
+    done = await engine.write(writer, StoreKnowledge(records=read_given(sent), **others))
+    assert isinstance(done, StoredKnowledge)
+    await engine.reached(done.seq, None, searched=True)
+    return done
+
+
+async def words_found(engine: Engine, words: str, viewer: Viewer = EVERYTHING) -> int:
+    return len(await engine.search_knowledge(KnowledgeQuestion(words, viewer)))
+
+
+async def test_all_of_a_call_is_found_and_what_refers_to_its_source_names_it(engine: Engine) -> None:
+    done = await store(engine, ANN, WARNING, CHUNK, SOURCE)
+    assert [(one.kind, one.status, one.chunks) for one in done.records] == [
+        ("extraction", "created", 0),
+        ("chunk", "created", 0),
+        ("source", "created", 1),
+    ]
+    for words in ("moon", "neap", "steep"):
+        assert await words_found(engine, words) == 1, words
+    (match,) = await engine.search_knowledge(KnowledgeQuestion("neap", EVERYTHING))
+    assert match.source is not None
+    assert (match.source.title, match.record.source_id) == ("Tides", done.records[2].id)
+
+
+async def test_storing_again_changes_what_differs_and_nothing_else(engine: Engine) -> None:
+    first = await store(engine, ANN, SOURCE, CHUNK, WARNING)
+    same = await store(engine, ANN, SOURCE, CHUNK, WARNING)
+    assert same.seq == first.seq
+    assert {one.status for one in same.records} == {"unchanged"}
+    assert [one.id for one in same.records] == [one.id for one in first.records]
+    changed = await store(engine, ANN, SOURCE | {"content": "# Spring\n\nOnly the moon.\n"})
+    assert [one.status for one in changed.records] == ["changed"]
+    assert (await words_found(engine, "sun"), await words_found(engine, "moon")) == (0, 1)
+    assert engine.records.count(Kind.CHUNK) == 2
+
+
+async def test_one_mistake_and_nothing_is_stored(engine: Engine) -> None:
+    with pytest.raises(WritesRefused) as refused:
+        read_given([CHUNK, {"kind": "chunk"}, {"kind": "turn", "content": "a"}])
+    assert [path for path, _ in refused.value.faults] == ["records[1].content", "records[2].kind"]
+    with pytest.raises(RecordNotFound):
+        await store(engine, ANN, {"kind": "chunk", "content": "a"}, CHUNK)  # its source is not there
+    with pytest.raises(WritesRefused) as refused:
+        await store(engine, PUBLIC, SOURCE, CHUNK | {"sensitivity": "sensitive"})
+    assert [path for path, _ in refused.value.faults] == ["records[1].sensitivity"]
+    assert engine.records.count() == 0
+
+
+async def test_what_is_longer_than_a_call_may_send_is_refused_by_its_path() -> None:
+    with pytest.raises(WritesRefused) as refused:
+        read_given([{"kind": "chunk", "content": "a" * 32_769, "tags": ["t"] * 101}])
+    assert [path for path, _ in refused.value.faults] == ["records[0].content", "records[0].tags"]
+
+
+async def test_a_name_is_of_the_agents_own_records_and_a_hidden_one_is_as_if_there_were_none(engine: Engine) -> None:
+    mine = await store(engine, ANN, SOURCE, sensitivity=Sensitivity.SENSITIVE)
+    with pytest.raises(ScopeNeeded):
+        await store(engine, BEN, SOURCE | {"title": "Other"})
+    theirs = await store(engine, PUBLIC, SOURCE | {"title": "Other"})
+    assert [one.status for one in theirs.records] == ["created"]
+    assert theirs.records[0].id != mine.records[0].id
+    with pytest.raises(RecordNotFound):
+        await store(engine, PUBLIC, CHUNK | {"sourceId": mine.records[0].id})
+    assert await words_found(engine, "sun", Viewer()) == 1
+
+
+async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "chunks.jsonl"
+    file.write_text('{"kind": "chunk", "id": "neap", "content": "From a file."}\n')
+    await engine.ingest([file], Options())
+    with pytest.raises(WriteConflict) as refused:
+        await store(engine, ANN, {"kind": "chunk", "id": "neap", "content": "From an agent."})
+    assert refused.value.reason == "fileOwned"

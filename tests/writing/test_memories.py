@@ -1,0 +1,258 @@
+"""What agents remember, through the engine: whole, once, found at once, and never another one's."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.artifacts import Artifact, Turn
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.graph import Actor, Event
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
+from cognition_engines.queries.episodes import EpisodeQuestion
+from cognition_engines.queries.lists import EpisodeFilters
+from cognition_engines.queries.recall.results import RecallRequest
+from cognition_engines.store.records import open_records
+from cognition_engines.store.write_transaction import Author
+from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
+from cognition_engines.writing.requests import Writer
+from tests.serving import SeededEmbedder
+from tests.stores import Stores
+
+WRITE = frozenset({"read", "write"})
+ANN = Writer("ann", EVERYTHING, WRITE)
+BEN = Writer("ben", EVERYTHING, WRITE)
+ADMIN = Writer("root", EVERYTHING, WRITE | {"admin"})
+PUBLIC = Writer("pat", Viewer(), WRITE)
+LONG = "\n\n".join(f"Paragraph {number} is about berths and tides." for number in range(250))
+TURNS = '{"kind": "turn", "conversation_id": "radio", "turn_index": 0, "content": "From a file."}\n'
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
+    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
+    yield opened
+    opened.close()
+
+
+def lesson(query: str, reward: float = 0.0, reflection: str = "Measure first.", **others: Any) -> StoreEpisode:
+    return StoreEpisode(query=query, reward=reward, reflection=reflection, **others)
+
+
+def turn(content: str, index: int | None = 0, **others: Any) -> Remember:
+    return Remember(content=content, conversation_id="radio", turn_index=index, **others)
+
+
+def page(content: str, **others: Any) -> Remember:
+    return Remember(content=content, source="wiki", source_id="page-7", **others)
+
+
+async def remembered(engine: Engine, writer: Writer, asked: Remember, key: str | None = None) -> Remembered:
+    done = await engine.write(writer, asked, key)
+    assert isinstance(done, Remembered)
+    return done
+
+
+async def shown(engine: Engine, seq: int) -> None:
+    """Waits until searches show a write."""
+    await engine.reached(seq, None, searched=True)
+
+
+async def found_episodes(engine: Engine, words: str, **others: Any) -> list[str]:
+    question = EpisodeQuestion(words, **{"viewer": EVERYTHING, **others})
+    return [match.episode.query for match in await engine.find_episodes(question)]
+
+
+async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_before(engine: Engine) -> None:
+    done = await engine.write(ANN, lesson("Berth a ship", -0.5, "Ask for the draught.", tags=("berths",)))
+    assert isinstance(done, StoredEpisode)
+    assert done.created
+    await shown(engine, done.seq)
+    for words in ("berth", "draught"):
+        assert await found_episodes(engine, words) == ["Berth a ship"], words
+    assert await found_episodes(engine, "draught", tags=("berths",), min_reward=-0.5, max_reward=-0.5)
+    for others in ({"tags": ("Berths",)}, {"min_reward": -0.4}, {"max_reward": -0.6}):
+        assert await found_episodes(engine, "draught", **others) == [], others
+    (listed,) = (await engine.list_episodes(EpisodeFilters(), EVERYTHING)).stored
+    whole = await engine.get_episode(int(done.id), EVERYTHING)
+    assert whole is not None
+    assert isinstance(whole.record, Episode)
+    assert (whole.record, whole.record.reflection, whole.record.created_at) == (
+        listed.record,
+        "Ask for the draught.",
+        done.at,
+    )
+    assert (whole.origin.recorded_by, whole.origin.via, whole.origin.written) == ("ann", "cstp", True)
+
+
+async def test_an_episode_is_found_by_meaning_where_there_is_a_model(tmp_path: Path, stores: Stores) -> None:
+    engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", SeededEmbedder())
+    await shown(engine, (await engine.write(ANN, lesson("Berth a ship"))).seq)
+    question = EpisodeQuestion("Berth a ship\n\nMeasure first.", EVERYTHING)
+    (match,) = await engine.find_episodes(question)
+    assert match.distance == pytest.approx(0.0, abs=1e-5)
+    engine.close()
+
+
+async def test_equal_episodes_are_two_and_one_key_stores_one(engine: Engine) -> None:
+    first, second = [await engine.write(ANN, lesson("Bake bread")) for _ in range(2)]
+    assert first.id != second.id
+    done = await asyncio.gather(*(engine.write(ANN, lesson("Bake cake"), "key") for _ in range(6)))
+    assert len({one.id for one in done}) == 1
+    assert [one.created for one in done if isinstance(one, StoredEpisode)].count(True) == 1
+    assert engine.records.count(Kind.EPISODE) == 3
+
+
+async def test_an_episode_that_is_too_sensitive_is_neither_read_nor_found(engine: Engine) -> None:
+    done = await engine.write(ANN, lesson("Pay wages", sensitivity=Sensitivity.SENSITIVE, project="shop"))
+    await shown(engine, done.seq)
+    assert await engine.get_episode(int(done.id), Viewer()) is None
+    assert await found_episodes(engine, "wages", viewer=Viewer()) == []
+    shop = Viewer(Sensitivity.SENSITIVE, frozenset({"shop"}))
+    assert await found_episodes(engine, "wages", viewer=shop) == ["Pay wages"]
+    assert await found_episodes(engine, "wages", viewer=replace(shop, projects=frozenset({"bank"}))) == []
+
+
+async def test_a_turn_is_the_one_of_its_place_and_two_without_one_are_two(engine: Engine) -> None:
+    first = await remembered(engine, ANN, turn("ok"))
+    again = await remembered(engine, ANN, turn("ok"))
+    changed = await remembered(engine, ANN, turn("no"))
+    assert [one.status for one in (first, again, changed)] == ["created", "unchanged", "changed"]
+    assert first.id == again.id == changed.id
+    assert again.seq == first.seq
+    loose = [await remembered(engine, ANN, turn("ok", None)) for _ in range(2)]
+    assert loose[0].id != loose[1].id
+    notes = [await remembered(engine, ANN, Remember(content="ok")) for _ in range(2)]
+    assert notes[0].id != notes[1].id
+    assert (engine.records.count(Kind.TURN), engine.records.count(Kind.ARTIFACT)) == (3, 2)
+
+
+async def test_the_content_before_is_kept_as_a_revision(engine: Engine) -> None:
+    id = (await remembered(engine, ANN, page("The pilot boards at noon."))).id
+    await remembered(engine, ANN, page("The pilot boards at one."))
+    (stored,) = engine.records.find([(Kind.ARTIFACT, id)], None)
+    assert stored.revision == 2
+    with engine.records.read_transaction(Author("ann", "cstp", datetime.now(UTC))) as transaction:
+        contents = [one.record.content for one in transaction.revisions(stored)]  # type: ignore[union-attr]
+    assert contents == ["The pilot boards at noon.", "The pilot boards at one."]
+
+
+async def test_a_long_text_is_cut_as_on_ingest_and_its_passages_go_when_it_gets_short(engine: Engine) -> None:
+    done = await remembered(engine, ANN, page(LONG, sensitivity=Sensitivity.SENSITIVE, project="shop"))
+    assert done.chunks > 1
+    stored = engine.records.by_ids(Kind.ARTIFACT_CHUNK, engine.records.ids(Kind.ARTIFACT_CHUNK))
+    assert len(stored) == done.chunks
+    assert {(one.facets.project, one.facets.sensitivity) for one in stored.values()} == {("shop", 1)}
+    assert {one.origin.recorded_by for one in stored.values()} == {"ann"}
+    short = await remembered(engine, ANN, page("Short.", sensitivity=Sensitivity.SENSITIVE, project="shop"))
+    assert (short.id, short.status, short.chunks) == (done.id, "changed", 0)
+    assert engine.records.count(Kind.ARTIFACT_CHUNK) == 0
+
+
+async def test_events_belong_to_what_they_were_read_from_and_stay_until_others_are_given(engine: Engine) -> None:
+    event = Event(category="Commitment", narrative="Ann promised a berth", actors=(Actor(ref="Ann"),))
+    first = await remembered(engine, ANN, turn("A berth is yours.", events=(event,)))
+    same = await remembered(engine, ANN, turn("A berth is yours.", events=(event,)))
+    left = await remembered(engine, ANN, turn("A berth is yours indeed."))
+    assert (same.status, left.status) == ("unchanged", "changed")
+    assert first.events == same.events == left.events
+    none = await remembered(engine, ANN, turn("A berth is yours indeed.", events=()))
+    assert (none.status, none.events, engine.records.count(Kind.EVENT)) == ("changed", (), 0)
+
+
+async def test_what_is_remembered_is_recalled_at_once(engine: Engine) -> None:
+    event = Event(category="Commitment", narrative="Ann promised a zeppelin")
+    asked = Remember(content="The mast is free.", title="Masts", events=(event,))
+    await shown(engine, (await remembered(engine, ANN, asked)).seq)
+    for words in ("mast", "zeppelin"):
+        answer = await engine.recall(RecallRequest(EVERYTHING, query=words))
+        assert [one.stored.record.id for one in answer.results], words
+
+
+async def test_another_agents_memory_is_left_alone_and_an_admin_may_change_it(engine: Engine) -> None:
+    mine = await remembered(engine, ANN, turn("ok"))
+    assert (await remembered(engine, BEN, turn("ok"))).status == "unchanged", "it says the same"
+    with pytest.raises(ScopeNeeded):
+        await engine.write(BEN, turn("no"))
+    done = await remembered(engine, ADMIN, turn("no"))
+    assert (done.id, done.status) == (mine.id, "changed")
+    assert engine.records.count(Kind.TURN) == 1
+
+
+async def test_a_memory_that_is_hidden_is_not_taken_over_and_not_betrayed(engine: Engine) -> None:
+    secret = await remembered(engine, ANN, turn("The code is 7.", sensitivity=Sensitivity.SENSITIVE))
+    for content in ("The code is 7.", "No code."):
+        done = await remembered(engine, PUBLIC, turn(content))
+        assert done.id != secret.id
+    assert done.status == "changed", "its own is the one that it sees"
+    elsewhere = Writer("zoe", Viewer(Sensitivity.SENSITIVE, frozenset({"bank"})), WRITE)
+    assert (await remembered(engine, elsewhere, turn("The code is 7."))).status == "created"
+    (stored,) = engine.records.find([(Kind.TURN, secret.id)], None)
+    assert isinstance(stored.record, Turn)
+    assert (stored.record.content, stored.revision) == ("The code is 7.", 1)
+
+
+async def test_one_turn_in_two_projects_is_two(engine: Engine) -> None:
+    ids = {(await remembered(engine, ANN, turn("ok", project=name))).id for name in ("shop", "bank", None)}
+    assert len(ids) == 3
+
+
+async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "turns.jsonl"
+    file.write_text(TURNS)
+    await engine.ingest([file], Options())
+    assert (await remembered(engine, ADMIN, turn("From a file."))).status == "unchanged"
+    with pytest.raises(WriteConflict) as refused:
+        await engine.write(ADMIN, turn("From an agent."))
+    assert (refused.value.reason, refused.value.found) == ("fileOwned", "the file turns.jsonl")
+
+
+async def test_what_expires_is_kept_with_its_time_and_the_past_is_refused(engine: Engine) -> None:
+    soon = datetime.now(UTC) + timedelta(days=1)
+    id = (await remembered(engine, ANN, page("Noon.", expires_at=soon))).id
+    (stored,) = engine.records.find([(Kind.ARTIFACT, id)], None)
+    assert stored.expires_at == soon
+    assert (await remembered(engine, ANN, page("Noon.", expires_at=soon))).status == "unchanged"
+    assert (await remembered(engine, ANN, page("Noon."))).status == "changed"
+    with pytest.raises(WriteRefused, match="expires_at"):
+        await engine.write(ANN, page("Noon.", expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
+
+
+async def test_two_calls_of_one_turn_at_once_remember_one(engine: Engine) -> None:
+    done = await asyncio.gather(*(remembered(engine, ANN, turn("ok")) for _ in range(6)))
+    assert len({one.id for one in done}) == 1
+    assert sorted(one.status for one in done) == ["created", *["unchanged"] * 5]
+
+
+async def test_a_dry_run_remembers_nothing(engine: Engine) -> None:
+    done = await engine.write(ANN, page(LONG), "key", dry_run=True)
+    assert isinstance(done, Remembered)
+    assert (done.status, done.chunks > 1, engine.records.count()) == ("created", True, 0)
+    assert (await remembered(engine, ANN, page("Other."), "key")).status == "created", "the key was not spent"
+
+
+async def test_a_copy_of_the_store_has_memories_with_their_authors_and_revisions(
+    engine: Engine, tmp_path: Path, stores: Stores
+) -> None:
+    id = (await remembered(engine, ANN, page("Noon."))).id
+    await remembered(engine, ANN, page("One."))
+    target = open_records(f"sqlite:///{tmp_path / 'copy.sqlite3'}")
+    engine.records.copy_to(target, _Silent())
+    (stored,) = target.find([(Kind.ARTIFACT, id)], None)
+    assert isinstance(stored.record, Artifact)
+    assert (stored.record.content, stored.revision, stored.origin.recorded_by) == ("One.", 2, "ann")
+    target.close()
+
+
+class _Silent:
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None: ...
