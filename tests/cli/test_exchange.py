@@ -135,6 +135,17 @@ def test_a_record_that_is_stored_keeps_its_own_time(cstp: Cstp) -> None:
     assert cstp("export", "-").out == lines
 
 
+def test_the_time_when_a_record_expires_is_exported_and_imported(cstp: Cstp) -> None:
+    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n')
+    cstp("ingest", "d.jsonl")
+    line = json.loads(cstp("export", "-").out)
+    assert line["expiresAt"] is None
+    Path("a.jsonl").write_text(json.dumps(line | {"expiresAt": "2126-01-01T00:00:00.000001Z"}))
+    assert cstp("import", "a.jsonl").out == "1 read: 0 new, 1 changed, 0 unchanged, 0 rejected\n"
+    assert json.loads(cstp("export", "-").out)["expiresAt"] == "2126-01-01T00:00:00.000001Z"
+    assert cstp("import", "a.jsonl").out == "1 read: 0 new, 0 changed, 1 unchanged, 0 rejected\n"
+
+
 def test_what_standard_input_brings_that_is_no_record_is_told_by_its_line(
     cstp: Cstp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +256,7 @@ HOSTILE: list[tuple[bytes, str]] = [
     (but(record={"id": "d", "title": "One", "\x1b[31m": 1}), "a member"),
     (but(origin={"source": "/x", "ordinal": -2, "ingestedAs": None}), "origin.ordinal"),
     (but(updatedAt="yesterday"), "updatedAt"),
+    (but(expiresAt="tomorrow"), "expiresAt"),
     (but(kind="episode", record={"id": 0, "query": "q", "reward": 0}), "record.id"),
     (but(kind="episode", record={"query": "q", "reward": 0}), "record.id"),
     (but(kind="artifact", record={"id": "a", "content": "c"}), "must begin with art_"),

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
@@ -122,11 +123,18 @@ def shape(connection: sa.Connection) -> dict[str, Any]:
             "primary key": inspector.get_pk_constraint(table),
             "foreign keys": sorted(map(str, inspector.get_foreign_keys(table))),
             "unique": sorted(map(str, inspector.get_unique_constraints(table))),
-            "indexes": sorted(map(str, inspector.get_indexes(table))),
+            "indexes": sorted(
+                str(index | {"dialect_options": _texts(index)}) for index in inspector.get_indexes(table)
+            ),
         }
         for table in inspector.get_table_names()
         if table != "alembic_version"
     }
+
+
+def _texts(index: ReflectedIndex) -> dict[str, str]:
+    """The options of an index, such as which rows it has, as texts that can be compared."""
+    return {name: str(option) for name, option in index.get("dialect_options", {}).items()}
 
 
 def test_a_store_of_a_newer_version_is_refused_and_left_alone(url: str, entry: Make) -> None:

@@ -75,6 +75,8 @@ FULL = Decision(
     metadata={"decided_by": ["Zoë"], "nested": {"a": None}},
 )
 
+LATER = datetime(2126, 1, 1, 0, 0, 0, 1, UTC)
+
 
 @pytest.fixture
 def other_url(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> str:
@@ -95,7 +97,7 @@ def other(other_url: str) -> Iterator[Records]:
 @pytest.fixture
 def filled(records: Records, entry: Make, floats: Floats) -> Records:
     """More than two pages, written and changed in another order than that of the keys, with vectors of two models."""
-    records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5))], "first")
+    records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5), expires_at=LATER)], "first")
     records.put([entry(f"d-{number}", f"text {number}", windows=1, first=number) for number in range(MANY)], "first")
     records.put([entry("bare", "")], None)
     records.put_vectors([(1, floats(2, 9.0)), (6, floats(1, -1.5))], "Second")
@@ -111,7 +113,8 @@ def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     assert rows(other_url) == rows(url)
     assert len(rows(url)) == done.records == MANY + 1
     assert dict(done.windows) == {"Second": 3, "first": 3 + MANY}
-    assert other.find([(Kind.DECISION, "ü-full")], None)[0].record == FULL  # type: ignore[union-attr]
+    full = other.find([(Kind.DECISION, "ü-full")], None)[0]
+    assert (full.record, full.expires_at) == (FULL, LATER)  # type: ignore[union-attr]
     # in the order in which the source changed, under keys and numbers of its own
     before = [change.stored.record.id for change in filled.changes(0, 10_000, None) if isinstance(change, Upsert)]
     after = other.changes(0, 10_000, None)
@@ -246,6 +249,7 @@ ALTERED = {
     },
     "confidence": "confidence + 1e-9",
     "own_sensitivity": "0",
+    "expires_at": "1",
 }
 COLUMNS = [
     (table, column.name)

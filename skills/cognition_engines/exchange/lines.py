@@ -103,6 +103,7 @@ class _Line(Model):
     record: dict[str, Any]
     origin: _Origin
     updated_at: Instant
+    expires_at: Instant | None = None
 
 
 _OF_ORIGIN: Final = tuple(member.name for member in fields(_Origin))
@@ -116,7 +117,13 @@ def line_of(stored: StoredRecord) -> bytes:
     written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
     guarded = None if origin.guarded_as is None else origin.guarded_as.name.lower()
     from_ = _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
-    line = _Line(kind=stored.kind.label, record=_members(stored.record), origin=from_, updated_at=stored.updated_at)
+    line = _Line(
+        kind=stored.kind.label,
+        record=_members(stored.record),
+        origin=from_,
+        updated_at=stored.updated_at,
+        expires_at=stored.expires_at,
+    )
     text = orjson.dumps(_LINE.dump_python(line, mode="json", by_alias=True)).decode()
     return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
 
@@ -159,7 +166,7 @@ def read_line(line: bytes) -> Entry:
     except ValidationError as error:
         raise UnreadableLine(_reason(error, "record.")) from None
     said = decision_digest(record) if isinstance(record, Decision) else digest(record, read.origin.ordinal)
-    return Entry(record, _origin(read.origin, said), updated_at=read.updated_at)
+    return Entry(record, _origin(read.origin, said), updated_at=read.updated_at, expires_at=read.expires_at)
 
 
 def _origin(read: _Origin, digest: str) -> Origin:

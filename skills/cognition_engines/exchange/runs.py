@@ -183,7 +183,7 @@ def _known(batch: Sequence[Entry], records: Records) -> dict[tuple[Kind, str], S
 
 def _same(entry: Entry, stored: StoredRecord | None) -> bool:
     """Whether a record is stored as it was exported, wherever its digest was made."""
-    if stored is None or stored.record != entry.record:
+    if stored is None or stored.record != entry.record or stored.expires_at != entry.expires_at:
         return False
     return replace(entry.origin, digest="") == replace(stored.origin, digest="")
 

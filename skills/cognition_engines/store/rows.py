@@ -41,6 +41,7 @@ _SPINE: Final = (
     "recorded_at",
     "updated_at",
     "revision",
+    "expires_at",
     *ORIGIN,
 )
 
@@ -66,6 +67,7 @@ def spine_of(entry: Entry) -> dict[str, Cell]:
         **facet_cells(own),
         **{name: getattr(origin, name) for name in ORIGIN},
         "guarded_as": None if origin.guarded_as is None else int(origin.guarded_as),
+        "expires_at": None if entry.expires_at is None else microseconds(entry.expires_at),
         "source_key": place_key(origin.place),
     }
 
@@ -113,18 +115,20 @@ def stored(kind: Kind, row: Row) -> StoredRecord:
         recorded_at,
         updated_at,
         revision,
+        expires_at,
         *others,
     ) = row
     try:
         level, time = _SENSITIVITIES[sensitivity], None if at is None else moment(at)
         begin, end = None if since is None else moment(since), None if until == OPEN else moment(until)
         recorded, updated = moment(recorded_at), moment(updated_at)
+        expires = None if expires_at is None else moment(expires_at)
         origin = origin_of(others[: len(ORIGIN)])
     except UNREADABLE as error:
         raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
     facets = Facets(project, level, time, context, system, importance, parent, begin, end)
     record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
-    return StoredRecord(key, seq, kind, record, facets, origin, updated, recorded, revision)
+    return StoredRecord(key, seq, kind, record, facets, origin, updated, recorded, revision, expires)
 
 
 def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:

@@ -48,7 +48,7 @@ counter: Final = sa.Table("counter", metadata, sa.Column("seq", _BIGINT, nullabl
 # by, `own_project` and `own_sensitivity` what was recorded; `at` to `until` are facets: all of these are made of the
 # record, of its artifact, and of what was written about it. `revision` counts its contents, from 1. `repository`,
 # `path`, `given` and `identity` are what the id is made of; `source_key` stands for the first two in an index.
-# `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
+# `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py. From `expires_at` on it is forgotten.
 records: Final = sa.Table(
     "records",
     metadata,
@@ -84,12 +84,19 @@ records: Final = sa.Table(
     sa.Column("recorded_at", _BIGINT, nullable=False),
     sa.Column("updated_at", _BIGINT, nullable=False),
     sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("expires_at", _BIGINT),
     sa.UniqueConstraint("kind", "id"),
     sa.Index(None, "kind", "seq"),
     sa.Index(None, "parent"),
     sa.Index(None, "source_key", "ordinal"),
     sa.Index(None, "identity"),
     sa.Index(None, "given"),
+    sa.Index(
+        None,
+        "expires_at",
+        sqlite_where=sa.text("expires_at IS NOT NULL"),
+        postgresql_where=sa.text("expires_at IS NOT NULL"),
+    ),
 )
 
 _TYPES: Final[Mapping[CellType, type[TypeEngine[Any]] | TypeEngine[Any]]] = {

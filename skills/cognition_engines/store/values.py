@@ -25,7 +25,7 @@ class Entry:
     """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
 
     `updated_at` is when its content changed; None is now. `over` is the place of the stored record that it may replace,
-    besides one from its own place.
+    besides one from its own place. From `expires_at` on, an aware time, it is not shown, and servers forget it.
     """
 
     record: Record
@@ -33,6 +33,7 @@ class Entry:
     vectors: FloatArray | None = None
     updated_at: datetime | None = None
     over: tuple[str, str] | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class StoredRecord:
     updated_at: datetime  # of the content: new vectors for the same text leave it alone
     recorded_at: datetime
     revision: int  # from 1, one more with each change of the content
+    expires_at: datetime | None = None
 
 
 class Text(NamedTuple):

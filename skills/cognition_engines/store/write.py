@@ -29,6 +29,12 @@ class _StoredDigest:
     key: int
     digest: str
     has_vectors: bool
+    expires_at: int | None  # microseconds since 1970
+
+    def says_the_same(self, entry: Entry) -> bool:
+        """Whether a record that is stored is as the entry has it, but for its vectors."""
+        expires_at = None if entry.expires_at is None else microseconds(entry.expires_at)
+        return self.digest == entry.origin.digest and self.expires_at == expires_at
 
 
 def put(store: Store, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
@@ -146,13 +152,13 @@ def _known(
     connection: sa.Connection, names: Sequence[tuple[Kind, str]], model: str | None
 ) -> dict[tuple[Kind, str], _StoredDigest]:
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
-    statement = sa.select(records.c.id, records.c.key, records.c.digest, has_vectors)
+    statement = sa.select(records.c.id, records.c.key, records.c.digest, has_vectors, records.c.expires_at)
     found: dict[tuple[Kind, str], _StoredDigest] = {}
     for kind in dict.fromkeys(kind for kind, _ in names):
         for page in pages([id for of, id in names if of is kind]):
             chosen = statement.where(records.c.kind == int(kind), records.c.id.in_(page))
-            for id, key, digest, has in connection.execute(chosen):
-                found[kind, id] = _StoredDigest(key, digest, bool(has))
+            for id, key, digest, has, expires_at in connection.execute(chosen):
+                found[kind, id] = _StoredDigest(key, digest, bool(has), expires_at)
     return found
 
 
@@ -160,7 +166,7 @@ def _outcome(entry: Entry, known: _StoredDigest | None, model: str | None) -> Ou
     if known is None:
         return Outcome.NEW
     complete = model is None or known.has_vectors or entry.vectors is None
-    return Outcome.UNCHANGED if known.digest == entry.origin.digest and complete else Outcome.CHANGED
+    return Outcome.UNCHANGED if known.says_the_same(entry) and complete else Outcome.CHANGED
 
 
 def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _StoredDigest | None]], model: str | None) -> None:
@@ -171,7 +177,7 @@ def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _StoredDigest 
         PlacedEntry(
             entry,
             None if known is None else known.key,
-            same=known is not None and known.digest == entry.origin.digest,
+            same=known is not None and known.says_the_same(entry),
             updated_at=None if entry.updated_at is None else microseconds(entry.updated_at),
         )
         for entry, known in work

@@ -272,7 +272,8 @@ def _entry(decision: Decision, writer: Writer, made: Prepared, known: StoredReco
         identity = sha256(f"{WRITTEN} {decision.id}".encode()).hexdigest()[:32]
         digest = decision_digest(decision)
         origin = Origin(WRITTEN, 0, None, digest, identity=identity, recorded_by=writer.agent, via=writer.via)
-    return Entry(decision, with_place(origin), made.vectors)
+    expires_at = None if known is None else known.expires_at
+    return Entry(decision, with_place(origin), made.vectors, expires_at=expires_at)
 
 
 def _checked(type: str) -> LinkType:

@@ -49,6 +49,7 @@ _SPINE: Final = (
     "recorded_at",
     "updated_at",
     "revision",
+    "expires_at",
 )
 # What agents wrote about records, in the tables of these, and the answers that they were given.
 _WRITTEN: Final = (revisions, reviews, decision_links)
@@ -298,7 +299,7 @@ def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[
             None if before is None else before.key,
             updated_at=int(str(record.spine["updated_at"])),
             cells=record.cells,
-            spine={name: record.spine[name] for name in ("recorded_at", "revision")},
+            spine={name: record.spine[name] for name in ("recorded_at", "revision", "expires_at")},
         )
         for record, before in zip(work, befores, strict=True)
     ]

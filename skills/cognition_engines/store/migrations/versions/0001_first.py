@@ -171,6 +171,7 @@ def _make_records() -> None:
         sa.Column("recorded_at", _BIGINT, nullable=False),
         sa.Column("updated_at", _BIGINT, nullable=False),
         sa.Column("revision", sa.Integer, nullable=False),
+        sa.Column("expires_at", _BIGINT),
         sa.PrimaryKeyConstraint("key", name="pk_records"),
         sa.UniqueConstraint("seq", name="uq_records_seq"),
         sa.UniqueConstraint("kind", "id", name="uq_records_kind"),
@@ -180,6 +181,8 @@ def _make_records() -> None:
     op.create_index("ix_records_source_key_ordinal", "records", ["source_key", "ordinal"])
     op.create_index("ix_records_identity", "records", ["identity"])
     op.create_index("ix_records_given", "records", ["given"])
+    some = sa.text("expires_at IS NOT NULL")
+    op.create_index("ix_records_expires_at", "records", ["expires_at"], sqlite_where=some, postgresql_where=some)
 
 
 def _make_owned(name: str, *columns: sa.Column[Any], also_primary: Sequence[str] = ()) -> None:
