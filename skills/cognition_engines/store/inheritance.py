@@ -14,6 +14,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Facets, Role
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.codec import Cell, moment
+from cognition_engines.store.departures import Rights, note_departures
 from cognition_engines.store.links import CHILDREN, PARENTS
 from cognition_engines.store.rows import facet_cells
 from cognition_engines.store.schema import TABLES, links, place_of, records
@@ -42,21 +43,31 @@ def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable
             changed.append({"row_key": row.key, **cells})
     if changed:
         connection.execute(_UPDATE, changed)
-        renumber(connection, {int(str(row["row_key"])) for row in changed} - set(written))
+        touched = {int(str(row["row_key"])) for row in changed} - set(written)
+        renumber(connection, touched)
+        before = {row.key: Rights(row.project, row.sensitivity) for row in found if row.key in touched}
+        note_departures(connection, before)
 
 
 def release(connection: sa.Connection, parents: Iterable[str]) -> None:
-    """Before artifacts with these ids go: their children stay, as guarded as they are, and get a new `seq`."""
+    """Before artifacts with these ids go: their children stay, as guarded as they are.
+
+    Those that had more of it than that get a new `seq`. The others must not show that there was an artifact.
+    """
     found = _children(connection, parents, ())
     if not found:
         return
     rows: list[dict[str, Cell]] = []
+    touched: list[int] = []
     for row in found:
         own = Facets(row.project, Sensitivity(row.sensitivity), _moment(row.event_time))
         guarded = {"own_project": own.project, "own_sensitivity": int(own.sensitivity)}
-        rows.append({"row_key": row.key, **guarded, **facet_cells(own)})
+        cells = facet_cells(own)
+        rows.append({"row_key": row.key, **guarded, **cells})
+        if any(cells[name] != getattr(row, name) for name in _FACETS):
+            touched.append(row.key)
     connection.execute(_UPDATE, rows)
-    renumber(connection, [row.key for row in found])
+    renumber(connection, touched)
 
 
 def renumber(connection: sa.Connection, keys: Iterable[int]) -> None:

@@ -218,12 +218,23 @@ receipts: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
-tombstones: Final = sa.Table(
-    "tombstones",
-    metadata,
-    sa.Column("seq", _BIGINT, primary_key=True, autoincrement=False),
-    sa.Column("key", _BIGINT, nullable=False),
-    sa.Column("kind", sa.SmallInteger, nullable=False),
-    sa.Column("id", sa.Text, nullable=False),
-    sa.Index(None, "kind", "seq"),
-)
+
+def _leavings(name: str) -> sa.Table:
+    return sa.Table(
+        name,
+        metadata,
+        sa.Column("seq", _BIGINT, primary_key=True, autoincrement=False),
+        sa.Column("key", _BIGINT, nullable=False),
+        sa.Column("kind", sa.SmallInteger, nullable=False),
+        sa.Column("id", sa.Text, nullable=False),
+        sa.Column("project", sa.Text),
+        sa.Column("sensitivity", sa.SmallInteger, nullable=False),
+        sa.Index(None, "kind", "seq"),
+        sa.Index(None, "id", "seq"),
+    )
+
+
+# The records that were deleted, with the project and sensitivity that isolation went by until then.
+tombstones: Final = _leavings("tombstones")
+# The records that live on with other rights, with those that they had, at the `seq` from which they have others.
+departures: Final = _leavings("departures")

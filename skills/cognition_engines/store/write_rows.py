@@ -12,6 +12,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
 from cognition_engines.store.codec import Cell, columns_of, microseconds, place_cells
 from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by
+from cognition_engines.store.departures import note_departures, rights_of
 from cognition_engines.store.inheritance import lent_to, release, renumber, settle
 from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
 from cognition_engines.store.reads.by_key import stored_dimension
@@ -61,6 +62,7 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     changed = [key for each, key, _ in fresh if each.key is not None]
     turns = [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.TURN]
     touched = lent_to(connection, sorted(set(turns) & set(changed)))
+    before = rights_of(connection, changed)
     for page in pages(changed):
         connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page)))
         connection.execute(sa.delete(links).where(links.c.key.in_(page)))
@@ -71,6 +73,7 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     _inherit(connection, fresh)
     settle_decisions(connection, [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.DECISION])
     renumber(connection, (touched | lent_to(connection, turns)) - set(keys))
+    note_departures(connection, before)
     return keys
 
 
@@ -123,8 +126,16 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     decisions = [(id, key) for kind, id, key in gone if kind is Kind.DECISION]
     revived = set(superseded_by(connection, [key for _, key in decisions])) - set(keys)
     numbers = allocate(connection, len(gone))
+    rights = rights_of(connection, keys)
     stones = [
-        {"seq": seq, "key": key, "kind": int(kind), "id": id}
+        {
+            "seq": seq,
+            "key": key,
+            "kind": int(kind),
+            "id": id,
+            "project": rights[key].project,
+            "sensitivity": rights[key].sensitivity,
+        }
         for (kind, id, key), seq in zip(gone, numbers, strict=True)
     ]
     connection.execute(sa.insert(tombstones), stones)

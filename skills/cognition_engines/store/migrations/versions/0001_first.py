@@ -112,15 +112,24 @@ def upgrade() -> None:
         also_primary=("model", "window"),
     )
     _make_written()
+    _make_leavings("tombstones")
+    _make_leavings("departures")
+
+
+def _make_leavings(name: str) -> None:
+    """What records leave behind that are gone, or out of the sight of some."""
     op.create_table(
-        "tombstones",
+        name,
         sa.Column("seq", _BIGINT, autoincrement=False, nullable=False),
         sa.Column("key", _BIGINT, nullable=False),
         sa.Column("kind", sa.SmallInteger, nullable=False),
         sa.Column("id", sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint("seq", name="pk_tombstones"),
+        sa.Column("project", sa.Text),
+        sa.Column("sensitivity", sa.SmallInteger, nullable=False),
+        sa.PrimaryKeyConstraint("seq", name=f"pk_{name}"),
     )
-    op.create_index("ix_tombstones_kind_seq", "tombstones", ["kind", "seq"])
+    op.create_index(f"ix_{name}_kind_seq", name, ["kind", "seq"])
+    op.create_index(f"ix_{name}_id_seq", name, ["id", "seq"])
 
 
 def _make_written() -> None:
