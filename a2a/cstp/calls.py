@@ -39,6 +39,7 @@ from cstp.methods.extractions import (
     GetPatternsResult,
     GetWarningsResult,
 )
+from cstp.methods.forgetting import FORGET, ForgetResult
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RECALL, RecallResult
 from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
@@ -448,6 +449,31 @@ def unlink_decisions(
             "edge_type": edge_type,
             "idempotency_key": idempotency_key,
             "agent_id": agent_id,
+            "dry_run": dry_run,
+        },
+    )
+
+
+def forget(
+    id: str,
+    confirm: Literal["True"],
+    *,
+    idempotency_key: str | None = None,
+    agent_id: str | None = None,
+    kind: Literal["decision", "source", "chunk", "cluster", "extraction", "episode", "artifact", "artifact_chunk", "turn", "event", "entity", "edge"] | None = None,
+    reason: str | None = None,
+    dry_run: bool = False,
+) -> Call[ForgetResult]:
+    """Forget a record with all that came of it, for good."""
+    return typed_call(
+        FORGET,
+        {
+            "id": id,
+            "confirm": confirm,
+            "idempotency_key": idempotency_key,
+            "agent_id": agent_id,
+            "kind": kind,
+            "reason": reason,
             "dry_run": dry_run,
         },
     )

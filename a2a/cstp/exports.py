@@ -57,6 +57,7 @@ from cstp.methods.extractions import (
     GetWarningsResult,
     ListMetadata,
 )
+from cstp.methods.forgetting import ForgetCascade, ForgetPending, ForgetReceipt, ForgetRemaining, ForgetResult
 from cstp.methods.knowledge import (
     ChunkCluster,
     GetChunkResult,
@@ -113,6 +114,11 @@ __all__ = [
     "ExtractedPattern",
     "ExtractedWarning",
     "Filters",
+    "ForgetCascade",
+    "ForgetPending",
+    "ForgetReceipt",
+    "ForgetRemaining",
+    "ForgetResult",
     "GetChunkResult",
     "GetDecisionResult",
     "GetDecisionsResult",

@@ -26,6 +26,7 @@ from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.extractions import extraction_methods
+from cstp_server.handlers.forgetting import forgetting_methods
 from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.system import system_methods
@@ -164,6 +165,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
         *decision_record_methods(engine),
+        *forgetting_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),
         *knowledge_methods(engine),

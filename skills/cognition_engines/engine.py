@@ -32,6 +32,8 @@ from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.door import Writing
+from cognition_engines.writing.forgetting import LedgerFile
+from cognition_engines.writing.retention import Retention
 
 if TYPE_CHECKING:
     from cognition_engines.ingest.follow import SourceFollower
@@ -52,7 +54,8 @@ class EngineOptions:
     `call_seconds` bounds a call over all its parts. Lists have as many threads as `store`. `vector_index` is where
     nearest neighbours are looked for. `cache_size` is how many texts of queries keep their vectors. `store_named` is
     what gave the URL of the store, for errors. `sources` are collections that the engine follows: it reads
-    them `source_seconds` after it has read them, or later where that took longer.
+    them `source_seconds` after it has read them, or later where that took longer. `ledger` is the file that notes what
+    was forgotten, besides the database.
     """
 
     call_seconds: float = 15.0
@@ -64,6 +67,7 @@ class EngineOptions:
     store_named: str = SETTING
     sources: tuple[FollowedSource, ...] = ()
     source_seconds: float = 15.0
+    ledger: Path | None = None
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -120,7 +124,9 @@ class Engine:
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.cut: Final = passages.cut_for
-        self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes))
+        ledger = LedgerFile(options.ledger)
+        self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes), ledger)
+        self.retention: Final = Retention(records, indexes, ledger)
         self.write: Final = self.writing.write
 
     @classmethod
@@ -151,6 +157,7 @@ class Engine:
             indexes.start()
             engine = cls(records, indexes, model, options)
             engine.listings.start()
+            engine.retention.start()
             if engine.sources is not None:
                 engine.sources.start()
             undo.pop_all()
@@ -183,6 +190,7 @@ class Engine:
         self.pools.close()
         if self.sources is not None:
             self.sources.close(wait_seconds)
+        self.retention.close(max(0.0, deadline - monotonic()))
         self.indexes.close(wait_seconds)
         self.listings.close(max(0.0, deadline - monotonic()))
         self.records.close()

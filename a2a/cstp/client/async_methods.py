@@ -36,6 +36,7 @@ from cstp.methods.extractions import (
     GetPatternsResult,
     GetWarningsResult,
 )
+from cstp.methods.forgetting import ForgetResult
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.recall import RecallResult
 from cstp.methods.system import DiscoverResult, WhoamiResult
@@ -517,6 +518,33 @@ class AsyncMethods(ABC):
             edge_type=edge_type,
             idempotency_key=idempotency_key,
             agent_id=agent_id,
+            dry_run=dry_run,
+        )
+        return await self.send(call, timeout=timeout)
+
+    async def forget(
+        self,
+        id: str,
+        confirm: Literal["True"],
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        kind: Literal["decision", "source", "chunk", "cluster", "extraction", "episode", "artifact", "artifact_chunk", "turn", "event", "entity", "edge"] | None = None,
+        reason: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> ForgetResult:
+        """Forget a record with all that came of it, for good.
+
+        Which record to forget.
+        """
+        call = calls.forget(
+            id=id,
+            confirm=confirm,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            kind=kind,
+            reason=reason,
             dry_run=dry_run,
         )
         return await self.send(call, timeout=timeout)

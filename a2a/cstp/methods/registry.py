@@ -15,6 +15,7 @@ from cstp.methods.decision_records import (
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
+from cstp.methods.forgetting import FORGET
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.recall import RECALL
 from cstp.methods.system import DISCOVER, WHOAMI
@@ -36,6 +37,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     SET_STATUS,
     LINK_DECISIONS,
     UNLINK_DECISIONS,
+    FORGET,
     WHOAMI,
     DISCOVER,
 )
