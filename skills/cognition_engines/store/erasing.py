@@ -31,6 +31,7 @@ def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[St
     for key, kind, stored_id in connection.execute(of_id).all():
         if stored_id == prefixed(Kind(kind), id):
             found += found_by_keys(connection, [key], viewer, (Kind(kind),)).values()
+    found = [one for one in found if str(one.record.id) == id] or found  # before those that have a prefix
     if not found:
         for kind in Kind:
             found += only_given(connection, kind, [prefixed(kind, id)], viewer).values()
