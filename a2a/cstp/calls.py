@@ -456,11 +456,11 @@ def unlink_decisions(
 
 def forget(
     id: str,
-    confirm: Literal["True"],
+    confirm: bool,
     *,
     idempotency_key: str | None = None,
     agent_id: str | None = None,
-    kind: Literal["decision", "source", "chunk", "cluster", "extraction", "episode", "artifact", "artifact_chunk", "turn", "event", "entity", "edge"] | None = None,
+    kind: str | None = None,
     reason: str | None = None,
     dry_run: bool = False,
 ) -> Call[ForgetResult]:

@@ -1,8 +1,8 @@
 """The method by which records are forgotten."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, WireResult
@@ -10,20 +10,19 @@ from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import InstantOut
 from cstp.writes import Name, RecordId, WriteParams, WriteResult
 
-RecordKind = Literal[
-    "decision",
-    "source",
-    "chunk",
-    "cluster",
-    "extraction",
-    "episode",
-    "artifact",
-    "artifact_chunk",
-    "turn",
-    "event",
-    "entity",
-    "edge",
-]
+KINDS: Final = (
+    *("decision", "source", "chunk", "cluster", "extraction", "episode"),
+    *("artifact", "artifact_chunk", "turn", "event", "entity", "edge"),
+)
+
+
+def _kind(value: str) -> str:
+    if value not in KINDS:
+        raise PydanticCustomError("text", "must be one of {kinds}", {"kinds": ", ".join(KINDS)})
+    return value
+
+
+RecordKind = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string", "enum": list(KINDS)})]
 
 
 def _confirmed(value: object) -> object:
@@ -32,7 +31,7 @@ def _confirmed(value: object) -> object:
     return value
 
 
-Confirmed = Annotated[Literal[True], BeforeValidator(_confirmed)]
+Confirmed = Annotated[bool, BeforeValidator(_confirmed), WithJsonSchema({"type": "boolean", "const": True})]
 Number = Annotated[int, Field(ge=0)]
 
 

@@ -32,16 +32,14 @@ def _forgetting(engine: Engine) -> Any:
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
         assert isinstance(done, Forgotten)
-        return ForgetResult.model_validate(
-            {
-                "id": done.id,
-                "indexed": done.indexed,
-                "seq": done.seq,
-                "deleted": not params.dry_run,
-                "kind": done.kind,
-                "cascade": ForgetCascade(**asdict(done.cascade)),
-                "receipt": None if done.receipt is None else _receipt(done.receipt),
-            }
+        return ForgetResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            deleted=not params.dry_run,
+            kind=done.kind,
+            cascade=ForgetCascade(**asdict(done.cascade)),
+            receipt=None if done.receipt is None else _receipt(done.receipt),
         )
 
     return forget

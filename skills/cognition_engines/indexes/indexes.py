@@ -108,6 +108,11 @@ class Indexes:
         some = any(index.vectors is not None and index.vectors.in_folder for index in self.all)
         return self._marks.vectors if some else None
 
+    @property
+    def vectors_on_server(self) -> bool:
+        """Whether a Chroma server has vectors of this store."""
+        return any(index.vectors is not None and index.vectors.on_server for index in self.all)
+
     def note_compacted(self) -> None:
         """Notes for the next start what was compacted, and removes what was set aside as damaged."""
         words = self.words_compacted

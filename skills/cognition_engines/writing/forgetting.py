@@ -26,6 +26,7 @@ FOLLOW_SECONDS: Final = 2.0  # that a receipt waits for the indexes of this proc
 _LOOK_SECONDS: Final = 0.02
 _COMPACTION: Final = "bytes of it may be left until the files are compacted: by this server soon, or by cstp compact"
 _VECTORS: Final = "its vectors may be left in the files until cstp compact has rebuilt the index"
+_CHROMA: Final = "the Chroma server may keep its vectors in files until cstp reindex has made the collections again"
 _SERVERS: Final = "other servers of this store follow within seconds; their indexes cannot be looked at from here"
 _FREED: Final = "PostgreSQL keeps its deleted rows until cstp compact, and its own log as long as it is set to"
 
@@ -149,6 +150,8 @@ class ErasureCheck:
         vectors = self._indexes.vectors_compacted
         if vectors is not None and vectors < seq:
             left.append(PendingErasure("vectors", _VECTORS))
+        if self._indexes.vectors_on_server:
+            left.append(PendingErasure("vectors", _CHROMA))
         if self._records.shared:
             left.append(PendingErasure("servers", _SERVERS))
         return left

@@ -163,6 +163,11 @@ class LiveVectors:
         """Whether vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
         return self._choice.url is None and has_folders(self._spec.folder)
 
+    @property
+    def on_server(self) -> bool:
+        """Whether vectors are in files of a Chroma server."""
+        return self._choice.url is not None and self._backend is not None
+
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
