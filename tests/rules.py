@@ -38,6 +38,7 @@ ON_SERVERS: Final = (
     "tests/query/test_parts_down.py",  # a store that fails, and is there again
     "tests/query/test_vectors_down.py",
     "tests/server/test_probes.py",
+    "tests/writing/test_forgetting.py",  # deletes, and looks into every table and index
     "tests/recall/test_reference.py",  # reads all kinds, and the graph
     "tests/lists/",  # are pages of SQL
     "tests/isolation/",  # calls every method with every parameter

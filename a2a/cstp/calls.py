@@ -49,6 +49,7 @@ from cstp.methods.extractions import (
     GetPatternsResult,
     GetWarningsResult,
 )
+from cstp.methods.forgetting import FORGET, ForgetResult
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.knowledge_records import STORE_KNOWLEDGE, StoreKnowledgeResult
 from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberResult
@@ -679,6 +680,31 @@ def store_knowledge(
             "agent_id": agent_id,
             "project": project,
             "sensitivity": sensitivity,
+            "dry_run": dry_run,
+        },
+    )
+
+
+def forget(
+    id: str,
+    confirm: bool,
+    *,
+    idempotency_key: str | None = None,
+    agent_id: str | None = None,
+    kind: str | None = None,
+    reason: str | None = None,
+    dry_run: bool = False,
+) -> Call[ForgetResult]:
+    """Forget a record with all that came of it, for good."""
+    return typed_call(
+        FORGET,
+        {
+            "id": id,
+            "confirm": confirm,
+            "idempotency_key": idempotency_key,
+            "agent_id": agent_id,
+            "kind": kind,
+            "reason": reason,
             "dry_run": dry_run,
         },
     )

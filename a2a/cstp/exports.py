@@ -65,6 +65,7 @@ from cstp.methods.extractions import (
     GetWarningsResult,
     ListMetadata,
 )
+from cstp.methods.forgetting import ForgetCascade, ForgetPending, ForgetReceipt, ForgetRemaining, ForgetResult
 from cstp.methods.knowledge import (
     ChunkCluster,
     GetChunkResult,
@@ -135,6 +136,11 @@ __all__ = [
     "ExtractedWarning",
     "Filters",
     "FindEpisodesResult",
+    "ForgetCascade",
+    "ForgetPending",
+    "ForgetReceipt",
+    "ForgetRemaining",
+    "ForgetResult",
     "GetChunkResult",
     "GetDecisionResult",
     "GetDecisionsResult",

@@ -29,6 +29,7 @@ from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episode_records import episode_record_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.extractions import extraction_methods
+from cstp_server.handlers.forgetting import forgetting_methods
 from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.knowledge_records import knowledge_record_methods
 from cstp_server.handlers.memory_records import memory_record_methods
@@ -181,6 +182,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *decision_read_methods(engine),
         *decision_overview_methods(engine),
         *decision_record_methods(engine),
+        *forgetting_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),
         *episode_record_methods(engine),

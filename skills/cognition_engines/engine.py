@@ -36,6 +36,8 @@ from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.door import Writing
+from cognition_engines.writing.forgetting import LedgerFile
+from cognition_engines.writing.retention import Retention
 
 if TYPE_CHECKING:
     from cognition_engines.ingest.follow import SourceFollower
@@ -57,7 +59,7 @@ class EngineOptions:
     have as many threads as `store`. `vector_index` is where nearest neighbours are looked for. `cache_size` is how many
     texts of queries keep their vectors. `store_named` is what gave the URL of the store, for errors. `sources` are
     collections that the engine follows: it reads them `source_seconds` after it has read them, or later where that
-    took longer.
+    took longer. `ledger` is the file that notes what was forgotten, in addition to the database.
     """
 
     call_seconds: float = 15.0
@@ -70,6 +72,7 @@ class EngineOptions:
     store_named: str = SETTING
     sources: tuple[FollowedSource, ...] = ()
     source_seconds: float = 15.0
+    ledger: Path | None = None
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -135,7 +138,9 @@ class Engine:
         published = PublishedSeq(indexes)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
-        self.writing: Final = Writing(records, indexes, embedder, self.pools, published)
+        ledger = LedgerFile(options.ledger)
+        self.writing: Final = Writing(records, indexes, embedder, self.pools, published, ledger)
+        self.retention: Final = Retention(records, indexes, ledger)
         self.write: Final = self.writing.write
 
     @classmethod
@@ -166,6 +171,7 @@ class Engine:
             indexes.start()
             engine = cls(records, indexes, model, options)
             engine.listings.start()
+            engine.retention.start()
             if engine.sources is not None:
                 engine.sources.start()
             undo.pop_all()
@@ -198,6 +204,7 @@ class Engine:
         self.pools.close()
         if self.sources is not None:
             self.sources.close(wait_seconds)
+        self.retention.close(max(0.0, deadline - monotonic()))
         self.indexes.close(wait_seconds)
         self.listings.close(max(0.0, deadline - monotonic()))
         self.records.close()

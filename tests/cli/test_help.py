@@ -16,6 +16,7 @@ import cstp_server
 Cstp = Callable[..., Any]
 COMMANDS = (
     *("demo", "serve", "mcp", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
+    "compact",
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
 )
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]

@@ -39,6 +39,7 @@ from cstp.methods.extractions import (
     GetPatternsResult,
     GetWarningsResult,
 )
+from cstp.methods.forgetting import ForgetResult
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.knowledge_records import StoreKnowledgeResult
 from cstp.methods.memory_records import GivenEvent, RememberResult
@@ -761,6 +762,33 @@ class Methods(ABC):
             agent_id=agent_id,
             project=project,
             sensitivity=sensitivity,
+            dry_run=dry_run,
+        )
+        return self.send(call, timeout=timeout)
+
+    def forget(
+        self,
+        id: str,
+        confirm: bool,
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        kind: str | None = None,
+        reason: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> ForgetResult:
+        """Forget a record with all that came of it, for good.
+
+        Which record to forget.
+        """
+        call = calls.forget(
+            id=id,
+            confirm=confirm,
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            kind=kind,
+            reason=reason,
             dry_run=dry_run,
         )
         return self.send(call, timeout=timeout)

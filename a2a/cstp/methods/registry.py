@@ -18,6 +18,7 @@ from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
+from cstp.methods.forgetting import FORGET
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.knowledge_records import STORE_KNOWLEDGE
 from cstp.methods.memory_records import REMEMBER
@@ -50,6 +51,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     STORE_EPISODE,
     REMEMBER,
     STORE_KNOWLEDGE,
+    FORGET,
     WHOAMI,
     DISCOVER,
 )

@@ -51,6 +51,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "status": _Entry("status", "Show what the data folder holds and whether a server answers"),
     "config": _Entry("status", "Show every setting, its value and where it came from"),
     "reindex": _Entry("reindex", "Rebuild the indexes"),
+    "compact": _Entry("compact", "Rewrite all files without what was deleted"),
     "copy": _Entry("backup", "Copy all records, with their vectors, into another database"),
     "backup": _Entry("backup", "Write all records, their vectors and the tokens to one file"),
     "restore": _Entry("backup", "Make the records equal to a backup"),

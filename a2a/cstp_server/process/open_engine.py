@@ -35,6 +35,7 @@ def engine_options(settings: Settings) -> EngineOptions:
         vector_index=vector_choice(vectors),
         cache_size=embedding.cache_size,
         store_named=settings.store_named,
+        ledger=settings.ledger_path,
         sources=tuple(map(_followed, settings.sources)),
     )
 

@@ -42,6 +42,7 @@ class ImportSummary:
     unchanged: int
     rejected: tuple[Problem, ...]
     kinds: Mapping[str, int]
+    forgotten: int = 0  # left out: they were forgotten after the export
 
 
 def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
@@ -77,7 +78,7 @@ def import_file(
             watcher.advance(len(batch))
     if counts.total() != lines:
         raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
-    return ImportSummary(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds)
+    return ImportSummary(lines, counts["new"], counts["changed"], counts["unchanged"], (), kinds, counts["forgotten"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +153,15 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, pool: ThreadPool) -> Counter[str]:
+    alive = _unforgotten(batch, records)
+    lost, batch = len(batch) - len(alive), alive
     known = _known(batch, records)
     fresh = []
     for entry in batch:
         stored = known.get((kind_of(entry.record), str(entry.record.id)))
         if not _same(entry, stored):
             fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
-    counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh)})
+    counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh), "forgotten": lost})
     if embedder is not None:
         texts = [embedding_text(entry.record) for entry in fresh]
         asked = [None if text is None else pool.apply_async(embedder.embed_text, (text,)) for text in texts]
@@ -172,6 +175,17 @@ def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, 
         raise ComponentFailed("records", f"another run wrote at the same time: {error}; import again") from None
     counts.update(outcome.value for outcome in outcomes)
     return counts
+
+
+def _unforgotten(batch: Sequence[Entry], records: Records) -> list[Entry]:
+    """The entries but those of records that were forgotten since: they do not come back."""
+    names = [(kind_of(entry.record), str(entry.record.id)) for entry in batch]
+    gone = records.forgotten(names)
+    return [
+        entry
+        for entry, name in zip(batch, names, strict=True)
+        if name not in gone or (entry.updated_at is not None and entry.updated_at > gone[name])
+    ]
 
 
 def _known(batch: Sequence[Entry], records: Records) -> dict[tuple[Kind, str], StoredRecord]:

@@ -4,6 +4,7 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -11,6 +12,7 @@ from typing import Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.indexes.compaction import read_marks, remove_set_aside, write_marks
 from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
@@ -32,12 +34,19 @@ class Indexes:
     """One index for each search space over one store, under one lock on their folder."""
 
     def __init__(
-        self, records: Records, embedder: Embedder | None, spaces: Mapping[str, SpaceIndex], lock: FolderLock
+        self,
+        records: Records,
+        embedder: Embedder | None,
+        spaces: Mapping[str, SpaceIndex],
+        lock: FolderLock,
+        folder: Path,
     ) -> None:
         self._records = records
         self._embedder = embedder
         self._spaces = spaces
         self._lock = lock
+        self._folder = folder
+        self._marks = read_marks(folder)
         self._stop = Event()
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
 
@@ -76,6 +85,41 @@ class Indexes:
         """Lets all indexes look for changes at once."""
         for index in self.all:
             index.follow_now()
+
+    def compact_words(self, most_texts: int) -> bool:
+        """Lets every index write its words again without those of deleted records, unless one has too many texts.
+
+        Returns whether it was begun; `words_compacted` shows when it is done.
+        """
+        if any(index.keywords.count > most_texts for index in self.all):
+            return False
+        for index in self.all:
+            index.compact_words()
+        return True
+
+    @property
+    def words_compacted(self) -> int:
+        """No file of words has any of records that were deleted up to this `seq`, for all that is known."""
+        return max(self._marks.keywords, min(index.words_compacted for index in self.all))
+
+    @property
+    def vectors_compacted(self) -> int | None:
+        """The same of vectors in files of this process; None where there are none."""
+        some = any(index.vectors is not None and index.vectors.in_folder for index in self.all)
+        return self._marks.vectors if some else None
+
+    @property
+    def vectors_on_server(self) -> bool:
+        """Whether a Chroma server has vectors of this store."""
+        return any(index.vectors is not None and index.vectors.on_server for index in self.all)
+
+    def note_compacted(self) -> None:
+        """Notes for the next start what was compacted, and removes what was set aside as damaged."""
+        words = self.words_compacted
+        if words > self._marks.keywords:
+            remove_set_aside(self._folder)
+            self._marks = replace(self._marks, keywords=words)
+            write_marks(self._folder, self._marks)
 
     def name_holder(self, name: str) -> None:
         """Says who has the folder: the address of a server, or a command."""
@@ -201,4 +245,4 @@ def open_indexes(
             undo.callback(index.close, 0.0)
             opened[space.name] = index
         undo.pop_all()
-    return Indexes(records, embedder, opened, lock)
+    return Indexes(records, embedder, opened, lock, folder)

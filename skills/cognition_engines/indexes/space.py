@@ -1,6 +1,7 @@
 """The index of one search space: columns, keywords and neighbours that follow the records in the background."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -19,11 +20,20 @@ from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Page
+from cognition_engines.store.values import Page, Text
 
 PAGE: Final = 1000
 POLL_SECONDS: Final = 0.25
 LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
+
+
+@dataclass(frozen=True, slots=True)
+class HeldKeys:
+    """How many texts and windows of some records are found; without `all_vectors` an index was not looked at."""
+
+    texts: int
+    windows: int
+    all_vectors: bool
 
 
 class SpaceIndex:
@@ -50,6 +60,8 @@ class SpaceIndex:
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
+        self._compact = False  # whether the words are to be written again
+        self.words_compacted = 0  # no file has words of records that were deleted up to this seq
         self._published: Callable[[], object] = lambda: None
         self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
 
@@ -96,6 +108,19 @@ class SpaceIndex:
         if self.vectors is not None:
             self.vectors.start()
 
+    def held(self, keys: Sequence[int]) -> HeldKeys:
+        """What the searches of this process have of these records, and whether all was looked at."""
+        shown = self.snapshot
+        rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
+        windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
+        near = 0 if self.vectors is None else self.vectors.held(keys)
+        return HeldKeys(self._words.held(keys), windows + (near or 0), all_vectors=near is not None)
+
+    def compact_words(self) -> None:
+        """Lets the thread that follows write the words again without those of deleted records."""
+        self._compact = True
+        self._wake.set()
+
     def stop(self) -> None:
         """Asks the threads to end, without waiting for them."""
         self._stop.set()
@@ -128,6 +153,7 @@ class SpaceIndex:
                 failure = "keywords"
             try:
                 self._catch_up()
+                self._write_words_again()
                 following.over()
             except ComponentFailed as error:
                 following.note(error)
@@ -173,6 +199,25 @@ class SpaceIndex:
             return False
         self._apply_words(self._records.page(self.space, self._words.seq, PAGE, None))
         return self._words.seq < self._columns.seq
+
+    def _write_words_again(self) -> None:
+        """Replaces the files of the words where that was asked for and nothing is being rebuilt."""
+        if not self._compact or self._words.seq < self._columns.seq:
+            return
+        seq = self._words.seq
+        self._words.rewrite(self._all_texts())
+        self.words_compacted = seq
+        self._compact = False
+
+    def _all_texts(self) -> Iterator[list[Text]]:
+        after = 0
+        while not self._stop.is_set():
+            page = self._records.page(self.space, after, PAGE, None)
+            yield marked(self._records.texts(page.keys.tolist()), page, self.snapshot.read)
+            if len(page) < PAGE:
+                return
+            after = page.seq
+        raise ComponentFailed("keywords", "the index is being closed")
 
     def _step(self, *, skip_words: bool) -> bool:
         """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""

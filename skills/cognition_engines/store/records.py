@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -10,10 +11,13 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
-from cognition_engines.store import following, origins, supersession, write
+from cognition_engines.store import compaction, erasing, following, origins, supersession, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
+from cognition_engines.store.compaction import CompactedDatabase
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
 from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest, decision_graph
+from cognition_engines.store.erasure import Doomed
+from cognition_engines.store.erasures import Erasure
 from cognition_engines.store.following import SeenChanges
 from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
@@ -82,6 +86,11 @@ class Records:
         """Close the connections that no call is using."""
         with failures():
             self._store.reader.dispose()  # the writer shares its connections
+
+    @property
+    def shared(self) -> bool:
+        """Whether other machines may have the database open, too."""
+        return self._store.writer.dialect.name != "sqlite"
 
     def last_seq(self) -> int:
         """The highest committed `seq`; 0 when nothing was ever written."""
@@ -300,13 +309,52 @@ class Records:
         """
         return backup.write_backup(self._store, file, program, attached, replace=replace, watcher=watcher)
 
-    def restore(self, found: Backup, *, replace: bool, watcher: Watcher) -> TransferSummary:
+    def restore(
+        self, found: Backup, *, replace: bool, watcher: Watcher, erasures: Sequence[Erasure] = ()
+    ) -> TransferSummary:
         """Make this store equal to a backup, in one transaction; see `backup.opened_backup`.
 
-        What is equal already is left alone; what is not in the backup is deleted. Raises `ConfigurationError` for a
-        store that holds records, unless `replace`.
+        What is equal already is left alone; what is not in the backup is deleted, and what was forgotten since is
+        forgotten again: by the ledgers of this store and of the backup, and by `erasures`. Raises `ConfigurationError`
+        for a store that holds records, unless `replace`.
         """
-        return backup.restore_backup(found, self._store, replace=replace, watcher=watcher)
+        return backup.restore_backup(found, self._store, replace=replace, watcher=watcher, erasures=erasures)
+
+    def erasures(self, after: int = 0) -> list[Erasure]:
+        """The ledger of what was forgotten, from the `seq` above `after`."""
+        return erasing.erasures_of(self._store, after)
+
+    def left_of(self, gone: Sequence[Doomed]) -> int:
+        """How many rows of records that were forgotten are in any table, looked for by their keys and ids."""
+        return erasing.left_of(self._store, gone)
+
+    def expired(self, now: datetime, most: int) -> list[int]:
+        """The keys of up to `most` records that have expired, the earliest first."""
+        return erasing.expired(self._store, now, most)
+
+    def next_expiry(self) -> datetime | None:
+        """When the next record expires; None where none does."""
+        return erasing.next_expiry(self._store)
+
+    def expire(self, keys: Sequence[int], now: datetime) -> list[tuple[Kind, str]]:
+        """Forgets those of the records that are still there and have expired; what was forgotten, by kind and id."""
+        return erasing.expire(self._store, keys, now)
+
+    def compact(self, most_bytes: int | None = None) -> CompactedDatabase:
+        """Rewrites the database without what was deleted, unless it has more than `most_bytes`."""
+        return compaction.compact(self._store, most_bytes)
+
+    def last_erasure(self) -> int:
+        """The `seq` of the last erasure; 0 where nothing was ever forgotten."""
+        return compaction.last_erasure(self._store)
+
+    def forgotten(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], datetime]:
+        """When each of these records was forgotten, of those that were."""
+        return erasing.forgotten_of(self._store, names)
+
+    def compacted_to(self) -> int:
+        """Of what was forgotten up to this `seq` the database holds nothing; 0 when it was never compacted."""
+        return compaction.compacted_to(self._store)
 
     def chunk(self, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
         """A chunk with the title of its source, its clusters and, with `model`, its vectors; None if there is none."""

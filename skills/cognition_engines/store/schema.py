@@ -226,6 +226,20 @@ receipts: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
+# The records that were forgotten, by their last erasure: no content, and no more than a hash of it. Backups carry it.
+erasures: Final = sa.Table(
+    "erasures",
+    metadata,
+    sa.Column("kind", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("at", _BIGINT, nullable=False),
+    sa.Column("seq", _BIGINT, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("agent", sa.Text),
+    sa.Column("reason", sa.Text),
+    sa.Index(None, "seq"),
+)
+
 
 def _leavings(name: str) -> sa.Table:
     return sa.Table(

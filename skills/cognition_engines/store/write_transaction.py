@@ -19,6 +19,9 @@ from cognition_engines.models import Viewer
 from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again
+from cognition_engines.store.erasing import named_records
+from cognition_engines.store.erasure import Cascade, Doomed, Erasable, cascade_of, erasable
+from cognition_engines.store.erasures import erase
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.numbering import numbered_up_to
 from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of, visible
@@ -220,11 +223,21 @@ class WriteTransaction:
         show_again(self._connection, [target.key])
         return True
 
-    def forget(self, kind: Kind, stored: StoredRecord) -> None:
-        """Deletes a record with all that belongs to it, and what its author was answered."""
-        bury(self._connection, [(kind, str(stored.record.id), stored.key)])
-        spent = sa.update(receipts).where(receipts.c.record == str(stored.record.id))
-        self._connection.execute(spent.values(answer=None))
+    def of_any_kind(self, id: str, viewer: Viewer) -> list[StoredRecord]:
+        """The records of any kind that an id means for the viewer; several where kinds have it in common."""
+        return named_records(self._connection, id, viewer)
+
+    def doomed(self, stored: StoredRecord) -> Erasable:
+        """What goes when a record is forgotten."""
+        return erasable(self._connection, stored.key)
+
+    def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> Cascade:
+        """How much that is besides the record itself, as far as the viewer sees it."""
+        return cascade_of(self._connection, gone, viewer)
+
+    def forget(self, gone: Sequence[Doomed], reason: str | None) -> None:
+        """Deletes records with all that belongs to them, and what their authors were answered; the ledger has them."""
+        erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 
     def _drop_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
         chosen = sa.delete(decision_links).where(

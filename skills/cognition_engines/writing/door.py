@@ -37,6 +37,7 @@ from cognition_engines.writing.decisions import (
 from cognition_engines.writing.entries import PreparedTexts, texts_of
 from cognition_engines.writing.episodes import episode_from, store_episode
 from cognition_engines.writing.errors import RecordNotFound, WriteConflict
+from cognition_engines.writing.forgetting import ErasureCheck, LedgerFile, forget
 from cognition_engines.writing.knowledge import knowledge_stated, store_knowledge
 from cognition_engines.writing.memories import memory_from, remember
 from cognition_engines.writing.memory_requests import (
@@ -54,6 +55,8 @@ from cognition_engines.writing.requests import (
 )
 from cognition_engines.writing.requests import (
     ChangedStatus,
+    Forget,
+    Forgotten,
     LinkDecisions,
     LinkedDecisions,
     PossibleDuplicate,
@@ -86,6 +89,7 @@ _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
     StoreEpisode: TypeAdapter(StoredEpisode),
     Remember: TypeAdapter(Remembered),
     StoreKnowledge: TypeAdapter(StoredKnowledge),
+    Forget: TypeAdapter(Forgotten),
 }
 
 
@@ -98,13 +102,20 @@ class Writing:
     """
 
     def __init__(
-        self, records: Records, indexes: Indexes, embedder: Embedder | None, pools: Pools, published: PublishedSeq
+        self,
+        records: Records,
+        indexes: Indexes,
+        embedder: Embedder | None,
+        pools: Pools,
+        published: PublishedSeq,
+        ledger: LedgerFile,
     ) -> None:
         self._records = records
         self._indexes = indexes
         self._embedder = embedder
         self._pools = pools
         self._published = published
+        self._erasures = ErasureCheck(records, indexes, pools, published, ledger)
 
     async def write(self, writer: Writer, request: Request, key: str | None = None, dry_run: bool = False) -> Answer:
         """Writes one thing, once for each `key` of the agent; with `dry_run` only checks whether that would work."""
@@ -113,19 +124,21 @@ class Writing:
         if key is not None:
             known = await self._pools.writes.run(caller, self._known, writer, request, key, digest)
             if known is not None:
-                return await self._indexed(known)
+                return await self._finished(caller, known)
         for _ in range(_ATTEMPTS):
             made = await self._prepared(caller, writer, request)
             try:
                 answer = await self._pools.writes.run(
                     caller, self._transact, writer, request, made, key, digest, not dry_run
                 )
-                return answer if dry_run else await self._indexed(answer)
+                return answer if dry_run else await self._finished(caller, answer)
             except Outdated:
                 continue
         raise ComponentFailed("records", "the record changes faster than it can be updated")
 
-    async def _indexed(self, answer: Answer) -> Answer:
+    async def _finished(self, caller: Caller, answer: Answer) -> Answer:
+        if isinstance(answer, Forgotten):
+            return await self._erasures.verified(caller, answer)
         return replace(answer, indexed=await self._published.reached(answer.seq, INDEX_SECONDS))
 
     def _known(self, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
@@ -241,6 +254,8 @@ def _apply(transaction: WriteTransaction, writer: Writer, request: Request, made
             return link(transaction, writer, request)
         case UnlinkDecisions():
             return unlink(transaction, writer, request)
+        case Forget():
+            return forget(transaction, writer, request)
         case _:
             assert_never(request)
 

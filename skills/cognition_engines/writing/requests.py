@@ -6,8 +6,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.models import AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
+from cognition_engines.store.erasure import Cascade, Doomed
 
 Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
 Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
@@ -125,7 +127,18 @@ class UnlinkDecisions:
     type: LinkType
 
 
-Request: TypeAlias = RecordDecision | UpdateDecision | ReviewDecision | SetStatus | LinkDecisions | UnlinkDecisions
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """The end of a record of any kind; `kind` is for an id that several kinds have. The ledger keeps the reason."""
+
+    id: str
+    kind: Kind | None = None
+    reason: str | None = None
+
+
+Request: TypeAlias = (
+    RecordDecision | UpdateDecision | ReviewDecision | SetStatus | LinkDecisions | UnlinkDecisions | Forget
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,4 +231,38 @@ class LinkedDecisions(Written):
     warnings: tuple[Warning, ...] = field(default=())
 
 
-Answer: TypeAlias = RecordedDecision | UpdatedDecision | ReviewedDecision | ChangedStatus | LinkedDecisions
+@dataclass(frozen=True, slots=True)
+class PendingErasure:
+    """A part that was not looked at, or that may hold bytes of what was forgotten until something is done."""
+
+    part: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What a look into every store and index found of what was to go; None where it could not be looked at.
+
+    `records` counts rows, `keywords` texts and `vectors` windows. `seq` is of the last deletion.
+    """
+
+    seq: int
+    verified_at: datetime
+    records: int | None
+    keywords: int | None
+    vectors: int | None
+    pending: tuple[PendingErasure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten(Written):
+    """A record was forgotten, and with it all of `gone`; `of_files` is how many stay because files have them."""
+
+    kind: str
+    cascade: Cascade
+    gone: tuple[Doomed, ...] = ()
+    of_files: int = 0
+    receipt: ErasureReceipt | None = None
+
+
+Answer: TypeAlias = RecordedDecision | UpdatedDecision | ReviewedDecision | ChangedStatus | LinkedDecisions | Forgotten

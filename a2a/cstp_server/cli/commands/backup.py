@@ -10,10 +10,12 @@ import typer
 
 import cstp
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
+from cognition_engines.store.erasures import read_ledger
 from cognition_engines.store.inspection import sqlite_file
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import Backup, opened_backup
 from cognition_engines.store.transfer.copy import Contents
+from cognition_engines.writing.forgetting import LedgerFile
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -106,17 +108,24 @@ def restore_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make the records equal to a backup, all of them or none. A running server follows within a second."""
+    """Make the records equal to a backup, all of them or none. A running server follows within a second.
+
+    What was forgotten after the backup was made stays forgotten.
+    """
     loaded = settings_for(ctx, data_dir, config)
     with record_bars(quiet=as_json) as bars, opened_backup(file, bars) as backup:
         with _unrestored(loaded.settings), opened_records(loaded) as records:
-            done = records.restore(backup, replace=replace, watcher=bars)
+            ledger = read_ledger(loaded.settings.ledger_path)
+            done = records.restore(backup, replace=replace, watcher=bars, erasures=ledger)
+            LedgerFile(loaded.settings.ledger_path).sync(records)
         restored = _put_back_tokens(loaded.settings, backup, wanted=tokens)
     if as_json:
-        counts = {name: getattr(done, name) for name in ("new", "changed", "unchanged", "deleted")}
+        counts = {name: getattr(done, name) for name in ("new", "changed", "unchanged", "deleted", "forgotten")}
         members = {"file": str(file.absolute()), "createdAt": backup.notes.created_at, **counts}
         say(json.dumps({**members, **_members(done.contents), "tokens": restored}))
         return
+    if done.forgotten:
+        say(f"{done.forgotten} of its records were forgotten since, and were taken away again")
     kept = "tokens left as they are" if restored is None else f"{restored} tokens restored"
     say(
         f"the store is that of {backup.notes.created_at}: {_counts(done.contents)}; {done.new} new, "

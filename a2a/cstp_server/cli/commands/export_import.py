@@ -75,7 +75,7 @@ def import_command(
     The file is checked first: with one invalid line, nothing is written. Importing twice changes nothing,
     and what the file does not have is left alone. A record that is stored already as the line has it is unchanged and
     has its own updatedAt, the time its content changed in this store. For files that people write, see cstp
-    ingest.
+    ingest. A record that was forgotten after it was exported is left out.
 
     Exit code 1 when the file was rejected.
     """
@@ -160,10 +160,12 @@ def _print_outcome(done: ImportSummary, file: str, *, as_json: bool) -> None:
     counts = {name: getattr(done, name) for name in ("read", "new", "changed", "unchanged")}
     if as_json:
         rejected = [{"line": problem.line, "reason": problem.reason} for problem in done.rejected]
-        say(json.dumps({**counts, "rejected": rejected, "kinds": dict(done.kinds)}))
+        others = {"rejected": rejected, "forgotten": done.forgotten, "kinds": dict(done.kinds)}
+        say(json.dumps({**counts, **others}))
         return
     for line in problem_lines([replace(problem, file=file) for problem in done.rejected]):
         say(f"rejected: {line}", err=True)
     shown = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
+    forgotten = f", {done.forgotten} left out: they were forgotten" if done.forgotten else ""
     nothing = "; nothing was written" if done.rejected else ""
-    say(f"{done.read} read: {shown}, {len(done.rejected)} rejected{nothing}")
+    say(f"{done.read} read: {shown}, {len(done.rejected)} rejected{forgotten}{nothing}")

@@ -11,7 +11,7 @@ Everything here raises `ComponentFailed("keywords", ...)` when tantivy fails or 
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,6 +200,46 @@ class KeywordIndex:
         """Notes that no change up to `seq` concerns a text. Nothing is written: the next start asks once more."""
         with self._writing:
             self._seq = max(self._seq, seq)
+
+    def rewrite(self, batches: Iterable[Sequence[Text]]) -> None:
+        """Puts these texts, all that there are up to `seq`, in the place of the files that there are.
+
+        What was removed is then in no file; searches see one or the other. For the thread that applies changes. On
+        failure all stays as it is.
+        """
+        with self._writing:
+            writer = self._writer
+            if writer is None:
+                raise ComponentFailed(COMPONENT, "the index is closed")
+            try:
+                with ForeignCalls(COMPONENT):
+                    writer.delete_all_documents()
+                for batch in batches:
+                    with ForeignCalls(COMPONENT):
+                        for text in batch:
+                            writer.add_document(make_document(text, self._analyzer.analyze(text.body)))
+                with ForeignCalls(COMPONENT):
+                    write_checkpoint(writer, self._identity.store_id, self._identity.columns, self._seq)
+                    writer.commit()
+            except ComponentFailed:
+                with ForeignCalls(COMPONENT):
+                    writer.rollback()
+                raise
+            with ForeignCalls(COMPONENT):
+                self._index.reload()
+                searcher = self._index.searcher()
+                self._commit = _Commit(searcher, WordCounts(searcher, self._schema))
+                writer.garbage_collect_files()
+            self.check()
+
+    def held(self, keys: Sequence[int]) -> int:
+        """How many of the keys the index has a text of."""
+        state = self._state()
+        if not keys:
+            return 0
+        with ForeignCalls(COMPONENT):
+            found = tantivy.Query.const_score_query(self._any_of("key", keys), 1.0)
+            return len(state.searcher.search(found, len(keys), count=False).hits)
 
     def search(
         self, query: str, limit: int, viewer: Viewer = EVERYTHING, marks: Marks = ()

@@ -6,7 +6,7 @@ query, a query for words fails: it would find less than there is.
 
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,6 +60,14 @@ class LiveKeywords:
     def skip(self, seq: int) -> None:
         """See `KeywordIndex.skip`."""
         self._index.skip(seq)
+
+    def rewrite(self, batches: Iterable[Sequence[Text]]) -> None:
+        """See `KeywordIndex.rewrite`."""
+        self._index.rewrite(batches)
+
+    def held(self, keys: Sequence[int]) -> int:
+        """See `KeywordIndex.held`."""
+        return self._index.held(keys)
 
     def check(self) -> None:
         """Begins a new index when the files of this one are not as they were written.

@@ -1,5 +1,6 @@
 """What keeps an index of vectors up to date and searches it. Another backend is a folder here, and a line below."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from cognition_engines.errors import ComponentFailed
@@ -35,6 +36,9 @@ class VectorBackend(Protocol):
 
         After a failure the next step checks the index. Raises ComponentFailed.
         """
+
+    def held(self, keys: Sequence[int]) -> int | None:
+        """How many windows it has of these records; None while it cannot be looked at. Raises ComponentFailed."""
 
     def step(self) -> bool:
         """Applies one page of changes; whether there may be more. Raises ComponentFailed or OSError."""

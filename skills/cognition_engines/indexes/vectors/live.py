@@ -7,7 +7,7 @@ does not answer.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from threading import Event, Thread
@@ -148,6 +148,25 @@ class LiveVectors:
             if not backend.exact_after(error):
                 self._failure = _reason(error)
             return None
+
+    def held(self, keys: Sequence[int]) -> int | None:
+        """How many windows the index has of these records; None where it cannot be looked at now."""
+        backend = self._backend
+        if self._failure is not None:
+            return None
+        if backend is not None:
+            return backend.held(keys)
+        return 0 if self._choice.url is None and not has_folders(self._spec.folder) else None
+
+    @property
+    def in_folder(self) -> bool:
+        """Whether vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
+        return self._choice.url is None and has_folders(self._spec.folder)
+
+    @property
+    def on_server(self) -> bool:
+        """Whether vectors are in files of a Chroma server."""
+        return self._choice.url is not None and self._backend is not None
 
     def _follow(self) -> None:
         while not self._stop.is_set():

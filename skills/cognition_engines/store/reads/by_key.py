@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -13,6 +14,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import keyword_text, prefixed
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.store.codec import microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.inheritance import neighbours
 from cognition_engines.store.links import dangling_links, exposed_links
@@ -178,7 +180,10 @@ def found_by_keys(
         by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
     else:
         by_kind = _by_kind(connection, keys, kinds)
-    seen = {} if viewer is None else {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ())}
+    seen: dict[str, object] = {}
+    if viewer is not None:
+        now = microseconds(datetime.now(UTC))
+        seen = {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ()), "now": now}
     found: dict[int, StoredRecord] = {}
     for kind, its in by_kind.items():
         statement = _by_keys(kind, viewer is not None, viewer is not None and viewer.projects is not None)
@@ -193,7 +198,7 @@ def _by_keys(kind: Kind, guarded: bool, bounded: bool) -> sa.Select[Any]:
     """Records of a kind by key, as a viewer sees them; made once, for a search asks for nothing else."""
     statement = SELECT_STORED[kind].where(records.c.key.in_(sa.bindparam("keys", expanding=True)))
     if guarded:
-        statement = statement.where(records.c.sensitivity <= sa.bindparam("clearance"))
+        statement = statement.where(records.c.sensitivity <= sa.bindparam("clearance"), _lasts(sa.bindparam("now")))
     if bounded:
         statement = statement.where(records.c.project.in_(sa.bindparam("projects", expanding=True)))
     return statement
@@ -276,7 +281,12 @@ def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
     """What a viewer may see, as SQL over `records`; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
-    conditions: list[sa.ColumnElement[bool]] = [records.c.sensitivity <= int(viewer.clearance)]
+    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(microseconds(datetime.now(UTC)))]
     if viewer.projects is not None:
         conditions.append(records.c.project.in_(sorted(viewer.projects)))
     return conditions
+
+
+def _lasts(now: Any) -> sa.ColumnElement[bool]:
+    """That a record has not expired at a moment, in microseconds, though it may be there until a server forgets it."""
+    return sa.or_(records.c.expires_at.is_(None), records.c.expires_at > now)

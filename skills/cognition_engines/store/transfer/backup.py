@@ -11,9 +11,10 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +25,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
 from cognition_engines.store.database import Store, revision_of, upgrade
+from cognition_engines.store.erasures import Erasure, erase_again
 from cognition_engines.store.schema import HEAD
 from cognition_engines.store.transactions import scanning, writing
 from cognition_engines.store.transfer.copy import (
@@ -99,7 +101,9 @@ def write_backup(
     return notes
 
 
-def restore_backup(backup: Backup, target: Store, *, replace: bool, watcher: Watcher) -> TransferSummary:
+def restore_backup(
+    backup: Backup, target: Store, *, replace: bool, watcher: Watcher, erasures: Sequence[Erasure] = ()
+) -> TransferSummary:
     """Make a store equal to a backup; see `Records.restore`."""
     if not replace:
         with scanning(backup.store) as read, scanning(target) as compared:
@@ -110,7 +114,8 @@ def restore_backup(backup: Backup, target: Store, *, replace: bool, watcher: Wat
             _refuse(loss(source, write, watcher))
         done = transfer(source, write, watcher)
         verify(write, done.contents, "records", watcher)
-    return done
+        forgotten = erase_again(write, erasures)
+    return replaced(done, forgotten=forgotten)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.codec import COLUMNS, Cell, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import show_all
+from cognition_engines.store.erasures import ledger, note
 from cognition_engines.store.rows import ORIGIN, origin_of
 from cognition_engines.store.schema import (
     PLACES,
@@ -93,6 +94,7 @@ class TransferSummary:
     unchanged: int
     deleted: int
     contents: Contents
+    forgotten: int = 0  # brought back by a backup and taken away again
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,9 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
         _remove_others(source, target)
     _note_dimensions(source, target)
     _copy_receipts(source, target)
+    with failures(source.component):
+        erasures = ledger(source.connection)
+    note(target, erasures)
     contents = tally.contents()
     return TransferSummary(contents.records - common, changed, common - changed, held - common, contents)
 

@@ -1,6 +1,7 @@
 """A Chroma collection in the data folder, brought up to date by the process that has the folder locked."""
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 from cognition_engines.errors import ComponentFailed
@@ -61,6 +62,10 @@ class EmbeddedChroma:
         except ComponentFailed:
             self._damaged |= index is self._index
             raise
+
+    def held(self, keys: Sequence[int]) -> int | None:
+        index = self._usable
+        return None if index is None else index.held(keys)
 
     def step(self) -> bool:
         if self._damaged:

@@ -5,7 +5,7 @@ server: see chroma_server.py. What imports this imports Chroma, a fifth of all t
 so with the first vector.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 from uuid import UUID
@@ -129,6 +129,18 @@ class ChromaIndex:
             except _GONE:
                 return None
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
+
+    def held(self, keys: Sequence[int]) -> int | None:
+        """How many windows it has of these records; None when the collection is gone. Raises ComponentFailed."""
+        found = 0
+        with ForeignCalls(COMPONENT):
+            for part in _slices(len(keys), _LOOKED_UP):
+                try:
+                    among = cast(Where, {"key": {"$in": list(keys[part])}})
+                    found += len(self._collection.get(where=among, include=[])["ids"])
+                except _GONE:
+                    return None
+        return found
 
     def load(self) -> None:
         """Searches once, for which Chroma reads its files. Raises ComponentFailed."""

@@ -1,6 +1,7 @@
 """A Chroma collection on a server, which one of several processes writes."""
 
 import logging
+from collections.abc import Sequence
 from time import monotonic
 from typing import Final
 from uuid import UUID
@@ -66,6 +67,10 @@ class SharedChroma:
             self._failed.append(index.identity)
             self._next_check = 0.0
             raise
+
+    def held(self, keys: Sequence[int]) -> int | None:
+        index = self._index
+        return None if index is None else index.held(keys)
 
     def step(self) -> bool:
         """Writes one page, or reads how far the writer is."""

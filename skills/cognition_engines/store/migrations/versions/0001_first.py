@@ -114,6 +114,14 @@ def upgrade() -> None:
         also_primary=("model", "window"),
     )
     _make_written()
+    op.create_table(
+        "erasures",
+        sa.Column("kind", sa.SmallInteger, autoincrement=False, nullable=False),
+        sa.Column("id", sa.Text, nullable=False),
+        *map(_column, ["at:whole!", "seq:whole!", "hash!", "agent", "reason"]),
+        sa.PrimaryKeyConstraint("kind", "id", name="pk_erasures"),
+    )
+    op.create_index("ix_erasures_seq", "erasures", ["seq"])
     _make_leavings("tombstones")
     _make_leavings("departures")
 

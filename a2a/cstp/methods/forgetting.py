@@ -1,0 +1,103 @@
+"""The method by which records are forgotten."""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import Method, WireResult
+from cstp.errors import Conflict, NotFound, QueryFailed
+from cstp.fields import InstantOut
+from cstp.writes import Name, RecordId, WriteParams, WriteResult
+
+KINDS: Final = (
+    *("decision", "source", "chunk", "cluster", "extraction", "episode"),
+    *("artifact", "artifact_chunk", "turn", "event", "entity", "edge"),
+)
+
+
+def _kind(value: str) -> str:
+    if value not in KINDS:
+        raise PydanticCustomError("text", "must be one of {kinds}", {"kinds": ", ".join(KINDS)})
+    return value
+
+
+RecordKind = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string", "enum": list(KINDS)})]
+
+
+def _confirmed(value: object) -> object:
+    if value is not True:
+        raise PydanticCustomError("text", "must be true")
+    return value
+
+
+Confirmed = Annotated[bool, BeforeValidator(_confirmed), WithJsonSchema({"type": "boolean", "const": True})]
+Number = Annotated[int, Field(ge=0)]
+
+
+class ForgetParams(WriteParams):
+    """Which record to forget."""
+
+    id: RecordId = Field(description="Of a record of any kind, as answers name it.")
+    kind: RecordKind | None = Field(default=None, description="Needed where records of several kinds have the id.")
+    confirm: Confirmed = Field(description="What is forgotten cannot be brought back.")
+    reason: Name | None = Field(default=None, description="Why; the ledger of erasures keeps it. Quote nothing here.")
+    dry_run: bool = Field(default=False, description="Check everything and forget nothing.")
+
+
+class ForgetCascade(WireResult):
+    """What goes with the record, as far as the caller sees it."""
+
+    chunks: Number
+    events: Number
+    entities: Number
+    edges: Number
+    extractions: Number
+    reviews: Number
+    links: Number
+    revisions: Number
+
+
+class ForgetRemaining(WireResult):
+    """What is left of all that was to go: rows, texts and vectors; null where it could not be looked at."""
+
+    records: Number | None
+    keywords: Number | None
+    vectors: Number | None
+
+
+class ForgetPending(WireResult):
+    """A part that could not be looked at, or that may hold bytes of the record until what the reason says."""
+
+    part: str
+    reason: str
+
+
+class ForgetReceipt(WireResult):
+    """What a look into every store and index of this server found, and when."""
+
+    seq: int
+    verified_at: InstantOut
+    remaining: ForgetRemaining
+    pending: list[ForgetPending]
+
+
+class ForgetResult(WriteResult):
+    """What was forgotten; with `dryRun` what would be, without a receipt."""
+
+    deleted: bool
+    kind: RecordKind
+    cascade: ForgetCascade
+    receipt: ForgetReceipt | None
+
+
+FORGET = Method(
+    name="cstp.forget",
+    summary="Forget a record with all that came of it, for good.",
+    params=ForgetParams,
+    result=ForgetResult,
+    errors=(QueryFailed, NotFound, Conflict),
+    scope="write",
+    other_scopes=("admin",),
+    cost=3,
+)

@@ -1,0 +1,58 @@
+"""`cstp compact`: files that hold nothing of what was deleted."""
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.compaction import CompactionMarks, remove_set_aside, write_marks
+from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.indexes import open_indexes, remove_indexes
+from cognition_engines.spaces import SEARCHED
+from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
+from cstp_server.cli.store import existing_records
+from cstp_server.process.model import open_model
+from cstp_server.process.open_engine import vector_choice
+from cstp_server.terminal import say
+
+app = command_family()
+
+
+@app.command("compact")
+def compact_command(ctx: typer.Context, data_dir: DataDirOption = None, config: ConfigOption = None) -> None:
+    """Rewrite the database and the indexes, so that no file holds bytes of what was deleted or forgotten.
+
+    Stop the server first. A PostgreSQL database is locked table by table meanwhile, and its write-ahead log and
+    replicas keep what they are set to keep.
+    """
+    loaded = settings_for(ctx, data_dir, config)
+    settings = loaded.settings
+    embedder = open_model(settings)
+    console = Console(stderr=True)
+    with (
+        existing_records(loaded) as records,
+        Progress(console=console, disable=not console.is_terminal, transient=True) as progress,
+    ):
+        lock = FolderLock(settings.indexes_path)
+        try:
+            progress.add_task("compacting", total=None)
+            last = records.last_seq()
+            done = records.compact()
+            for space in SEARCHED:
+                remove_indexes(settings.indexes_path / space.name)
+            remove_set_aside(settings.indexes_path)
+            write_marks(settings.indexes_path, CompactionMarks(last, last))
+        finally:
+            lock.close()
+        progress.add_task("indexing", total=None)
+        indexes = open_indexes(settings.indexes_path, records, embedder, vector_choice(settings.vectors))
+        indexes.name_holder("cstp compact")
+        try:
+            indexes.start()
+            if not indexes.wait_until_vectors_are_ready():
+                raise ComponentFailed("vectors", "the index could not be built; run cstp reindex")
+        finally:
+            indexes.close()
+    if not done.done:
+        raise ComponentFailed("records", f"{done.left_because}; stop what uses the database, and compact it again")
+    say("the database and the indexes hold nothing of what was deleted")

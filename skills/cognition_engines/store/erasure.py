@@ -1,0 +1,180 @@
+"""What goes when a record is forgotten, and what is noted of it: ids and hashes, no content.
+
+A record takes along what was cut from it, what happened in it and what is known by these alone, but nothing that a
+file owns: the file has it still.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import WRITTEN, Role
+from cognition_engines.models import Viewer
+from cognition_engines.store.reads.by_key import visible
+from cognition_engines.store.schema import decision_links, links, records, reviews, revisions
+from cognition_engines.store.transactions import pages
+
+CUT: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)  # counted as chunks
+_NAMING: Final = (Role.ACTOR, Role.SUBJECT, Role.FROM, Role.TO)
+_PARTS: Final = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT, Kind.TURN: Role.ARTIFACT}
+_COLUMNS: Final = tuple(
+    records.c[name] for name in ("key", "kind", "id", "source", "digest", "recorded_by", "recorded_at")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """A record that goes. `hash` is that of its content, 64 hexadecimal digits."""
+
+    key: int
+    kind: Kind
+    id: str
+    written: bool
+    agent: str | None
+    hash: str
+    recorded_at: int  # microseconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """How much goes with a record, as far as its forgetter sees it."""
+
+    chunks: int = 0
+    events: int = 0
+    entities: int = 0
+    edges: int = 0
+    extractions: int = 0
+    reviews: int = 0
+    links: int = 0
+    revisions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Erasable:
+    """All records that go, the one that was named first; `of_files` is how many stay because files have them."""
+
+    gone: tuple[Doomed, ...]
+    of_files: int
+
+
+def erasable(connection: sa.Connection, key: int, *, with_files: bool = False) -> Erasable:
+    """What goes with a record; what files own only `with_files`."""
+    (root,) = doomed(connection, records.c.key, [key])
+    gone = {root.key: root}
+    kept: set[int] = set()
+
+    def take(found: Iterable[Doomed]) -> list[Doomed]:
+        fresh = [one for one in found if one.key not in gone]
+        kept.update(one.key for one in fresh if not one.written and not with_files)
+        taken = [one for one in fresh if one.key not in kept]
+        gone.update((one.key, one) for one in taken)
+        return taken
+
+    if root.kind in _PARTS:
+        take(_referring(connection, (_PARTS[root.kind],), [root.id]))
+    if chunks := [one.id for one in gone.values() if one.kind is Kind.CHUNK]:
+        take(_only_of(connection, Role.CHUNK, chunks))
+    if root.kind is Kind.ENTITY:
+        names = _targets(connection, (Role.NAME,), [root.key])
+        take(_referring(connection, (Role.FROM, Role.TO), _unnamed_else(connection, names, [root.key])))
+    agents = {one.agent for one in gone.values()}
+    entities = _only_named_by(connection, list(gone))
+    take(one for one in entities if one.agent in agents)
+    return Erasable(tuple(gone.values()), len(kept))
+
+
+def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
+    """What goes besides the first record, as far as the viewer sees it."""
+    root, others = gone[0], gone[1:]
+    seen: set[int] = set()
+    for page in pages([one.key for one in others]):
+        seen.update(
+            connection.execute(sa.select(records.c.key).where(records.c.key.in_(page), *visible(viewer))).scalars()
+        )
+    kinds = [one.kind for one in others if one.key in seen]
+    return Cascade(
+        chunks=sum(kind in CUT for kind in kinds),
+        events=kinds.count(Kind.EVENT),
+        entities=kinds.count(Kind.ENTITY),
+        edges=kinds.count(Kind.EDGE),
+        extractions=kinds.count(Kind.EXTRACTION),
+        reviews=_count(connection, reviews, reviews.c.key == root.key),
+        links=_links(connection, root, viewer),
+        revisions=_count(connection, revisions, revisions.c.key == root.key),
+    )
+
+
+def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> int:
+    """The links of a decision, but those whose other end the viewer does not see."""
+    if root.kind is not Kind.DECISION:
+        return 0
+    decisions = records.c.kind == int(Kind.DECISION)
+    from_it = sa.select(sa.func.count()).join_from(decision_links, records, decision_links.c.target == records.c.id)
+    to_it = sa.select(sa.func.count()).join_from(decision_links, records, decision_links.c.key == records.c.key)
+    found = (
+        from_it.where(decision_links.c.key == root.key, decisions, *visible(viewer)),
+        to_it.where(decision_links.c.target == root.id, decision_links.c.key != root.key, *visible(viewer)),
+    )
+    return sum(connection.execute(statement).scalar_one() for statement in found)
+
+
+def _count(connection: sa.Connection, table: sa.Table, *chosen: sa.ColumnElement[bool]) -> int:
+    return int(connection.execute(sa.select(sa.func.count()).select_from(table).where(*chosen)).scalar_one())
+
+
+def doomed(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:
+    """The records that have one of the values in a column of `records`."""
+    found: list[Doomed] = []
+    for page in pages(values):
+        for row in connection.execute(sa.select(*_COLUMNS).where(column.in_(page)).order_by(records.c.key)):
+            key, kind, id, source, digest, agent, recorded_at = row
+            content = sha256(digest.partition(".")[0].encode()).hexdigest()
+            found.append(Doomed(key, Kind(kind), id, source == WRITTEN, agent, content, recorded_at))
+    return found
+
+
+def _keys(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[int]:
+    """The records that refer to one of these, in one of the roles."""
+    found: set[int] = set()
+    for page in pages(sorted(set(targets))):
+        chosen = links.c.role.in_(list(map(int, roles))), links.c.target.in_(page)
+        found.update(connection.execute(sa.select(links.c.key).where(*chosen)).scalars())
+    return sorted(found)
+
+
+def _referring(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[Doomed]:
+    return doomed(connection, records.c.key, _keys(connection, roles, targets))
+
+
+def _targets(connection: sa.Connection, roles: Sequence[Role], keys: Sequence[int]) -> set[str]:
+    found: set[str] = set()
+    for page in pages(keys):
+        chosen = links.c.role.in_(list(map(int, roles))), links.c.key.in_(page)
+        found.update(connection.execute(sa.select(links.c.target).where(*chosen)).scalars())
+    return found
+
+
+def _only_of(connection: sa.Connection, role: Role, ids: Sequence[str]) -> list[Doomed]:
+    """The records that refer to these in a role, and to no others in it."""
+    found = _keys(connection, (role,), ids)
+    return doomed(connection, records.c.key, [key for key in found if _targets(connection, (role,), [key]) <= set(ids)])
+
+
+def _only_named_by(connection: sa.Connection, gone: Sequence[int]) -> list[Doomed]:
+    """The entities that events and edges which go have named, and no others name."""
+    named = _targets(connection, _NAMING, gone)
+    found = []
+    for key in _keys(connection, (Role.NAME,), sorted(named)):
+        names = _targets(connection, (Role.NAME,), [key])
+        if set(_keys(connection, _NAMING, sorted(names))) <= set(gone):
+            found.append(key)
+    return doomed(connection, records.c.key, found)
+
+
+def _unnamed_else(connection: sa.Connection, names: Iterable[str], keys: Sequence[int]) -> list[str]:
+    """Those of the names that no other entity has."""
+    return [name for name in names if set(_keys(connection, (Role.NAME,), [name])) <= set(keys)]

@@ -1,0 +1,157 @@
+"""Forgetting: a record with all that came of it goes, and the receipt is made by looking for it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Final, TypeVar
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.indexes.published import PublishedSeq
+from cognition_engines.indexes.space import HeldKeys
+from cognition_engines.queries.pools import Caller, Pool, Pools
+from cognition_engines.store.erasures import append_ledger, read_ledger
+from cognition_engines.store.records import Records
+from cognition_engines.store.write_transaction import WriteTransaction, now
+from cognition_engines.writing.errors import RecordNotFound, WriteRefused
+from cognition_engines.writing.requests import ErasureReceipt, Forget, Forgotten, PendingErasure, Writer
+from cognition_engines.writing.rules import check_owner
+
+T = TypeVar("T")
+
+FOLLOW_SECONDS: Final = 2.0  # that a receipt waits for the indexes of this process
+_LOOK_SECONDS: Final = 0.02
+_COMPACTION: Final = "bytes of it may be left until the files are compacted: by this server soon, or by cstp compact"
+_VECTORS: Final = "its vectors may be left in the files until cstp compact has rebuilt the index"
+_CHROMA: Final = "the Chroma server may keep its vectors in files until cstp reindex has made the collections again"
+_SERVERS: Final = "other servers of this store follow within seconds; their indexes cannot be looked at from here"
+_FREED: Final = "PostgreSQL keeps its deleted rows until cstp compact, and its own log as long as it is set to"
+
+
+class LedgerFile:
+    """The file of the erasures, kept equal to the ledger in the database; None keeps no file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._seq = 0
+
+    def sync(self, records: Records) -> None:
+        """Adds what the database has and the file has not. Raises ComponentFailed, ConfigurationError or OSError."""
+        if self._path is None:
+            return
+        with self._lock:
+            last = records.last_erasure()
+            if last > self._seq:
+                known = {(one.kind, one.id, one.at) for one in read_ledger(self._path)}
+                fresh = [one for one in records.erasures(self._seq) if (one.kind, one.id, one.at) not in known]
+                append_ledger(self._path, fresh)
+                self._seq = last
+
+
+def forget(transaction: WriteTransaction, writer: Writer, request: Forget) -> Forgotten:
+    """Forgets a record that the writer sees and owns, or may amend."""
+    found = [
+        one for one in transaction.of_any_kind(request.id, writer.viewer) if request.kind is None or one.kind is request.kind
+    ]
+    if not found:
+        raise RecordNotFound(request.id)
+    if len(found) > 1:
+        kinds = ", ".join(sorted({one.kind.label for one in found}))
+        raise WriteRefused("kind", f"is required: the id means several records, of these kinds: {kinds}")
+    (stored,) = found
+    check_owner(stored, writer)
+    going = transaction.doomed(stored)
+    cascade = transaction.cascade(going.gone, writer.viewer)
+    transaction.forget(going.gone, request.reason)
+    return Forgotten(
+        id=str(stored.record.id),
+        seq=transaction.seq(),
+        kind=stored.kind.label,
+        cascade=cascade,
+        gone=going.gone,
+        of_files=going.of_files,
+    )
+
+
+class ErasureCheck:
+    """Looks for what was forgotten in the store and in the indexes of this process."""
+
+    def __init__(
+        self, records: Records, indexes: Indexes, pools: Pools, published: PublishedSeq, ledger: LedgerFile
+    ) -> None:
+        self._records = records
+        self._indexes = indexes
+        self._pools = pools
+        self._published = published
+        self._ledger = ledger
+
+    async def verified(self, caller: Caller, done: Forgotten) -> Forgotten:
+        """The answer with its receipt. What cannot be looked at is pending; nothing fails any more."""
+        indexed = await self._published.reached(done.seq, FOLLOW_SECONDS)
+        followed = indexed and await self._vectors_follow(done.seq)
+        pending: list[PendingErasure] = []
+        keys = [one.key for one in done.gone]
+
+        async def look(part: str, pool: Pool, find: Callable[[], T]) -> T | None:
+            try:
+                return await pool.run(caller, find)
+            except (ComponentFailed, ConfigurationError, OSError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                pending.append(PendingErasure(part, f"cannot be looked at: {reason}"))
+                return None
+
+        def held() -> HeldKeys:
+            found = [index.held(keys) for index in self._indexes.all]
+            all_vectors = all(one.all_vectors for one in found)
+            return HeldKeys(sum(one.texts for one in found), sum(one.windows for one in found), all_vectors)
+
+        await look("ledger", self._pools.writes, lambda: self._ledger.sync(self._records))
+        rows = await look("records", self._pools.records, lambda: self._records.left_of(done.gone))
+        found = await look("indexes", self._pools.vectors, held)
+        left = await look("compaction", self._pools.records, lambda: self._uncompacted(done.seq))
+        if not indexed:
+            pending.append(PendingErasure("keywords", "the indexes have not followed yet"))
+        if not followed or (found is not None and not found.all_vectors):
+            pending.append(PendingErasure("vectors", "the index of vectors has not followed yet, or does not answer"))
+        if done.of_files:
+            pending.append(PendingErasure("files", f"{done.of_files} records that name it stay: files have them"))
+        sure = followed and found is not None and found.all_vectors
+        receipt = ErasureReceipt(
+            seq=done.seq,
+            verified_at=now(),
+            records=rows,
+            keywords=found.texts if indexed and found is not None else None,
+            vectors=found.windows if sure and found is not None else None,
+            pending=(*pending, *(left or ())),
+        )
+        return replace(done, indexed=indexed, receipt=receipt)
+
+    async def _vectors_follow(self, seq: int) -> bool:
+        """Whether the indexes of vectors cover the deletion in time."""
+        sides = [index.vectors for index in self._indexes.all if index.vectors is not None]
+        until = monotonic() + FOLLOW_SECONDS
+        while any(side.seq < seq for side in sides):
+            if monotonic() > until:
+                return False
+            await asyncio.sleep(_LOOK_SECONDS)
+        return True
+
+    def _uncompacted(self, seq: int) -> list[PendingErasure]:
+        """Which files may hold bytes of what was deleted up to this change."""
+        left: list[PendingErasure] = []
+        if self._records.compacted_to() < seq:
+            left.append(PendingErasure("database", _FREED if self._records.shared else _COMPACTION))
+        if self._indexes.words_compacted < seq:
+            left.append(PendingErasure("keywords", _COMPACTION))
+        vectors = self._indexes.vectors_compacted
+        if vectors is not None and vectors < seq:
+            left.append(PendingErasure("vectors", _VECTORS))
+        if self._indexes.vectors_on_server:
+            left.append(PendingErasure("vectors", _CHROMA))
+        if self._records.shared:
+            left.append(PendingErasure("servers", _SERVERS))
+        return left
