@@ -54,9 +54,8 @@ class LedgerFile:
 
 def forget(transaction: WriteTransaction, writer: Writer, request: Forget) -> Forgotten:
     """Forgets a record that the writer sees and owns, or may amend."""
-    found = [
-        one for one in transaction.of_any_kind(request.id, writer.viewer) if request.kind is None or one.kind is request.kind
-    ]
+    seen = transaction.of_any_kind(request.id, writer.viewer)
+    found = [one for one in seen if request.kind is None or one.kind is request.kind]
     if not found:
         raise RecordNotFound(request.id)
     if len(found) > 1:
