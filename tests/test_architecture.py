@@ -103,6 +103,13 @@ def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
     assert {name for name, tree in MODULES.items() if "chromadb" in imported(tree)} == IMPORTS_CHROMADB
 
 
+def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() -> None:
+    chroma = "cognition_engines.indexes.vectors.chroma."
+    found = {one for one, other in _imports() if other.startswith(chroma) and not one.startswith(chroma)}
+    ingested = {each for each in found if each.startswith("cognition_engines.ingest.chroma.")}  # collections as sources
+    assert found - ingested == {"cognition_engines.indexes.vectors.registry"}
+
+
 def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
     imports = "import sys, cstp_server.serve, cstp_server.cli.commands.ingest"
     said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"

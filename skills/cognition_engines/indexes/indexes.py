@@ -15,7 +15,7 @@ from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.indexes.vectors.chroma.folders import remove_folders
+from cognition_engines.indexes.vectors.registry import BACKENDS
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.records import Records
@@ -174,7 +174,8 @@ def remove_indexes(folder: Path) -> None:
     """
     keywords = folder / "keywords"
     try:
-        remove_folders(folder)
+        for backend in BACKENDS.values():
+            backend.remove(folder)
         if keywords.exists():
             shutil.rmtree(keywords)
     except OSError as error:

@@ -22,7 +22,8 @@ from chromadb.types import Where
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, OpenedFolder, leave_mark, take_folder
+from cognition_engines.indexes.vectors.chroma.folders import OpenedFolder, leave_mark, take_folder
+from cognition_engines.indexes.vectors.collection import COMPONENT
 from cognition_engines.store.values import Page
 
 _GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
