@@ -126,17 +126,17 @@ def list_decisions(
 
 
 def get_decisions(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetDecisionsResult]:
-    """List the decisions drawn from sources, by topic."""
+    """List the decisions extracted from sources, by topic."""
     return typed_call(GET_DECISIONS, {"topic": topic, "limit": limit, "offset": offset})
 
 
 def get_patterns(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetPatternsResult]:
-    """List the patterns drawn from sources, by topic."""
+    """List the patterns extracted from sources, by topic."""
     return typed_call(GET_PATTERNS, {"topic": topic, "limit": limit, "offset": offset})
 
 
 def get_warnings(*, topic: str | None = None, limit: int = 100, offset: int = 0) -> Call[GetWarningsResult]:
-    """List the warnings drawn from sources, by topic."""
+    """List the warnings extracted from sources, by topic."""
     return typed_call(GET_WARNINGS, {"topic": topic, "limit": limit, "offset": offset})
 
 

@@ -147,7 +147,7 @@ class AsyncMethods(ABC):
         offset: int = 0,
         timeout: float | None = None,
     ) -> GetDecisionsResult:
-        """List the decisions drawn from sources, by topic.
+        """List the decisions extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
@@ -162,7 +162,7 @@ class AsyncMethods(ABC):
         offset: int = 0,
         timeout: float | None = None,
     ) -> GetPatternsResult:
-        """List the patterns drawn from sources, by topic.
+        """List the patterns extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
@@ -177,7 +177,7 @@ class AsyncMethods(ABC):
         offset: int = 0,
         timeout: float | None = None,
     ) -> GetWarningsResult:
-        """List the warnings drawn from sources, by topic.
+        """List the warnings extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """

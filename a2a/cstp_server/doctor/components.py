@@ -92,7 +92,7 @@ def counted(counts: Mapping[Kind, int]) -> str:
 
 
 def check_records(held: StoreContents, model: Model | None) -> CheckResult[None]:
-    """Whether every record with a text can be found by meaning, and what is kept for nothing."""
+    """Whether every record with a text can be found by meaning, and which vectors are unused."""
     if model is None:
         return CheckResult([Finding("records", Level.OK, "without a model, none needs a vector")])
     findings = []
@@ -139,7 +139,7 @@ def check_server(settings: Settings) -> CheckResult[None]:
         return CheckResult([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ComponentFailed("server", f"{url} does not answer ({type(error).__name__})") from error
-    status, parts = _told(answer)
+    status, parts = _state_of(answer)
     if answer.status_code == httpx.codes.OK:
         level, remedy = (Level.OK, "") if status != "degraded" else (Level.WARNING, "see limits, and the server's log")
         return CheckResult([Finding("server", level, f"{status} on {url}{parts}", remedy)])
@@ -150,7 +150,7 @@ def check_server(settings: Settings) -> CheckResult[None]:
     return CheckResult([Finding("server", Level.PROBLEM, seen, elsewhere)])
 
 
-def _told(answer: httpx.Response) -> tuple[str, str]:
+def _state_of(answer: httpx.Response) -> tuple[str, str]:
     """The status and the parts that /readyz returns."""
     try:
         body = answer.json()

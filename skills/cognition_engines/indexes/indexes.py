@@ -61,7 +61,7 @@ class Indexes:
         return worst([index.vectors.state for index in self.all if index.vectors is not None])
 
     def start(self) -> None:
-        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot."""
+        """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot."""
         for index in self.all:
             index.start()
         if self._embedder is not None:

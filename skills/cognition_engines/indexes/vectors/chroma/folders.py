@@ -27,7 +27,7 @@ _LARGE: Final = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a clean shutdown leaves beside a collection; the next start trusts the folder only if all of it holds."""
+    """What a clean shutdown leaves next to a collection; the next start trusts the folder only if all of it holds."""
 
     store_id: str
     collection: str
