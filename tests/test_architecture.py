@@ -110,6 +110,17 @@ def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() ->
     assert found - ingested == {"cognition_engines.indexes.vectors.registry"}
 
 
+def test_http_requests_are_sent_by_the_client_alone() -> None:
+    senders = re.compile(r"httpx\.(get|post|request|stream|Client|AsyncClient)$")
+    found = {
+        name
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and senders.match(ast.unparse(node.func))
+    }
+    assert found == {"cstp/client/async_client.py", "cstp/client/sync_http.py"}
+
+
 def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
     imports = "import sys, cstp_server.serve, cstp_server.cli.commands.ingest"
     said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
