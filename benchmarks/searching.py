@@ -103,7 +103,7 @@ def _ways(
 
 def _unasked(snapshot: Snapshot) -> Snapshot:
     """The same, remembering no mask: one that a filter asks for the first time is part of what a search takes."""
-    return replace(snapshot, remembered=MaskCache(len(snapshot.keys)))
+    return replace(snapshot, masks=MaskCache(len(snapshot.keys)))
 
 
 def _controls(

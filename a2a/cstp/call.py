@@ -43,7 +43,7 @@ def typed_call(method: Method[Any, R], members: Mapping[str, object]) -> Call[R]
     params = parse_params(method.params, given).model_dump(mode="json", exclude_none=True)
 
     def read(result: JsonValue) -> R:
-        # members that a newer server has beside ours are no error
+        # members that a newer server has in addition to ours are no error
         return method.result.model_validate_json(to_json(result), extra="ignore")
 
     return Call(method.name, params, method.writes or method.name in _REPEATABLE, read)

@@ -187,7 +187,7 @@ def get_decisions(
     limit: int = 100,
     offset: int = 0,
 ) -> Call[GetDecisionsResult]:
-    """List the decisions drawn from sources, by topic."""
+    """List the decisions extracted from sources, by topic."""
     return typed_call(GET_DECISIONS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
@@ -198,7 +198,7 @@ def get_patterns(
     limit: int = 100,
     offset: int = 0,
 ) -> Call[GetPatternsResult]:
-    """List the patterns drawn from sources, by topic."""
+    """List the patterns extracted from sources, by topic."""
     return typed_call(GET_PATTERNS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 
@@ -209,7 +209,7 @@ def get_warnings(
     limit: int = 100,
     offset: int = 0,
 ) -> Call[GetWarningsResult]:
-    """List the warnings drawn from sources, by topic."""
+    """List the warnings extracted from sources, by topic."""
     return typed_call(GET_WARNINGS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
 
 

@@ -1,4 +1,4 @@
-"""What `import cstp` offers beside its own: the client, and the models of what it takes and gives."""
+"""What `import cstp` offers in addition to its own: the client, and the models of what it takes and gives."""
 
 from cstp.call import Call
 from cstp.client.sync_client import Client

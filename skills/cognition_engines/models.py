@@ -137,7 +137,7 @@ class Decision:
     details: DecisionDetails | None = None  # of one that an agent recorded
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
-    metadata: dict[str, JsonValue] = field(default_factory=dict)  # what its source keeps under names of its own
+    metadata: dict[str, JsonValue] = field(default_factory=dict)  # what its source keeps under its own names
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def in_force(column: str, moment: datetime | None) -> Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in an input file worth telling: where it is and what to do about it."""
+    """Something in an input file worth reporting: where it is and what to do about it."""
 
     file: str
     line: int | None

@@ -57,7 +57,7 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
     assert read is not None
     assert read[0].chunk.content == "A cache keeps what was computed."
     assert [stored.record.id for stored in engine.list_episodes().stored] == [7]
-    assert [drawn.citation.title for drawn in engine.list_extractions("warning", "cache").drawn] == ["A book"]
+    assert [listed.citation.title for listed in engine.list_extractions("warning", "cache").extractions] == ["A book"]
     recalled = engine.recall("cache")
     assert recalled is not None
     assert {result.stored.record.id for result in recalled.results} >= {"dec_cache", "chk_one"}

@@ -250,7 +250,7 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
     told = [snapshot.mask(*question) for question in questions]
     for question, mask in zip(questions, told, strict=True):
         assert snapshot.mask(*question) is mask
-        assert np.array_equal(replace(snapshot, remembered=MaskCache(1)).mask(*question), mask)
+        assert np.array_equal(replace(snapshot, masks=MaskCache(1)).mask(*question), mask)
     assert len({mask.tobytes() for mask in told}) > 4
 
 

@@ -182,7 +182,7 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
 def test_chroma_that_cannot_be_loaded_is_told_and_loaded_when_it_can_be(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "cognition_engines.indexes.vectors.backend", None)  # an import of it fails
+    monkeypatch.setitem(sys.modules, "cognition_engines.indexes.vectors.chroma.loaded", None)  # an import of it fails
     chunk = Maker(7).record(Kind.CHUNK)
     run.put(chunk)
     indexes = run.opened(run.embedder)

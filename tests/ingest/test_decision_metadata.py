@@ -85,7 +85,7 @@ def test_members_that_tell_decisions_make_an_object_one() -> None:
 def test_what_stands_in_metadata_and_beside_it_is_refused() -> None:
     record = {"title": "A", "agent": "b", "metadata": {"agent": 1}}
     (problem,) = read_file("d.json", json.dumps(record).encode()).rejected
-    assert problem.reason == "'agent' is given in metadata and beside it"
+    assert problem.reason == "'agent' is given in metadata and outside it"
 
 
 @pytest.mark.parametrize("name", ["Sensitivity", "PROJECT"])

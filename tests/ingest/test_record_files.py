@@ -425,7 +425,7 @@ def test_an_extraction_s_title_is_its_name_or_kept_beside_another(kind: dict[str
         assert (other.content.name, other.metadata) == ("A round", {"extraction_title": "A walk"})
     both = {"name": "n", "items": "- a", spelling: "x"}
     reason = refusal(type="checklist", content=both, extraction_title="y")
-    assert reason == "extraction_title is given in content and beside it, and the two differ"
+    assert reason == "extraction_title is given in content and outside it, and the two differ"
 
 
 @pytest.mark.parametrize(("name", "value"), [("context_level", "chapter"), ("context_id", "k"), ("chunk_ids", ["k"])])
@@ -435,7 +435,7 @@ def test_what_stands_in_the_content_and_beside_it_must_be_the_same(name: str, va
         found = getattr(one(type="checklist", **given), name)
         assert found == (tuple(value) if isinstance(value, list) else value)
     reason = refusal(type="checklist", content=content | {name: "section"}, **{name: value})
-    assert reason == f"{name} is given in content and beside it, and the two differ"
+    assert reason == f"{name} is given in content and outside it, and the two differ"
 
 
 def test_vectors_are_left_out_with_a_warning() -> None:

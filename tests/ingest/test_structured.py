@@ -247,7 +247,7 @@ def test_the_lines_of_yaml_documents_are_known() -> None:
 
 def test_members_beside_decisions_are_left_out_with_a_warning() -> None:
     (problem,) = read("d.json", '{"version": 1, "decisions": [{"title": "A"}]}').warnings
-    assert problem.reason == "only decisions is read here; the members beside it are left out: version"
+    assert problem.reason == "only decisions is read here; the other members are left out: version"
 
 
 def test_the_second_record_with_an_id_is_refused() -> None:
@@ -403,7 +403,7 @@ def test_rights_beside_the_records_refuse_the_file_and_are_named(member: str, fo
     result = read_file(form, text.encode(), explicit=True)
     assert result.drafts == ()
     (problem,) = result.rejected
-    assert problem.reason.startswith(f"{member} is not read beside records")
+    assert problem.reason.startswith(f"{member} is not read together with records")
 
 
 def test_a_first_document_that_holds_nothing_but_rights_refuses_the_file() -> None:

@@ -18,7 +18,8 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 class SyncHttp:
     """Requests to one server over connections that are kept open. Safe to share between threads.
 
-    `options` are those of `httpx.Client`. A connection has to come about within `connect_seconds`.
+    `options` are those of `httpx.Client`. A connection has to come about within `connect_seconds`. With `direct` there
+    is no proxy, and certificates are not checked: for a server on this machine.
     """
 
     def __init__(
@@ -26,10 +27,12 @@ class SyncHttp:
         url: httpx.URL,
         ssl_context: ssl.SSLContext | None = None,
         connect_seconds: float = CONNECT_SECONDS,
+        direct: bool = False,
         **options: Any,
     ) -> None:
         self._connect_seconds = connect_seconds
-        transport = BoundedTransport(**options_for(url, ssl_context))
+        reached = {"verify": False, "trust_env": False} if direct else options_for(url, ssl_context)
+        transport = BoundedTransport(**reached)
         self._http = httpx.Client(transport=transport, trust_env=False, **options)
 
     def close(self) -> None:

@@ -205,7 +205,7 @@ class Methods(ABC):
         offset: int = 0,
         timeout: float | None = None,
     ) -> GetDecisionsResult:
-        """List the decisions drawn from sources, by topic.
+        """List the decisions extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
@@ -221,7 +221,7 @@ class Methods(ABC):
         offset: int = 0,
         timeout: float | None = None,
     ) -> GetPatternsResult:
-        """List the patterns drawn from sources, by topic.
+        """List the patterns extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
@@ -237,7 +237,7 @@ class Methods(ABC):
         offset: int = 0,
         timeout: float | None = None,
     ) -> GetWarningsResult:
-        """List the warnings drawn from sources, by topic.
+        """List the warnings extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """

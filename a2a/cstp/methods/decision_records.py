@@ -236,7 +236,7 @@ class ReviewDecisionParams(WriteParams):
 
 
 class ReviewDecisionResult(WriteResult):
-    """The review; `selfReview` says that the agent reviewed a decision of its own."""
+    """The review; `selfReview` is true where the agent recorded the decision itself."""
 
     path: None = None
     status: str | None

@@ -72,21 +72,21 @@ class ListMetadata(WireResult):
 
 
 class GetDecisionsResult(WireResult):
-    """Decisions drawn from sources, newest first, ties by id."""
+    """Decisions extracted from sources, newest first, ties by id."""
 
     results: list[ExtractedDecision]
     metadata: ListMetadata
 
 
 class GetPatternsResult(WireResult):
-    """Patterns drawn from sources, newest first, ties by id."""
+    """Patterns extracted from sources, newest first, ties by id."""
 
     results: list[ExtractedPattern]
     metadata: ListMetadata
 
 
 class GetWarningsResult(WireResult):
-    """Warnings drawn from sources, newest first, ties by id."""
+    """Warnings extracted from sources, newest first, ties by id."""
 
     results: list[ExtractedWarning]
     metadata: ListMetadata
@@ -94,7 +94,7 @@ class GetWarningsResult(WireResult):
 
 GET_DECISIONS = Method(
     name="cstp.getDecisions",
-    summary="List the decisions drawn from sources, by topic.",
+    summary="List the decisions extracted from sources, by topic.",
     params=ExtractionsParams,
     result=GetDecisionsResult,
     errors=(QueryFailed,),
@@ -102,7 +102,7 @@ GET_DECISIONS = Method(
 )
 GET_PATTERNS = Method(
     name="cstp.getPatterns",
-    summary="List the patterns drawn from sources, by topic.",
+    summary="List the patterns extracted from sources, by topic.",
     params=ExtractionsParams,
     result=GetPatternsResult,
     errors=(QueryFailed,),
@@ -110,7 +110,7 @@ GET_PATTERNS = Method(
 )
 GET_WARNINGS = Method(
     name="cstp.getWarnings",
-    summary="List the warnings drawn from sources, by topic.",
+    summary="List the warnings extracted from sources, by topic.",
     params=ExtractionsParams,
     result=GetWarningsResult,
     errors=(QueryFailed,),

@@ -146,7 +146,7 @@ class KnowledgeFound(WireResult):
     """One chunk or extraction. Members are null where its record does not say or its type has none.
 
     `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of
-    the chunk that the extraction was drawn from. `score` is what the mode ranks by: higher is better. `distance` is the
+    the chunk that the extraction comes from. `score` is what the mode ranks by: higher is better. `distance` is the
     cosine distance to the query, 0 to 2. `truncated` is present exactly with `maxTokens`; true says that `content` is a
     part of what `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
     """

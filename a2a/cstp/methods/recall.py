@@ -133,7 +133,7 @@ class ArtifactMetadata(WireResult):
     """Of an artifact or a turn. The four members of a conversation are null for an artifact.
 
     `turnIndex` is null as well where the source of a turn gave none.
-    `given` is what the record's own source kept beside its fields.
+    `given` is what the record's own source kept in addition to its fields.
     """
 
     title: str | None
@@ -165,7 +165,7 @@ class EventMetadata(WireResult):
 
 
 class DecisionMetadata(WireResult):
-    """Of a decision: `given` is what its source keeps under names of its own."""
+    """Of a decision: `given` is what its source keeps under its own names."""
 
     title: str
     category: str | None

@@ -63,7 +63,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is said of a server: settings by dotted name, the file whose records alone it holds, what is in front."""
+    """What the caller states about a server: settings by dotted name, the only file of records, what is in front."""
 
     settings: Mapping[str, str]
     holds: str | None
@@ -92,7 +92,7 @@ def conversations() -> list[Conversation]:
 def held(
     every: Sequence[Conversation], url: str, callers: Sequence[Caller], declared: Declared, timeout: float
 ) -> Iterator[Verdict]:
-    """Holds the conversations one after the other, each exchange on a connection of its own."""
+    """Holds the conversations one after the other, each exchange on its own connection."""
     pace = _Pace()
     for conversation in every:
         caller = _caller(conversation, callers)
@@ -183,7 +183,7 @@ class _Pace:
 
 
 class _Line:
-    """Connections to one server, for requests as bytes: most HTTP clients refuse to send what is said here."""
+    """Connections to one server, for requests as bytes: most HTTP clients refuse to send these."""
 
     def __init__(self, url: str, timeout: float) -> None:
         parts = urlsplit(url)

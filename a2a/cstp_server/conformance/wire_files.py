@@ -10,7 +10,7 @@ A conversation reads aloud:
     # needs: a token that has asked nothing yet    what else must be so, in words
     # edge: a proxy refuses it itself        what may be otherwise where a proxy is in front
     --> POST /cstp                           the request line; this one when left out
-    --> X-Request-ID: mine                   headers; Authorization and Content-Type are added unless named,
+    --> X-Request-ID: mine                   headers; Authorization and Content-Type are added if missing,
     --> Content-Type: -                      and left out when their value is a dash
     --> {"jsonrpc": "2.0", "id": 1, ...}     the rest is the body
     <-- 200                                  the status; 200 when left out

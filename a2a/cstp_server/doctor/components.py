@@ -3,11 +3,10 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from time import monotonic
 from typing import Final
-
-import httpx
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.folder_lock import holder, is_address
@@ -15,10 +14,13 @@ from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
+from cstp.client.errors import ConnectFailed, TransportError
+from cstp.client.messages import HttpAnswer
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings
 from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.limits.limiter import make_plan, parse_windows, try_redis
+from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
 
@@ -92,7 +94,7 @@ def counted(counts: Mapping[Kind, int]) -> str:
 
 
 def check_records(held: StoreContents, model: Model | None) -> CheckResult[None]:
-    """Whether every record with a text can be found by meaning, and what is kept for nothing."""
+    """Whether every record with a text can be found by meaning, and which vectors are unused."""
     if model is None:
         return CheckResult([Finding("records", Level.OK, "without a model, none needs a vector")])
     findings = []
@@ -131,29 +133,27 @@ def check_server(settings: Settings) -> CheckResult[None]:
         return CheckResult([Finding("server", Level.OK, "none has this data folder")])
     url = held if is_address(held) else settings.base_url
     elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
-    try:
-        # its certificate is for its public name; nothing secret is sent
-        answer = httpx.get(f"{url}/readyz", timeout=_READYZ_SECONDS, verify=False, trust_env=False)
-    except httpx.ConnectError:
+    answer = probe(url, "/readyz", _READYZ_SECONDS)
+    if isinstance(answer, ConnectFailed):
         seen = f"a process holds the data folder, and none listens on {url}"
         return CheckResult([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise ComponentFailed("server", f"{url} does not answer ({type(error).__name__})") from error
-    status, parts = _told(answer)
-    if answer.status_code == httpx.codes.OK:
+    if isinstance(answer, TransportError):
+        raise ComponentFailed("server", f"{url} does not answer ({answer})")
+    status, parts = _state_of(answer)
+    if answer.status == HTTPStatus.OK:
         level, remedy = (Level.OK, "") if status != "degraded" else (Level.WARNING, "see limits, and the server's log")
         return CheckResult([Finding("server", level, f"{status} on {url}{parts}", remedy)])
-    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+    if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:
         seen = f"not ready on {url}{parts}"
         return CheckResult([Finding("server", Level.PROBLEM, seen, "see the parts that are down, and its log")])
-    seen = f"{url}/readyz answers with HTTP {answer.status_code}"
+    seen = f"{url}/readyz answers with HTTP {answer.status}"
     return CheckResult([Finding("server", Level.PROBLEM, seen, elsewhere)])
 
 
-def _told(answer: httpx.Response) -> tuple[str, str]:
+def _state_of(answer: HttpAnswer) -> tuple[str, str]:
     """The status and the parts that /readyz returns."""
     try:
-        body = answer.json()
+        body = json.loads(answer.body)
         return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"
     except (ValueError, LookupError, TypeError, AttributeError):
         return "ready", ""

@@ -44,7 +44,7 @@ def check_folder(settings: Settings) -> CheckResult[None]:
 
 
 def check_tokens(settings: Settings) -> CheckResult[None]:
-    """Whether anybody can call, and goes on being able to."""
+    """Whether a valid token exists, and whether it stays valid."""
     try:
         tokens = read_tokens(settings.tokens_path)
     except ConfigurationError as error:
@@ -85,7 +85,7 @@ def _access(folder: Path, tokens: Path) -> list[Finding]:
         findings.append(Finding("folder", Level.PROBLEM, f"{folder} cannot be written", f"chmod 700 {folder}"))
     for path in (folder, *sorted(folder.iterdir())):
         if path == tokens:
-            continue  # has a part of its own
+            continue  # is checked as a part
         findings += mode_findings("folder", path)
         if (other := _owner(path)) not in (owner, None):
             seen = f"{path} belongs to user {other}, the folder to {owner}"
@@ -134,7 +134,7 @@ def _space(folder: Path) -> list[Finding]:
         return [Finding("folder", Level.PROBLEM, f"{free // MB:,} MB are free for {folder}", remedy)]
     if free < max(_LITTLE_SPACE, used):
         seen = (
-            f"{free // MB:,} MB are free for {folder}, which holds {used // MB:,} MB: indexes cannot be rebuilt beside"
+            f"{free // MB:,} MB are free for {folder}, which holds {used // MB:,} MB: indexes cannot be rebuilt next to"
         )
         return [Finding("folder", Level.WARNING, seen, remedy)]
     return []

@@ -8,14 +8,14 @@ from typing import Final
 from cognition_engines.indexes.folder_lock import is_held
 from cognition_engines.indexes.keywords.inspection import KeywordState, inspect_keywords
 from cognition_engines.indexes.keywords.label_terms import columns_of
-from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.folders import inspect_folder
-from cognition_engines.indexes.vectors.chroma.server import ChromaServer
+from cognition_engines.indexes.vectors.backend import BackendServer, BackendSpec
 from cognition_engines.indexes.vectors.collection import collection_name
+from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.inspection import Position, StoreContents, position, windows_up_to
 from cstp_server.doctor.components import Model
 from cstp_server.doctor.finding import CheckResult, Finding, Level
+from cstp_server.process.open_engine import vector_choice
 from cstp_server.settings import Settings
 
 REINDEX: Final = "cstp reindex rebuilds the indexes"
@@ -57,45 +57,48 @@ def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreCon
 
 
 def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:
-    """Whether the next start can trust Chroma's folders, or the Chroma server has what was noted there.
+    """Whether the next start can trust the folders of the index, or its server has what was noted there.
 
     Without records or model to compare with, whether the server answers.
     """
     if settings.vectors.index == "memory":
         return CheckResult([Finding("vectors", Level.OK, "no index is kept: vectors are ranked in memory")])
+    backend = backend_of(vector_choice(settings.vectors))
     if settings.vectors.url is not None:
-        return _check_chroma_server(settings, settings.vectors.url, held, model)
+        return _check_server(backend, settings, settings.vectors.url, held, model)
     if model is None or held is None:
         return CheckResult([Finding("vectors", Level.OK, "there is nothing to compare an index with")])
     if is_held(settings.indexes_path):
-        seen = "a server has Chroma's folders open; they are checked at each start"
+        seen = f"a server has {backend.title}'s folders open; they are checked at each start"
         return CheckResult([Finding("vectors", Level.OK, seen)])
     few = "no index is kept while the vectors fit into memory (vectors.memory_mb)"
     nothing = few if settings.vectors.index == "auto" else "there is no index yet; cstp serve builds it"
-    return _over_spaces("vectors", nothing, lambda space: _check_folder(settings, held, model, space))
+    return _over_spaces("vectors", nothing, lambda space: _check_folder(backend, settings, held, model, space))
 
 
-def _check_folder(settings: Settings, held: StoreContents, model: Model, space: Space) -> Finding | None:
+def _check_folder(
+    backend: BackendSpec, settings: Settings, held: StoreContents, model: Model, space: Space
+) -> Finding | None:
     name = collection_name(space.name, model.identity, held.store_id)
-    state = inspect_folder(settings.indexes_path / space.name, name, held.store_id)
+    state = backend.inspect(settings.indexes_path / space.name, name, held.store_id)
     if state is None:
         return None
     if state.distrust is not None:
         level = Level.PROBLEM if state.damaged else Level.WARNING
         remedy = f"the next cstp serve rebuilds it and answers meanwhile; or at once: {REINDEX}"
-        return Finding("vectors", level, f"Chroma's folder is not used: {state.distrust}", remedy)
+        return Finding("vectors", level, f"{backend.title}'s folder is not used: {state.distrust}", remedy)
     at = position(settings.store_url, space, state.seq)
     windows = windows_up_to(settings.store_url, space, model.identity, state.seq)
     return _followed("vectors", state.seq, at, f"{windows:,} vectors", served=False)
 
 
-def _check_chroma_server(
-    settings: Settings, url: str, held: StoreContents | None, model: Model | None
+def _check_server(
+    backend: BackendSpec, settings: Settings, url: str, held: StoreContents | None, model: Model | None
 ) -> CheckResult[None]:
-    with closing(ChromaServer(server_address(url), settings.vectors.deadline_seconds)) as server:
+    with closing(backend.load().open_server(url, settings.vectors.deadline_seconds)) as server:
         if model is None or held is None:
-            server.find("none", 1)
-            return CheckResult([Finding("vectors", Level.OK, f"the Chroma server on {url} answers")])
+            server.state("none", 1)
+            return CheckResult([Finding("vectors", Level.OK, f"the {backend.title} server on {url} answers")])
         nothing = f"{url} has no collection of these records yet; cstp serve makes one when there are vectors"
         return _over_spaces(
             "vectors", nothing, lambda space: _check_collection(server, settings, url, held, model, space)
@@ -103,19 +106,19 @@ def _check_chroma_server(
 
 
 def _check_collection(
-    server: ChromaServer, settings: Settings, url: str, held: StoreContents, model: Model, space: Space
+    server: BackendServer, settings: Settings, url: str, held: StoreContents, model: Model, space: Space
 ) -> Finding | None:
     name = collection_name(space.name, model.identity, held.store_id)
-    found = server.find(name, model.dimension)
+    found = server.state(name, model.dimension)
     if found is None:
         if not windows_up_to(settings.store_url, space, model.identity, held.last_seq):
             return None
         return Finding("vectors", Level.OK, f"{url} has no collection {name} yet; cstp serve makes it")
     remedy = "cstp serve rebuilds it when it starts"
-    if found.index is None:
+    if not found.filled_here:
         seen = f"the collection {name} on {url} is none that this program filled"
         return Finding("vectors", Level.PROBLEM, seen, remedy)
-    windows, seq = found.index.windows(), found.index.seq
+    windows, seq = found.windows, found.seq
     at = position(settings.store_url, space, seq)
     needed = windows_up_to(settings.store_url, space, model.identity, seq)
     if seq <= at.last_seq and windows < needed:

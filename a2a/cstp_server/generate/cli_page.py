@@ -13,7 +13,7 @@ _ABOUT = """# The command line
 
 Generated from `cstp_server.cli` by `make docs`. Every command prints the same with `--help`.
 
-Before the command or after it, `--data-dir FOLDER` names the folder that holds everything (`./data` unless named) and
+Before the command or after it, `--data-dir FOLDER` names the folder that holds everything (default: `./data`) and
 `--config FILE` a settings file; other settings are in [configuration](configuration.md). What is meant for machines
 goes to standard output, all else to standard error. Progress bars and colours are for terminals alone; `NO_COLOR=1`
 switches colours off.

@@ -35,15 +35,17 @@ def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def get_decisions(params: ExtractionsParams, call: Call) -> GetDecisionsResult:
         page = await page_of("decision", params, call)
-        return GetDecisionsResult(results=[_decision(one) for one in page.drawn], metadata=_metadata(params, page))
+        return GetDecisionsResult(
+            results=[_decision(one) for one in page.extractions], metadata=_metadata(params, page)
+        )
 
     async def get_patterns(params: ExtractionsParams, call: Call) -> GetPatternsResult:
         page = await page_of("pattern", params, call)
-        return GetPatternsResult(results=[_pattern(one) for one in page.drawn], metadata=_metadata(params, page))
+        return GetPatternsResult(results=[_pattern(one) for one in page.extractions], metadata=_metadata(params, page))
 
     async def get_warnings(params: ExtractionsParams, call: Call) -> GetWarningsResult:
         page = await page_of("warning", params, call)
-        return GetWarningsResult(results=[_warning(one) for one in page.drawn], metadata=_metadata(params, page))
+        return GetWarningsResult(results=[_warning(one) for one in page.extractions], metadata=_metadata(params, page))
 
     return (
         BoundMethod(GET_DECISIONS, get_decisions),
@@ -55,14 +57,14 @@ def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
 def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
     return ListMetadata(
         query=params.topic or "all",
-        sources_cited=titles(one.citation for one in page.drawn),
-        result_count=len(page.drawn),
+        sources_cited=titles(one.citation for one in page.extractions),
+        result_count=len(page.extractions),
         total_count=page.total,
     )
 
 
-def _cited(drawn: ListedExtraction) -> Cited:
-    extraction, citation = drawn.extraction, drawn.citation
+def _cited(listed: ListedExtraction) -> Cited:
+    extraction, citation = listed.extraction, listed.citation
     assert extraction.id is not None
     return Cited(
         id=extraction.id,
@@ -73,11 +75,11 @@ def _cited(drawn: ListedExtraction) -> Cited:
     )
 
 
-def _decision(drawn: ListedExtraction) -> ExtractedDecision:
-    content = drawn.extraction.content
+def _decision(listed: ListedExtraction) -> ExtractedDecision:
+    content = listed.extraction.content
     assert isinstance(content, DecisionContent)
     return ExtractedDecision(
-        **dict(_cited(drawn)),
+        **dict(_cited(listed)),
         question=content.question,
         options=list(content.options),
         considerations=list(content.considerations),
@@ -85,11 +87,11 @@ def _decision(drawn: ListedExtraction) -> ExtractedDecision:
     )
 
 
-def _pattern(drawn: ListedExtraction) -> ExtractedPattern:
-    content = drawn.extraction.content
+def _pattern(listed: ListedExtraction) -> ExtractedPattern:
+    content = listed.extraction.content
     assert isinstance(content, PatternContent)
     return ExtractedPattern(
-        **dict(_cited(drawn)),
+        **dict(_cited(listed)),
         name=content.name,
         problem=content.problem,
         solution=content.solution,
@@ -99,11 +101,11 @@ def _pattern(drawn: ListedExtraction) -> ExtractedPattern:
     )
 
 
-def _warning(drawn: ListedExtraction) -> ExtractedWarning:
-    content = drawn.extraction.content
+def _warning(listed: ListedExtraction) -> ExtractedWarning:
+    content = listed.extraction.content
     assert isinstance(content, WarningContent)
     return ExtractedWarning(
-        **dict(_cited(drawn)),
+        **dict(_cited(listed)),
         title=content.title,
         description=content.description,
         symptoms=_some(content.symptoms),

@@ -56,7 +56,7 @@ def of_episodes(error: CstpError, schema: Mapping[str, Any]) -> Body:
 
 
 def of_recall(error: CstpError, schema: Mapping[str, Any]) -> Body:
-    """`{"error"}`, one sentence (F004); an unknown id has the members of an empty answer beside it."""
+    """`{"error"}`, one sentence (F004); with an unknown id, the members of an empty answer are added."""
     match error:
         case InvalidParams():
             summary = "; ".join(_capital(sentence, schema) for sentence in _sentences(error.violations, schema))

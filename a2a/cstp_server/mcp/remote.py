@@ -37,7 +37,7 @@ def remote_run(client: AsyncClient) -> Run:
             return Outcome(error=MethodNotFound())
 
         def in_snake_case(result: JsonValue) -> str:
-            # members that a newer server has beside ours are no error
+            # members that a newer server has in addition to ours are no error
             found = known.result.model_validate_json(to_json(result), extra="ignore")
             text: str = found.model_dump_json(by_alias=False)
             return text

@@ -39,7 +39,7 @@ _TOOLS: Final = (
         GET_DECISIONS,
         "get_decisions",
         "List decision points from sources",
-        "List decision points that were drawn from documents (a question, its options, considerations and the "
+        "List decision points that were extracted from documents (a question, its options, considerations and the "
         "recommended approach), newest first, by exact topic or all. For decisions that this agent made itself use "
         "query_decisions; when you have a question instead of a topic, search_knowledge.",
     ),
@@ -47,15 +47,15 @@ _TOOLS: Final = (
         GET_PATTERNS,
         "get_patterns",
         "List patterns from sources",
-        "List solutions that come back, drawn from documents (problem, solution, code, trade-offs), newest first, by "
-        "exact topic or all. Use it before you design something; with a question instead of a topic use "
+        "List solutions that come back, extracted from documents (problem, solution, code, trade-offs), newest first, "
+        "by exact topic or all. Use it before you design something; with a question instead of a topic use "
         "search_knowledge.",
     ),
     make_tool(
         GET_WARNINGS,
         "get_warnings",
         "List warnings from sources",
-        "List what goes wrong and how it shows, drawn from documents (symptoms, consequences, prevention), newest "
+        "List what goes wrong and how it shows, extracted from documents (symptoms, consequences, prevention), newest "
         "first, by exact topic or all. Use it before a risky step; with a question instead of a topic use "
         "search_knowledge.",
     ),
@@ -90,9 +90,9 @@ _TOOLS: Final = (
         SEARCH_KNOWLEDGE,
         "search_knowledge",
         "Search documents",
-        "Search passages of documents and what was drawn from them, by meaning and by words, filtered by type, topic "
-        "and source. Use it for questions about what is written. Long passages are cut (truncated); get_chunk with "
-        "the chunk_id gives the whole.",
+        "Search passages of documents and what was extracted from them, by meaning and by words, filtered by type, "
+        "topic and source. Use it for questions about what is written. Long passages are cut (truncated); get_chunk "
+        "with the chunk_id gives the whole.",
         max_tokens=ANSWER_TOKENS,
     ),
 )

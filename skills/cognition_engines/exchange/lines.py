@@ -56,7 +56,7 @@ class _Reason(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision(Model):
-    """A decision as it is stored; unlike in a record file, with its normalised status beside the one written."""
+    """A decision as it is stored; unlike in a record file, with its normalised status next to the one written."""
 
     title: _Label
     text: Annotated[str, Text(10_000_000, shortest=0)] = ""

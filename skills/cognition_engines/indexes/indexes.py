@@ -17,7 +17,7 @@ from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.indexes.vectors.chroma.folders import remove_folders
+from cognition_engines.indexes.vectors.registry import BACKENDS
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.records import Records
@@ -70,7 +70,7 @@ class Indexes:
         return worst([index.vectors.state for index in self.all if index.vectors is not None])
 
     def start(self) -> None:
-        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot."""
+        """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot."""
         for index in self.all:
             index.start()
         if self._embedder is not None:
@@ -218,7 +218,8 @@ def remove_indexes(folder: Path) -> None:
     """
     keywords = folder / "keywords"
     try:
-        remove_folders(folder)
+        for backend in BACKENDS.values():
+            backend.remove(folder)
         if keywords.exists():
             shutil.rmtree(keywords)
     except OSError as error:

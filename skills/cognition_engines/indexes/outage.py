@@ -17,13 +17,13 @@ class Outage:
 
     what: str
     _reason: str | None = None
-    _told: float = 0.0
+    _logged: float = 0.0
 
     def note(self, error: EngineError | OSError) -> None:
         """The work failed once more."""
         reason = str(error)
-        if self._reason is None or (reason != self._reason and monotonic() - self._told > QUIET_SECONDS):
-            self._told = monotonic()
+        if self._reason is None or (reason != self._reason and monotonic() - self._logged > QUIET_SECONDS):
+            self._logged = monotonic()
             self._reason = reason
             _log.warning("%s: %s", self.what, reason)
 

@@ -92,7 +92,7 @@ class SpaceIndex:
         return self._words.viewed(viewer, snapshot.seq)
 
     def start(self) -> None:
-        """Catches up with the store, then goes on in the background. Raises ComponentFailed if it cannot.
+        """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot.
 
         A keyword index that was set aside is rebuilt in the background.
         """

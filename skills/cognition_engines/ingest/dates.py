@@ -76,7 +76,7 @@ def _numeric(match: re.Match[str]) -> Hit | None:
         return Hit(start, end, _day(int(third), month, day))
     if separator == "/" and widths == (2, 2, 2):
         return Hit(start, end, _day(2000 + int(third), int(second), int(first)), short_year=True)
-    # 1.2.3 is a version and 3-4-5 a range: only a wrong number of digits beside a year is a broken date.
+    # 1.2.3 is a version and 3-4-5 a range: only a wrong number of digits next to a year is a broken date.
     broken = separator != "." and max(widths) >= 4
     return Hit(start, end, None) if broken else None
 

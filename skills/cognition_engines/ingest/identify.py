@@ -137,7 +137,7 @@ class Settling:
         self._waiting.clear()
 
     def _made(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:
-        """`inherits` says that the record has its artifact's project and is given none of its own."""
+        """`inherits` says that the record has its artifact's project and is given no other."""
         draft = item.draft
         if isinstance(draft, Draft):
             self._note(rights, draft.project, draft.sensitivity)
@@ -196,7 +196,7 @@ class Settling:
         identity = turn_identity(turn, self._repository, index)
         if self._turn_ids.setdefault(identity, stated) is stated:
             return identity
-        return turn_identity(turn, self._repository, index, beside=True)
+        return turn_identity(turn, self._repository, index, distinguished=True)
 
     def _conversation(self, turn: Turn, project: str | None) -> str:
         return conversation_id(self._repository, project, self._place.path, turn.conversation_id)

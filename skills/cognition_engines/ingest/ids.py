@@ -71,14 +71,15 @@ def episode_identity(repository: str, text: str, equal: int) -> str:
     return _identity("content", Kind.EPISODE.label, repository, text, equal)
 
 
-def turn_identity(turn: Turn, repository: str, place: int | None, beside: bool = False) -> str:
+def turn_identity(turn: Turn, repository: str, place: int | None, distinguished: bool = False) -> str:
     """The identity of a turn that was given no id; `place` is its index, or what is counted where it has none.
 
-    With `beside` that of one that is distinguished from an equal turn, of which the one counts its place and the other
-    states it.
+    With `distinguished` that of one of two equal turns, of which one counts its place and the other states it.
     """
     text = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
-    return _identity("content", Kind.TURN.label, repository, text, turn.turn_index is not None if beside else None)
+    return _identity(
+        "content", Kind.TURN.label, repository, text, turn.turn_index is not None if distinguished else None
+    )
 
 
 def artifact_chunk_id(chunk: ArtifactChunk) -> str:

@@ -46,7 +46,7 @@ class Tally:
     kept: Counter[tuple[str, EarlierOption]] = field(default_factory=Counter)  # by the path of the scope
     _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
-    # kept for each record, so in few bytes
+    # one for each record, so in few bytes
     _seen: dict[bytes, _FirstReading] = field(default_factory=dict)
     _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
 

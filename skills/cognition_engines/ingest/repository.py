@@ -54,7 +54,7 @@ class Places:
 
     def of(self, file: Path, run: Path) -> FilePlace:
         """The place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
-        # as git does: a checkout is the same whatever link leads to it; a link to a file is a file of its own
+        # as git does: a checkout is the same whatever link leads to it; a link to a file is its own file
         top = self._resolved(file.parent if run == file else run)
         where = top / file.relative_to(file.parent if run == file else run)
         folder, scope = where.parent, where if run == file else top

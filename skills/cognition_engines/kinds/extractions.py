@@ -1,4 +1,4 @@
-"""What was drawn from a source: seven types, each with content of its own."""
+"""What was extracted from a source: seven types, each with its own content."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -134,7 +134,7 @@ Content: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction(Base):
-    """What was drawn from a source. Each type is a class of its own, below."""
+    """What was extracted from a source. Each type has its own class, below."""
 
     type: ExtractionType
     content: Content

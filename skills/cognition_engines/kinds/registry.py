@@ -29,7 +29,7 @@ class IncompleteKind(Exception):
 
 
 def checked(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
-    """The specs by kind. Raises IncompleteKind unless every kind has one, with a model and a table of its own."""
+    """The specs by kind. Raises IncompleteKind unless every kind has one, with its own model and table."""
     found = {spec.kind: spec for spec in specs}
     missing = [kind.label for kind in Kind if kind not in found]
     if missing:

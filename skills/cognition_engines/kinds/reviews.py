@@ -1,4 +1,4 @@
-"""What agents write about a decision beside it: how it turned out, and how it is linked to others."""
+"""What agents write about a decision outside its text: how it turned out, and how it is linked to others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -44,7 +44,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class ListedExtraction:
-    """An extraction and where it was drawn from."""
+    """An extraction and where it was extracted from."""
 
     extraction: Extraction
     citation: Citation
@@ -55,7 +55,7 @@ class ExtractionPage:
     """One page of a list of extractions, and how many the whole list has."""
 
     total: int
-    drawn: Sequence[ListedExtraction]
+    extractions: Sequence[ListedExtraction]
 
 
 def extraction_page(

@@ -1,6 +1,6 @@
 """One bounded pool of threads per component, each call with a deadline.
 
-A call that misses its deadline fails at once; its thread goes on alone and is not waited for, neither by a caller nor
+A call that misses its deadline fails at once; its thread continues alone and is not waited for, neither by a caller nor
 at exit. A pool whose threads are all past their deadline refuses new calls without delay, and from time to time gives
 one of them up for a new thread: what hangs for ever must not keep a part down that works again.
 

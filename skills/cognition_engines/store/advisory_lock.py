@@ -16,7 +16,7 @@ _ALIVE: Final = sa.select(sa.true())
 
 
 class SharedLock:
-    """An advisory lock of PostgreSQL on a connection of its own, which it is lost with. For one thread.
+    """An advisory lock of PostgreSQL on its own connection, which it is lost with. For one thread.
 
     The connection carries the process and host as its `application_name`, so that the database shows who has the lock.
     """

@@ -97,7 +97,7 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """The record of its own id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
+    """The record of its id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
     Raises ComponentFailed, naming the record and the column, for cells that this program never writes.
     """
@@ -216,7 +216,7 @@ _READ: Final = {
 }
 # What a decision states itself; the columns on the right have what reviews and successors make of it.
 STATED: Final[Mapping[str, str]] = {"own_status": "status", "own_outcome": "outcome"}
-# Columns beside them that are made of them.
+# More columns, which are made of them.
 DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
     Kind.SOURCE: (Column("title_key", "text", False),),
     Kind.DECISION: tuple(Column(name, "text", True) for name in STATED),

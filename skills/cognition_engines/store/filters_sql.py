@@ -1,4 +1,4 @@
-"""Conditions on what every record has, as SQL over `records`: the third reading, beside columns and single records."""
+"""Conditions on what every record has, as SQL over `records`: the third reading, after columns and single records."""
 
 from collections.abc import Mapping
 from typing import Any, Final, assert_never

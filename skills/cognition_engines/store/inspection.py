@@ -57,7 +57,7 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
-    with _told():
+    with _translated():
         return _looked_at(url, lambda file: _inspect(url, file, model))
 
 
@@ -91,8 +91,8 @@ def other_schema(schema: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A store beside an index of a space: its last `seq`, how many changes of the space the index lacks, and how many
-    records of the space have a text."""
+    """A store compared with an index of a space: its last `seq`, how many changes of the space the index lacks, and how
+    many records of the space have a text."""
 
     last_seq: int
     behind: int
@@ -100,8 +100,8 @@ class Position:
 
 
 def position(url: str, space: Space, seq: int) -> Position:
-    """Where a store that is there and current is, of one moment, beside an index that has every change up to `seq`."""
-    with _told(), _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
+    """A current store of one moment, compared with an index that has every change up to `seq`."""
+    with _translated(), _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
         missed = (
@@ -118,7 +118,7 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
     """How many vectors of `model` the records of a space have that did not change after `seq`."""
-    with _told(), _read_only(url, sqlite_file(url)) as store:
+    with _translated(), _read_only(url, sqlite_file(url)) as store:
         return windows(store, space, model, seq)
 
 
@@ -264,7 +264,7 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translated() -> Iterator[None]:
     """Put the database's own message into ComponentFailed; while reading it names neither rows nor values."""
     try:
         with failures():

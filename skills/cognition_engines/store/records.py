@@ -61,7 +61,7 @@ def open_records(
     `postgresql://user:password@host/database`; `postgres://` and `postgresql+psycopg://` mean the same.
 
     `named` is the setting or option that gave the URL, for errors. `calls` is how many threads may use the records at a
-    time, from 1; each has a connection of its own.
+    time, from 1; each has its own connection.
 
     Raises `ConfigurationError` for another kind of URL, a file or folder that cannot be used and a database written by
     a newer version of the program; `ComponentFailed` when the database does not answer or is damaged.
@@ -391,11 +391,11 @@ class Records:
         """
         return memory.attached(self._store, parents, seeds, conditions, viewer, most)
 
-    def beside(
+    def neighbours(
         self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
     ) -> dict[Place, StoredRecord]:
         """The passages at these places that are there and meet the conditions; the oldest where there are several."""
-        return memory.beside(self._store, places, conditions, viewer)
+        return memory.neighbours(self._store, places, conditions, viewer)
 
     def around(self, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
         """What names stand for, and what is one edge away, both ways; names as `kinds.fields.normal` has them."""

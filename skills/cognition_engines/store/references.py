@@ -1,6 +1,6 @@
 """References between records by the ids that files give: whose they are, when several repositories give the same.
 
-A reference means the record of its own repository, in its own project where it can; else the one whose id it is in
+A reference means the record of the same repository, in the same project where it can; else the one whose id it is in
 answers; else the only one that is given it. It is stored as the id that this one has.
 """
 

@@ -55,7 +55,7 @@ class Author:
 
 
 class WriteTransaction:
-    """Reads and writes of one transaction, which holds the counter: no other writer runs beside it."""
+    """Reads and writes of one transaction, which holds the counter: no other writer runs meanwhile."""
 
     def __init__(self, connection: sa.Connection, author: Author) -> None:
         self._connection: Final = connection

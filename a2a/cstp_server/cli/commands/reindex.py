@@ -10,7 +10,7 @@ from rich.progress import Progress
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.indexes import fill_vectors, open_indexes, remove_indexes
-from cognition_engines.indexes.vectors.chroma.server import start_over
+from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import SEARCHED
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
@@ -33,7 +33,7 @@ def reindex_command(
     """Rebuild the indexes. Records that have no vectors of the configured model are embedded first."""
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
-    embedder = open_model(settings)
+    embedder, choice = open_model(settings), vector_choice(settings.vectors)
     console = Console(stderr=True)
     with existing_records(loaded) as records:
         lock = FolderLock(settings.indexes_path)
@@ -48,11 +48,12 @@ def reindex_command(
             embedded = 0
             for space in SEARCHED:
                 embedded += fill_vectors(records, space, embedder, Event(), lambda done: progress.advance(task, done))
-                if embedder is not None and settings.vectors.url is not None:
-                    start_over(records, space, embedder.model, embedder.dim, settings.vectors.url)
+                if embedder is not None and choice.url is not None:
+                    restart = backend_of(choice).load().start_over
+                    restart(records, space, embedder.model, embedder.dim, choice.url)
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
             progress.add_task("indexing", total=None)
-            indexes = open_indexes(settings.indexes_path, records, embedder, vector_choice(settings.vectors))
+            indexes = open_indexes(settings.indexes_path, records, embedder, choice)
             indexes.name_holder("cstp reindex")
             try:
                 indexes.start()

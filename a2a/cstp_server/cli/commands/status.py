@@ -2,15 +2,16 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated
+from http import HTTPStatus
+from typing import Annotated, Final
 
-import httpx
 import typer
 
 from cognition_engines.indexes.folder_lock import holder, is_address
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
+from cstp.client.errors import TransportError
 from cstp_server.cli.commands.server_status import print_remote
 from cstp_server.cli.options import (
     ConfigOption,
@@ -23,10 +24,12 @@ from cstp_server.cli.options import (
     without_secrets,
 )
 from cstp_server.cli.remote import TimeoutOption, TokenOption, given_token
+from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
 from cstp_server.terminal import say
 from cstp_server.tokens import read_tokens
 
+_HEALTHZ_SECONDS: Final = 2.0
 app = command_family()
 
 
@@ -88,12 +91,10 @@ def _health(url: str) -> str:
     """How the server at this address is, by which the holder of the folder goes."""
     if not is_address(url):
         return "none has this folder, or it is still starting"
-    try:
-        # on this machine, whatever proxy there is; its certificate is for its public name; nothing secret is sent
-        answer = httpx.get(f"{url}/healthz", timeout=2.0, verify=False, trust_env=False)
-    except (httpx.HTTPError, httpx.InvalidURL):
+    answer = probe(url, "/healthz", _HEALTHZ_SECONDS)
+    if isinstance(answer, TransportError):
         return f"none on {url}"
-    return f"alive on {url}" if answer.status_code == httpx.codes.OK else f"HTTP {answer.status_code} on {url}"
+    return f"alive on {url}" if answer.status == HTTPStatus.OK else f"HTTP {answer.status} on {url}"
 
 
 @app.command("config")

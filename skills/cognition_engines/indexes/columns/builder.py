@@ -321,5 +321,5 @@ class Columns:
             sketches=tuple(column.view() for column in self._sketches),
             fetch=self._fetch,
             row_of=self._row_of.copy(),
-            remembered=MaskCache(self._size),
+            masks=MaskCache(self._size),
         )

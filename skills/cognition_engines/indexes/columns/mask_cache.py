@@ -61,7 +61,7 @@ class MaskCache:
         return entry.rows.get(compute)
 
     def windows(self, rows: Bools, compute: Callable[[], Bools]) -> Bools:
-        """The mask over windows that belongs to one over rows; remembered if that is."""
+        """The mask over windows that belongs to one over rows; cached if that is."""
         with self._lock:
             entry = next((each for each in self._masks.values() if each.rows.mask is rows), None)
         return compute() if entry is None else entry.windows.get(compute)

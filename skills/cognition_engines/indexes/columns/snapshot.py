@@ -39,7 +39,7 @@ class Snapshot:
     maps a record's key to its row, or -1. `codes` maps a label's text to its code in the column of that name,
     `postings` a text of a set (or, for `parent`, a key) to the rows that hold it, ascending; `read` is how a column
     reads a text, folded or as it is.
-    `ids` holds each row's id, `remembered` the masks that were asked for last. Dictionaries, `ids` and postings may
+    `ids` holds each row's id, `masks` the cache of those that were computed last. Dictionaries, `ids` and postings may
     have grown since: no row beyond `keys` counts.
     """
 
@@ -62,7 +62,7 @@ class Snapshot:
     sketches: tuple[Words, ...]
     fetch: Fetch | None
     row_of: NDArray[np.int32]
-    remembered: MaskCache
+    masks: MaskCache
 
     @property
     def alive_count(self) -> int:
@@ -70,9 +70,9 @@ class Snapshot:
 
     def mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
         """Which rows the viewer may see and the conditions accept, exactly."""
-        return self.remembered.rows((conditions, viewer), lambda: self._told(conditions, viewer))
+        return self.masks.rows((conditions, viewer), lambda: self._mask(conditions, viewer))
 
-    def _told(self, conditions: Conditions, viewer: Viewer) -> Bools:
+    def _mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
         bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
         tests = [] if viewer.projects is None else [self._is_one_of("project", viewer.projects)]
         tests += [self._meets(condition, bounded_below) for condition in conditions]
@@ -88,12 +88,12 @@ class Snapshot:
     def count(self, conditions: Conditions, viewer: Viewer) -> int:
         """How many rows the viewer may see and the conditions accept."""
         key = "rows", conditions, viewer
-        return self.remembered.number(key, lambda: int(np.count_nonzero(self._told(conditions, viewer))))
+        return self.masks.number(key, lambda: int(np.count_nonzero(self._mask(conditions, viewer))))
 
     def window_count(self, viewer: Viewer) -> int:
         """How many windows the rows have that the viewer may see."""
         key = "windows", viewer
-        return self.remembered.number(key, lambda: int(self.counts[self._told((), viewer)].sum()))
+        return self.masks.number(key, lambda: int(self.counts[self._mask((), viewer)].sum()))
 
     def vectors_of(self, rows: Ints) -> tuple[Floats, Ints]:
         """The vectors of all windows of these rows, row after row, and how many each row has.
@@ -112,7 +112,7 @@ class Snapshot:
 
     def windows_of(self, mask: Bools) -> Bools:
         """Which windows are those of rows under the mask."""
-        return mask if self.single else self.remembered.windows(mask, lambda: mask[self.owners])
+        return mask if self.single else self.masks.windows(mask, lambda: mask[self.owners])
 
     def rows_of(self, keys: Ints) -> Ints:
         """The rows of those keys that this snapshot knows, in the same order."""

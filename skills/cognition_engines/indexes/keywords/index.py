@@ -249,7 +249,7 @@ class KeywordIndex:
         Best first; equal scores come in any order, and of several with the last score any may be among them.
         `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
         any term the answer is empty. Of many terms the rarest MOST_WORDS count, and among MANY_TEXTS a term of more
-        than half of those that the viewer sees does not count beside rarer ones. `limit` is at least 1. Only texts that
+        than half of those that the viewer sees does not count among rarer ones. `limit` is at least 1. Only texts that
         `viewer` may see are found, and they alone are counted. With `marks`, only texts that have one of each are
         found.
         """

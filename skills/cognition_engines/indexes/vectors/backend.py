@@ -1,16 +1,17 @@
-"""What keeps an index of vectors up to date and searches it. Another backend is a folder here, and a line below."""
+"""What a backend of vectors is: what keeps an index up to date and searches it, and what is known of it unloaded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
-from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, server_address
-from cognition_engines.indexes.vectors.chroma.embedded import EmbeddedChroma
-from cognition_engines.indexes.vectors.chroma.server import ChromaServer
-from cognition_engines.indexes.vectors.chroma.shared import SharedChroma
 from cognition_engines.indexes.vectors.collection import CollectionSpec
+from cognition_engines.spaces import Space
 from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.records import Records
 
 
 class VectorBackend(Protocol):
@@ -53,9 +54,65 @@ class VectorBackend(Protocol):
         """Releases the index. Raises ComponentFailed or OSError."""
 
 
-def make_backend(spec: CollectionSpec, lock: SharedLock | None, covered: int) -> VectorBackend:
-    """Nothing is opened or asked yet. No record had a vector up to the change `covered`."""
-    if spec.url is None:
-        return EmbeddedChroma(spec, covered)
-    server = ChromaServer(server_address(spec.url), max(LEAST_DEADLINE, spec.deadline_seconds))
-    return SharedChroma(spec, server, lock, covered)
+@dataclass(frozen=True, slots=True)
+class FolderState:
+    """What the next start would find: the `seq` of a collection that it trusts, or the reason why it trusts none."""
+
+    seq: int
+    distrust: str | None
+    damaged: bool  # closed cleanly, and changed since
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """What a server has of a collection: the last change that it covers, and how many windows."""
+
+    seq: int
+    windows: int
+    filled_here: bool  # False for a collection that this program did not fill
+
+
+class BackendServer(Protocol):
+    """A connection to a backend's server, which changes nothing there."""
+
+    def state(self, name: str, dim: int) -> ServerState | None:
+        """Of a collection; None where there is none of this name. Raises ComponentFailed."""
+
+    def close(self) -> None:
+        """Ends the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedBackend:
+    """What needs the backend's library, in a module that is imported when it is first used.
+
+    `make` opens and asks nothing yet; its last parameter is the change up to which no record had a vector. `start_over`
+    puts an empty collection in the place of one on a server; it raises ConfigurationError or ComponentFailed.
+    `open_server` takes a URL and the seconds that an answer may take, and sends nothing yet.
+    """
+
+    make: Callable[[CollectionSpec, SharedLock | None, int], VectorBackend]
+    start_over: Callable[[Records, Space, str, int, str], None]
+    open_server: Callable[[str, float], BackendServer]
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSpec:
+    """One backend, as everything outside its folder knows it. Another one is a folder, and a line in `registry`.
+
+    `check_url` raises ConfigurationError for what cannot be the address of a server. The others look at the folder of a
+    space: whether an index is in it, its state for a collection and a store (None without an index), and its removal.
+    `module` has the `LoadedBackend` as `LOADED`.
+    """
+
+    title: str
+    check_url: Callable[[str], object]
+    is_in: Callable[[Path], bool]
+    inspect: Callable[[Path, str, str], FolderState | None]
+    remove: Callable[[Path], None]
+    module: str
+
+    def load(self) -> LoadedBackend:
+        """Imports the backend's library, once."""
+        loaded: LoadedBackend = import_module(self.module).LOADED
+        return loaded

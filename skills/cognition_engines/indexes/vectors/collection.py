@@ -1,4 +1,4 @@
-"""Of what a collection is made and where it is kept, and whether there is need of one yet: all that needs no Chroma."""
+"""Of what a collection of vectors is made, where it is kept, and whether there is need of one yet."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Final
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 
+COMPONENT: Final = "vectors"  # what fails when an index of vectors does
 PAGE: Final = 1000
 
 

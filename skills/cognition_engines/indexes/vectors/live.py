@@ -1,38 +1,32 @@
 """The nearest-neighbour side as a query sees it: an index that follows the records in its own thread, or the reason
 why there is none.
 
-Embedded Chroma that is new, behind or damaged is no failure: what it does not cover is ranked exactly while it is
-brought up to date or rebuilt. So it is with a collection that cannot be searched on a Chroma server, and while a server
+An index in the data folder that is new, behind or damaged is no failure: what it does not cover is ranked exactly while
+it is brought up to date or rebuilt. So it is with a collection that cannot be searched on a server, and while a server
 does not answer.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
+from cognition_engines.indexes.vectors.backend import VectorBackend
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, has_folders
-from cognition_engines.indexes.vectors.collection import CollectionNeed, CollectionSpec
+from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec
+from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import Space
 from cognition_engines.store.advisory_lock import SharedLock
 from cognition_engines.store.records import Records
-
-if TYPE_CHECKING:
-    from cognition_engines.indexes.vectors.backend import VectorBackend
 
 POLL_SECONDS: Final = 0.25
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
 HOPELESS: Final = 4  # failures in a row after which no caller should wait for the index
-_BACKEND: Final = "cognition_engines.indexes.vectors.backend"  # loads Chroma
-_Make: TypeAlias = "Callable[[CollectionSpec, SharedLock | None, int], VectorBackend]"
 _log = logging.getLogger(__name__)
 
 
@@ -49,14 +43,15 @@ class LiveVectors:
         choice: VectorChoice,
     ) -> None:
         """Without a server the index is below `folder`. Raises ConfigurationError for a URL that is no address."""
+        self._kind = backend_of(choice)
         if choice.url is not None:
-            server_address(choice.url)
+            self._kind.check_url(choice.url)
         self._records = records
         self._choice = choice
         deadline = choice.deadline_seconds
         self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline)
         self._lock: SharedLock | None = None if choice.url is None else records.shared_lock(self._spec.name)
-        self._need = CollectionNeed(self._spec, has_folders, few=choice.most_bytes > 0)
+        self._need = CollectionNeed(self._spec, self._kind.is_in, few=choice.most_bytes > 0)
         self._backend: VectorBackend | None = None
         self._failure: str | None = None
         self._failures = 0  # in a row
@@ -134,7 +129,7 @@ class LiveVectors:
         return self._expected if self._need.few else self._need.seq
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """See `ChromaIndex.nearest`.
+        """See `VectorBackend.nearest`.
 
         None also when an embedded index is yet to be loaded, when a collection fails, which is then rebuilt, and while
         its server does not answer.
@@ -189,8 +184,7 @@ class LiveVectors:
             if not self._need.look():
                 return not self._need.few and self._need.seq < self._records.last_seq()
             with ForeignCalls(COMPONENT):
-                make: _Make = import_module(_BACKEND).make_backend
-                self._backend = make(self._spec, self._lock, self._need.seq)
+                self._backend = self._kind.load().make(self._spec, self._lock, self._need.seq)
         return self._backend.step()
 
     def _note_failure(self, error: ComponentFailed | OSError) -> None:

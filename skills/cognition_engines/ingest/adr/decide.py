@@ -140,7 +140,7 @@ def _candidates(
 def decide_date(
     stated: Iterable[StatedText], status: Status | None, changes: Sequence[StatedText], stem: str
 ) -> DateFound:
-    """The most trusted date: stated, then beside the status, then the earliest change, then in the file name.
+    """The most trusted date: stated, then next to the status, then the earliest change, then in the file name.
 
     One that cannot be a date is passed over with a notice.
     """

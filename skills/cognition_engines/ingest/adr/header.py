@@ -218,7 +218,7 @@ def _states_value(cells: Sequence[str]) -> bool:
 
 
 def read_header(document: Document, title: Heading | None) -> Header:
-    """What the file states above its body and in sections of its own for status, date, changes and links."""
+    """What the file states above its body and in its sections for status, date, changes and links."""
     reader = _Reader(document, Header())
     headings = document.headings
     first = headings[0].start if headings else len(document.lines)

@@ -92,7 +92,7 @@ class ChromaSource:
         for page in self._pages():
             if self._reusing is None and (reusing := self._same_model(page)) is not None:
                 self._reusing = reusing
-                yield self._told(reusing)
+                yield self._warned(reusing)
             for item in page:
                 yield from self._read(item, ordinal, kept)
                 ordinal += 1
@@ -100,7 +100,7 @@ class ChromaSource:
             names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
             yield Warned(Problem(self._address, None, f"members kept in the metadata: {names}"))
 
-    def _told(self, reusing: bool) -> Warned:
+    def _warned(self, reusing: bool) -> Warned:
         whose = f"those of {self._embedder.model}" if reusing and self._embedder else "not those of the model in use"
         done = "they are reused" if reusing else "they are recomputed"
         return Warned(Problem(self._address, None, f"the vectors are {whose}: {done}"))
@@ -168,23 +168,23 @@ def _checked(item: _Item) -> ReadRecord:
     """The record that an item is. Raises `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
-    beside = {name: value for name, value in item.metadata.items() if name not in members}
+    others = {name: value for name, value in item.metadata.items() if name not in members}
     members |= {"id": item.id, "content": item.document}
     name = members.get(KIND)
     if isinstance(name, str) and name in KIND_NAMES:
         del members[KIND]
-        return read_other(KIND_NAMES[name], members | _under(beside), named_kind=False)
+        return read_other(KIND_NAMES[name], members | _under(others), named_kind=False)
     kind = kind_of_members(members)
     if kind is not None and kind not in _PLAIN_KINDS:
         with suppress(Unacceptable):
-            return read_other(kind, members | _under(beside), named_kind=False)
+            return read_other(kind, members | _under(others), named_kind=False)
     with suppress(Unacceptable):
-        return read_other(Kind.CHUNK, members | _under(beside), named_kind=False)
+        return read_other(Kind.CHUNK, members | _under(others), named_kind=False)
     unfit = {name: value for name, value in members.items() if name in item.metadata and not _fits(name, value)}
     fitting = {name: value for name, value in members.items() if name not in unfit}
     if "chunk_index" in fitting and not _fits_together(fitting):
         unfit |= {name: fitting.pop(name) for name in ("chunk_index", "total_chunks") if name in fitting}
-    read = read_other(Kind.CHUNK, fitting | _under(beside | unfit), named_kind=False)
+    read = read_other(Kind.CHUNK, fitting | _under(others | unfit), named_kind=False)
     return replace(read, kept=(*read.kept, *unfit))
 
 

@@ -65,7 +65,7 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
 
     A heading of level 1 to 3 begins a piece when the one before is at least a third full. Code blocks and tables are
     never cut, so a piece that holds one may be longer; in plain text what is indented is no code (`indented_code`
-    False). A piece that goes on with the section of the one before repeats the last sentences of it, up to `overlap`
+    False). A piece that continues the section of the one before repeats the last sentences of it, up to `overlap`
     tokens, unless it ends in code or a table. All but blanks is in some piece, and each has something that the one
     before has not; a text of blanks has none.
 

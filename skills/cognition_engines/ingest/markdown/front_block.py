@@ -70,7 +70,7 @@ def front_block(lines: Sequence[str], start: int) -> Block:
 
 
 def after_comments(lines: Sequence[str], at: int) -> int:
-    """The first line from `at` on (0-based) that is neither blank nor part of a comment with nothing beside it.
+    """The first line from `at` on (0-based) that is neither blank nor part of a comment with nothing else on the line.
 
     `at`, or the line after the last comment, when all the rest is blank.
     """

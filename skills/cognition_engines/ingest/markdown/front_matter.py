@@ -24,7 +24,7 @@ class FrontMatter:
 
     members: Mapping[str, Member]
     values: Mapping[str, Value]
-    beside: tuple[Member, ...]  # what counts for nothing, but stays in the text
+    ignored: tuple[Member, ...]  # what counts for nothing, but stays in the text
     notices: tuple[Notice, ...]
     flaw: Flaw | None = None
 
@@ -70,7 +70,7 @@ class FrontMatter:
             shown = "" if name in consumed else _shown(member, self.values[name])
             if shown:
                 yield f"{member.name}: {shown}"
-        for member in self.beside:
+        for member in self.ignored:
             yield f"{member.name}: {_source_text(member)}"
 
 
@@ -97,13 +97,13 @@ def _value(member: Member) -> Value:
 
 
 def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> FrontMatter:
-    """The members by name; one that is not closed is noticed and kept beside, one that is repeated is a flaw.
+    """The members by name; one that is not closed is noticed and kept as text, one that is repeated is a flaw.
 
     `flaw` is that of the block they stand in.
     """
     first: dict[str, Member] = {}
     values: dict[str, Value] = {}
-    beside: list[Member] = []
+    ignored: list[Member] = []
     notices: list[Notice] = []
     for member in members:
         name = plain_name(member.name)
@@ -115,10 +115,10 @@ def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> Fr
             flaw = flaw or Flaw(member.line, reason)
         elif name in _LENIENT and isinstance(value, RefusedValue) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
-            beside.append(member)
+            ignored.append(member)
         else:
             first[name], values[name] = member, value
-    return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(beside), tuple(notices), flaw)
+    return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(ignored), tuple(notices), flaw)
 
 
 def plain_name(name: str) -> str:

@@ -44,7 +44,7 @@ _STORAGE: Final = VECTORS | {
     "updated_at",
     "vector_id",
 }
-# Members of an extraction's content that other systems write beside it, or into it.
+# Members of an extraction's content that other systems write next to it, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
 _TITLE: Final = "extraction_title"  # another system's name for what the content is called
 _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
@@ -128,13 +128,13 @@ def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str,
 
 @cache
 def _tolerated(kind: Kind) -> frozenset[str]:
-    """Other systems' names that may stand beside ours, so that both are given."""
+    """Other systems' names that may stand next to ours, so that both are given."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
     return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """An extraction whose content stands beside its type, or holds what belongs beside it."""
+    """An extraction whose content stands next to its type, or holds what belongs outside it."""
     type, content = known.get("type"), known.get("content")
     if not isinstance(type, str) or type not in EXTRACTION_TYPES:
         return known, others
@@ -144,7 +144,7 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         for name in sorted(_BESIDE & inner.keys()):
             value = inner.pop(name)
             if value is not None and known.setdefault(name, value) != value:
-                raise DuplicateField(name, "is given in content and beside it, and the two differ")
+                raise DuplicateField(name, "is given in content and outside it, and the two differ")
     elif content is None:
         inner, others = own(others, names)
         strange = {name: others.pop(name) for name in list(others) if name in _CONTENT_NAMES}
@@ -160,5 +160,5 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         if inner.get(heading) is None:
             inner[heading] = title
         elif title != inner[heading] and others.setdefault(_TITLE, title) != title:
-            raise DuplicateField(_TITLE, "is given in content and beside it, and the two differ")
+            raise DuplicateField(_TITLE, "is given in content and outside it, and the two differ")
     return known | {"content": {**inner, **strange}}, others

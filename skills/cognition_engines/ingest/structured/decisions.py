@@ -84,7 +84,7 @@ def _sorted(record: Mapping[str, Value], *, strict: bool) -> _Members:
 
 
 def _with_sections(found: _Members) -> None:
-    """Moves what the text has a place for into it; what is neither text nor a list of options stays beside it."""
+    """Moves what the text has a place for into it; what is neither text nor a list of options stays outside it."""
     text = found.known.get("text", "")
     if not isinstance(text, str):
         return
@@ -110,7 +110,7 @@ def _metadata(found: _Members) -> dict[str, JsonValue]:
         return {}
     kept = {name: value for name, value in found.others.items() if name not in VECTORS}
     twice = [named(name, "an unknown member") for name in kept if name in given]
-    found.wrong += [f"{name} is given in metadata and beside it" for name in twice]
+    found.wrong += [f"{name} is given in metadata and outside it" for name in twice]
     found.wrong += unsound({"metadata": given, **kept}).values()
     if found.wrong:
         return {}

@@ -19,7 +19,7 @@ _QUOTE: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
 _LINES: Final = {"type": "string", "pattern": r"\S"}
 _TEXT_OF_A_SOURCE: Final = {
     "type": "string",
-    "description": "The whole text; it is cut into chunks and not kept beside them.",
+    "description": "The whole text; it is cut into chunks and not kept in addition.",
 }
 
 

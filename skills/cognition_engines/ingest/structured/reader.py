@@ -168,7 +168,7 @@ def _rights_beside(path: str, parsed: ParsedDocument) -> Item | None:
     given = [member for member, of in value.items() if member.casefold() in RIGHTS and of is not None]
     if not given or (name is None and len(given) < len(value)):
         return None
-    reason = f"{given[0]} is not read beside {name or 'records'}: give it in each record, or as an option"
+    reason = f"{given[0]} is not read together with {name or 'records'}: give it in each record, or as an option"
     return RejectedRecord(Problem(path, parsed.line, reason))
 
 
@@ -177,7 +177,7 @@ def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
         name = _container(parsed)
         if name is not None and isinstance(parsed.value, dict) and len(parsed.value) > 1:
             others = listed(member for member in parsed.value if member != name)
-            reason = f"only {name} is read here; the members beside it are left out: {others}"
+            reason = f"only {name} is read here; the other members are left out: {others}"
             yield Warned(Problem(path, parsed.line, reason))
 
 

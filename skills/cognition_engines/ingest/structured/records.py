@@ -105,13 +105,13 @@ def check_rights(names: Iterable[str]) -> None:
 
 
 def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Iterable[str]:
-    """Puts what has no place of its own into the metadata; the names of it. Raises `Unacceptable`."""
+    """Puts what has no field into the metadata; the names of it. Raises `Unacceptable`."""
     kept = {name: value for name, value in others.items() if name not in VECTORS}
     metadata = known.get("metadata", {})
     if not kept or not isinstance(metadata, dict):
         return ()
     if both := sorted(kept.keys() & metadata.keys()):
-        raise Unacceptable(f"{named(both[0], 'an unknown member')} is given in metadata and beside it")
+        raise Unacceptable(f"{named(both[0], 'an unknown member')} is given in metadata and outside it")
     known["metadata"] = {**metadata, **kept}
     return kept
 

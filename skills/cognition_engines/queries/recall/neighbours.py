@@ -28,7 +28,7 @@ def places_beside(results: Sequence[StoredRecord]) -> list[Place]:
         place = _place(stored)
         if place is not None:
             kind, owner, index = place
-            found += [(kind, owner, beside) for beside in (index - 1, index + 1) if beside >= 0]
+            found += [(kind, owner, at) for at in (index - 1, index + 1) if at >= 0]
     return list(dict.fromkeys(found))
 
 
@@ -39,7 +39,7 @@ def with_neighbours(stored: StoredRecord, found: Mapping[Place, StoredRecord]) -
     if place is None:
         return passage.content
     kind, owner, index = place
-    before, after = (_passage(found.get((kind, owner, beside))) for beside in (index - 1, index + 1))
+    before, after = (_passage(found.get((kind, owner, at))) for at in (index - 1, index + 1))
     joined = passage.content if before is None else _joined(before, passage, before.content)
     return joined if after is None else _joined(passage, after, joined)
 

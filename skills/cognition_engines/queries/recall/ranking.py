@@ -13,7 +13,7 @@ from cognition_engines.queries.recall.results import Reason, RecallRequest
 from cognition_engines.queries.recall.selectors import groups
 from cognition_engines.retrieval.legs import KeywordSource, RankedRows, nearest_of
 
-EDGE_WEIGHT: Final = 0.8  # of what an edge leads to, beside what names the same
+EDGE_WEIGHT: Final = 0.8  # of what an edge leads to, relative to what names the same
 DECIMALS: Final = 6
 
 

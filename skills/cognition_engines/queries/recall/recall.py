@@ -174,9 +174,11 @@ class Recall:
         if not places:
             return list(results)
         conditions = asked.filters.conditions()
-        beside = await self._pools.records.run(call.caller, self._records.beside, places, conditions, asked.viewer)
+        passages = await self._pools.records.run(
+            call.caller, self._records.neighbours, places, conditions, asked.viewer
+        )
         return [
-            replace(result, content=with_neighbours(result.stored, beside))
+            replace(result, content=with_neighbours(result.stored, passages))
             if result.stored.kind in _PASSAGES
             else result
             for result in results

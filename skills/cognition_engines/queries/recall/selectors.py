@@ -42,7 +42,7 @@ def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
 
 
 def other_matches(part: Part) -> int:
-    """How many records the keyword leg found beside those, for want of a vector."""
+    """How many records the keyword leg found in addition, for want of a vector."""
     snapshot, rows = part.snapshot, part.keyword.rows
     found = 0
     for key in np.unique(groups(snapshot, rows[snapshot.counts[rows] == 0])).tolist():

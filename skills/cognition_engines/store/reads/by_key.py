@@ -25,7 +25,7 @@ from cognition_engines.store.values import DanglingReferences, ExposedRecords, F
 
 T = TypeVar("T")
 
-# The records that are embedded. A chunked artifact has no text of its own: its chunks are searched.
+# The records that are embedded. A chunked artifact has no own text: its chunks are searched.
 EMBEDDED: Final = (
     (records.c.kind + 0).in_([kind for space in SEARCHED for kind in space.kinds]),
     ~sa.exists().where(TABLES[Kind.ARTIFACT].c.key == records.c.key, TABLES[Kind.ARTIFACT].c.chunked != 0),
@@ -233,12 +233,12 @@ def by_ids(store: Store, kind: Kind, ids: Sequence[str]) -> dict[str, StoredReco
 def texts(store: Store, keys: Sequence[int]) -> list[Text]:
     with scanning(store) as connection:
         found = found_by_keys(connection, keys, None)
-        beside = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
-        others = {key for pair in beside.values() for key in pair if key is not None} - found.keys()
+        adjacent = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
+        others = {key for pair in adjacent.values() for key in pair if key is not None} - found.keys()
         turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
     found_texts: list[Text] = []
     for key, one in found.items():
-        before, after = (_turn(turns, place) for place in beside.get(key, (None, None)))
+        before, after = (_turn(turns, place) for place in adjacent.get(key, (None, None)))
         body = keyword_text(one.record, before, after)
         if body is not None:
             found_texts.append(Text(key, body, one.facets.project, one.facets.sensitivity))

@@ -1,4 +1,4 @@
-"""Reads of what was said and written: turns, events with their artifacts, passages beside others. See `Records`."""
+"""Reads of conversations and texts: turns, events with their artifacts, passages next to others. See `Records`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -135,7 +135,7 @@ def _named(
     return {(target, Role(role)): count for target, role, count in connection.execute(statement)}
 
 
-def beside(
+def neighbours(
     store: Store, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
 ) -> dict[Place, StoredRecord]:
     found: dict[Place, StoredRecord] = {}

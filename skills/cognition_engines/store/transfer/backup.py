@@ -1,7 +1,7 @@
 """Backups: the records of one moment in one SQLite file, with the same tables as a store and notes about itself.
 
-A backup is written beside its final name and takes it when it is complete, read back and on the disk. It is never
-changed afterwards: whatever reads it opens it so that nothing is made beside it.
+A backup is written next to its final name and takes it when it is complete, read back and on the disk. It is never
+changed afterwards: whatever reads it opens it so that no other file is made.
 """
 
 import fcntl
@@ -59,7 +59,7 @@ _NOTED_CONTENTS: Final = sa.select(_notes.c.value).where(_notes.c.name == "conte
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a backup says of itself. `attached` holds what its maker put beside the records, by name."""
+    """What a backup says of itself. `attached` holds what its maker added to the records, by name."""
 
     program: str
     created_at: str  # ISO 8601, UTC
@@ -120,7 +120,7 @@ def restore_backup(
 
 @contextmanager
 def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
-    """A backup, checked whole and opened for reading; nothing is written to it or beside it.
+    """A backup, checked whole and opened for reading; nothing is written to it or next to it.
 
     Raises ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one,
     OSError for one that cannot be read.

@@ -6,9 +6,9 @@ from typing import Final
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, Signatures, file_signatures
+from cognition_engines.indexes.vectors.chroma.folders import Signatures, file_signatures
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_folder, open_folder
-from cognition_engines.indexes.vectors.collection import PAGE, CollectionSpec
+from cognition_engines.indexes.vectors.collection import COMPONENT, PAGE, CollectionSpec
 
 LOADS: Final = 4  # that may fail in a row
 _log = logging.getLogger(__name__)

@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.vectors.backend import FolderState
+from cognition_engines.indexes.vectors.collection import COMPONENT
 
 Signatures = dict[str, tuple[int, int, int]]
 Sums = Mapping[str, tuple[tuple[int, int, int], int]]  # of each file its signature and CRC-32
 
-COMPONENT: Final = "vectors"
 _BLOCK: Final = 1 << 22
 _LARGE: Final = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a clean shutdown leaves beside a collection; the next start trusts the folder only if all of it holds."""
+    """What a clean shutdown leaves next to a collection; the next start trusts the folder only if all of it holds."""
 
     store_id: str
     collection: str
@@ -126,15 +127,6 @@ def _new_folder(parent: Path) -> Path:
     folder = parent / f"chroma-{_number(existing[-1]) + 1 if existing else 1}"
     folder.mkdir(parents=True, mode=0o700)
     return folder
-
-
-@dataclass(frozen=True, slots=True)
-class FolderState:
-    """What the next start would find: the `seq` of a collection that it trusts, or the reason why it trusts none."""
-
-    seq: int
-    distrust: str | None
-    damaged: bool  # closed cleanly, and changed since
 
 
 def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None:

@@ -22,7 +22,8 @@ from chromadb.types import Where
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT, OpenedFolder, leave_mark, take_folder
+from cognition_engines.indexes.vectors.chroma.folders import OpenedFolder, leave_mark, take_folder
+from cognition_engines.indexes.vectors.collection import COMPONENT
 from cognition_engines.store.values import Page
 
 _GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
@@ -39,8 +40,8 @@ _LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two
 class ChromaIndex:
     """One open collection. `seq`: every change up to it is in. One thread applies; any may ask.
 
-    Each version of a record has ids of its own, and adding one removes only older ones. So whatever a writer adds or
-    removes too late, it never replaces newer by older: at worst windows of an older version stay beside the others.
+    Each version of a record has its own ids, and adding one removes only older ones. So whatever a writer adds or
+    removes too late, it never replaces newer by older: at worst windows of an older version stay next to the others.
     """
 
     def __init__(

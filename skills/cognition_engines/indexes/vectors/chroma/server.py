@@ -16,10 +16,10 @@ from chromadb.errors import NotFoundError
 from chromadb.types import Collection as Model
 
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.vectors.backend import ServerState
 from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, ServerAddress, server_address
-from cognition_engines.indexes.vectors.chroma.folders import COMPONENT
 from cognition_engines.indexes.vectors.chroma.index import COSINE, ChromaIndex
-from cognition_engines.indexes.vectors.collection import collection_name
+from cognition_engines.indexes.vectors.collection import COMPONENT, collection_name
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 
@@ -90,6 +90,15 @@ class ChromaServer:
         """Those of all collections."""
         with ForeignCalls(COMPONENT):
             return [model.name for model in self._api.list_collections()]
+
+    def state(self, name: str, dim: int) -> ServerState | None:
+        """What it has of a collection."""
+        found = self.find(name, dim)
+        if found is None:
+            return None
+        if found.index is None:
+            return ServerState(0, 0, filled_here=False)
+        return ServerState(found.index.seq, found.index.windows(), filled_here=True)
 
     def close(self) -> None:
         with ForeignCalls(COMPONENT):

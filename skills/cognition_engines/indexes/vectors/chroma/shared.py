@@ -28,7 +28,7 @@ class SharedChroma:
     """A collection on a Chroma server, or what another process writes there: the holder of `lock` writes.
 
     Without a lock, as over SQLite, this process is the only one. A writer holds its lock before every request that
-    changes the collection; one that was paused in between and goes on after another has taken over does no harm (see
+    changes the collection; one that was paused in between and continues after another has taken over does no harm (see
     `ChromaIndex` and `ChromaServer.replace`).
     """
 

@@ -1,6 +1,6 @@
 """The first tables: one for what all records have in common, one for the content of each kind.
 
-Nothing was released before it. From the first release on a change of the tables is a migration of its own, and this
+Nothing was released before it. From the first release on a change of the tables is a separate migration, and this
 one is not edited again.
 """
 

@@ -1,0 +1,20 @@
+"""Asks the server on this machine how it is, for `cstp status` and `cstp doctor`."""
+
+from contextlib import closing
+
+import httpx
+
+from cstp.client.errors import ConnectFailed, TransportError
+from cstp.client.messages import HttpAnswer
+from cstp.client.sync_http import SyncHttp
+from cstp.client.transport import deadline_after
+
+
+def probe(url: str, path: str, seconds: float) -> HttpAnswer | TransportError:
+    """What a GET of `path` answers, or why there is no answer within `seconds`. Nothing secret is sent."""
+    try:
+        # on this machine, whatever proxy there is; its certificate is for its public name
+        with closing(SyncHttp(httpx.URL(url), direct=True)) as http:
+            return http.send("GET", url + path, deadline_after(seconds))
+    except httpx.InvalidURL as error:
+        return ConnectFailed(str(error))

@@ -1,0 +1,25 @@
+"""Chroma as a backend of vectors: all that loads it."""
+
+from typing import Final
+
+from cognition_engines.indexes.vectors.backend import LoadedBackend, VectorBackend
+from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, server_address
+from cognition_engines.indexes.vectors.chroma.embedded import EmbeddedChroma
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer, start_over
+from cognition_engines.indexes.vectors.chroma.shared import SharedChroma
+from cognition_engines.indexes.vectors.collection import CollectionSpec
+from cognition_engines.store.advisory_lock import SharedLock
+
+
+def _make(spec: CollectionSpec, lock: SharedLock | None, covered: int) -> VectorBackend:
+    if spec.url is None:
+        return EmbeddedChroma(spec, covered)
+    server = ChromaServer(server_address(spec.url), max(LEAST_DEADLINE, spec.deadline_seconds))
+    return SharedChroma(spec, server, lock, covered)
+
+
+def _open_server(url: str, deadline_seconds: float) -> ChromaServer:
+    return ChromaServer(server_address(url), deadline_seconds)
+
+
+LOADED: Final = LoadedBackend(_make, start_over, _open_server)
