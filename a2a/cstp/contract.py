@@ -23,6 +23,7 @@ class Wire(BaseModel):
         validate_by_alias=True,
         validate_by_name=False,
         serialize_by_alias=True,
+        defer_build=True,  # until its first use, so that an import is quick; threads may meet there from pydantic 2.14 on
     )
 
 

@@ -192,6 +192,9 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *recall_methods(engine),
         *change_methods(engine.following, followers),
     )
+    for bound in methods:  # here, and not on the loop in the first call of each
+        bound.method.params.model_rebuild()
+        bound.method.result.model_rebuild()
     bounds = Bounds(
         max_batch=server.max_batch,
         concurrency=server.batch_concurrency,

@@ -151,12 +151,12 @@ class LiveVectors:
             return None
         if backend is not None:
             return backend.held(keys)
-        return 0 if self._choice.url is None and not has_folders(self._spec.folder) else None
+        return 0 if self._choice.url is None and not self._kind.is_in(self._spec.folder) else None
 
     @property
     def in_folder(self) -> bool:
         """Whether vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
-        return self._choice.url is None and has_folders(self._spec.folder)
+        return self._choice.url is None and self._kind.is_in(self._spec.folder)
 
     @property
     def on_server(self) -> bool:
