@@ -47,7 +47,15 @@ from cstp.methods.decision_records import (
     SetStatusResult,
     UpdateDecisionResult,
 )
-from cstp.methods.decisions import DecisionLinks, DecisionSummary, Provenance, QueryDecisionsResult
+from cstp.methods.decisions import (
+    DecisionLinks,
+    DecisionSummary,
+    Explained,
+    LegRanks,
+    MatchedWindow,
+    Provenance,
+    QueryDecisionsResult,
+)
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
 from cstp.methods.extractions import (
     ExtractedDecision,
@@ -112,6 +120,7 @@ __all__ = [
     "EntityItem",
     "EpisodeSummary",
     "EventMetadata",
+    "Explained",
     "ExtractedDecision",
     "ExtractedPattern",
     "ExtractedWarning",
@@ -132,12 +141,14 @@ __all__ = [
     "KnowledgeCard",
     "KnowledgeFilters",
     "KnowledgeFound",
+    "LegRanks",
     "LimitState",
     "LinkDecisionsResult",
     "ListDecisionsResult",
     "ListEpisodesResult",
     "ListMetadata",
     "ListedDecision",
+    "MatchedWindow",
     "MethodStep",
     "MethodologyContent",
     "PatternContent",
