@@ -1,7 +1,8 @@
 """What a method is: one frozen value that the server, the documents and the clients all read."""
 
-from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -11,8 +12,23 @@ from cstp.errors import ERRORS, CstpError, Forbidden
 Scope = Literal["read", "write", "review", "ratify", "admin"]
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedNames:
+    """How names of the published CSTP server are read, where they are not those of a model.
+
+    `also` are other names of its members, `instead` what to use for a name that means nothing here, and `without` what
+    to use where a member is missing or empty, by its name on the wire.
+    """
+
+    also: Mapping[str, str] = field(default_factory=dict)
+    instead: Mapping[str, str] = field(default_factory=dict)
+    without: Mapping[str, str] = field(default_factory=dict)
+
+
 class Wire(BaseModel):
     """A value on the wire: camelCase names, no unknown members, no coercion, immutable."""
+
+    published: ClassVar[PublishedNames] = PublishedNames()
 
     model_config = ConfigDict(
         alias_generator=to_camel,

@@ -48,7 +48,15 @@ from cstp.methods.decision_records import (
     SetStatusResult,
     UpdateDecisionResult,
 )
-from cstp.methods.decisions import DecisionLinks, DecisionSummary, Provenance, QueryDecisionsResult
+from cstp.methods.decisions import (
+    DecisionLinks,
+    DecisionSummary,
+    Explained,
+    LegRanks,
+    MatchedWindow,
+    Provenance,
+    QueryDecisionsResult,
+)
 from cstp.methods.episode_records import (
     EpisodeFound,
     FindEpisodesResult,
@@ -131,6 +139,7 @@ __all__ = [
     "EpisodeFound",
     "EpisodeSummary",
     "EventMetadata",
+    "Explained",
     "ExtractedDecision",
     "ExtractedPattern",
     "ExtractedWarning",
@@ -162,12 +171,14 @@ __all__ = [
     "KnowledgeCard",
     "KnowledgeFilters",
     "KnowledgeFound",
+    "LegRanks",
     "LimitState",
     "LinkDecisionsResult",
     "ListDecisionsResult",
     "ListEpisodesResult",
     "ListMetadata",
     "ListedDecision",
+    "MatchedWindow",
     "MethodStep",
     "MethodologyContent",
     "PatternContent",

@@ -37,6 +37,7 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
+_EMPTY: Final = {"missing", "string_too_short", "blank"}
 # raised in cstp itself, with texts that repeat nothing
 _OURS: Final = {"instant", "blank", "order", "mode", "type", "selector", "text", "once"}
 
@@ -50,6 +51,8 @@ def _nested(model: type[Wire]) -> Mapping[str, tuple[str, type[Wire] | None]]:
         inner = _object_model(field.annotation)
         spellings[wire_name] = (wire_name, inner)
         spellings[name] = (wire_name, inner)
+    for other, name in model.published.also.items():
+        spellings[other] = spellings[name]
     return spellings
 
 
@@ -71,6 +74,9 @@ def _in_wire_spelling(
         raise InvalidParams((Violation(path.rstrip(".") or "params", message),))
     normal: dict[str, object] = {}
     for key, value in members.items():
+        if key in model.published.instead:
+            violations.append(Violation(path + key, model.published.instead[key]))
+            continue
         wire_name, inner = spellings.get(key, (key, None))
         if wire_name in normal:
             violations.append(Violation(path + wire_name, "is given in both spellings; give it once"))
@@ -114,6 +120,10 @@ def parse_params(model: type[W], members: object) -> W:
     except ValidationError as error:
         for details in error.errors(include_url=False, include_input=False):
             violations += _violations(details)
+            if details["type"] in _EMPTY and details["loc"][0] in model.published.without:
+                last = violations.pop()
+                hint = model.published.without[str(details["loc"][0])]
+                violations.append(Violation(last.field, f"{last.message}; {hint}"))
         raise InvalidParams(tuple(dict.fromkeys(violations))) from None
     if violations:
         raise InvalidParams(tuple(violations))

@@ -215,7 +215,8 @@ class Draft:
     """One record as read from a file, before it has its id, project and sensitivity settled.
 
     `ordinal` is its position among the records of its file, from 0. `id`, `project` and `sensitivity` are None where
-    the file does not give them.
+    the file does not give them. `exported` is the hash
+    of the content that a decision had when it was written into the file; None of all others.
     """
 
     title: str
@@ -237,6 +238,7 @@ class Draft:
     project: str | None = None
     sensitivity: Sensitivity | None = None
     metadata: dict[str, JsonValue] = field(default_factory=dict)
+    exported: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

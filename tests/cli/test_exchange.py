@@ -1,5 +1,6 @@
 """`cstp export` and `cstp import`: every kind there and back, and files that are none."""
 
+import asyncio
 import io
 import json
 import os
@@ -14,10 +15,13 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.runs import import_file
 from cognition_engines.kinds.kind import KINDS
+from cognition_engines.models import EVERYTHING
 from cognition_engines.store.records import open_records
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, Writer
 from cstp_server.generate.reference import ROOT
 from tests.stores import Stores
 
@@ -368,3 +372,35 @@ def test_an_import_takes_no_record_of_another_origin_over(cstp: Cstp, target: Ca
     assert done.code == 1
     assert all(str(Path(name).absolute() / "a.jsonl") in done.err for name in ("one", "two"))
     assert json.loads(cstp("show", "d", "--json", *TARGET).out)["title"] == "Two"
+
+
+async def record_two(engine: Engine) -> None:
+    """A decision of the project shop, and one of none."""
+    writer = Writer("ann", EVERYTHING, frozenset({"write"}))
+    for project in ("shop", None):
+        fields = DecisionFields(decision="Bake bread: daily", confidence=0.5)
+        await engine.write(writer, RecordDecision(fields=fields, project=project))
+
+
+def test_decisions_of_agents_become_files_that_replace_nothing_unasked(
+    cstp: Cstp, stores: Stores, tmp_path: Path
+) -> None:
+    with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
+        asyncio.run(record_two(engine))
+    for wrong in (["a.jsonl", "--decisions", "adr"], [], ["a.jsonl", "--project", "shop"]):
+        assert cstp("export", *wrong).code == 2
+    assert cstp("export", "--decisions", "adr", "--kind", "decision").code == 2
+    assert "1 decision exported, 1 file written" in cstp("export", "--decisions", "adr", "--project", "shop").err
+    (file,) = Path("adr").iterdir()
+    assert re.fullmatch(r"bake-bread-daily-[0-9a-f]{16}\.md", file.name)
+    assert "2 decisions exported, 1 file written" in cstp("export", "--decisions", "adr").err
+    text = file.read_text()
+    file.write_text("mine")
+    refused = cstp("export", "--decisions", "adr")
+    assert (refused.code, file.read_text()) == (2, "mine")
+    assert f"{file.name} is there with other contents" in refused.err
+    assert cstp("export", "--decisions", "adr", "--force").code == 0
+    assert file.read_text() == text
+    ingested = cstp("ingest", "adr")
+    assert "2 read: 0 new, 2 changed" in ingested.out + ingested.err
+    assert "0 decisions exported" in cstp("export", "--decisions", "adr").err

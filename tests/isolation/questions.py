@@ -88,6 +88,9 @@ def query_decisions(ask: Asker) -> Params:
         filters=lambda: filters,
         include=lambda: include,
         maxTokens=lambda: ask.one(500, 700, 8000),
+        includeLinks=lambda: True,
+        includeProvenance=lambda: True,
+        explain=lambda: True,
     )
     return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
 

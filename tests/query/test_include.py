@@ -255,3 +255,26 @@ def test_the_work_for_snippets_is_bounded_and_each_is_of_the_best_window(
             assert shown
             assert shown <= set(sections)
         assert 0 < sum(Thirds.asked_for) <= 200_000
+
+
+def test_an_explanation_has_the_scores_and_places_of_the_legs(asked: tuple[Serving, Path]) -> None:
+    serving, _ = asked
+    model = has_model(asked)
+    modes = ("hybrid", "semantic", "keyword") if model else ("keyword",)
+    for mode in modes:
+        plain = serving.ask("queryDecisions", query="use postgresql", mode=mode, limit=50)["decisions"]
+        found = serving.ask("queryDecisions", query="use postgresql", mode=mode, limit=50, explain=True)["decisions"]
+        assert [one["id"] for one in found] == [one["id"] for one in plain], "it changes nothing else"
+        reasons = [one["explain"] for one in found]
+        for leg in ("semantic", "keyword"):
+            places = [one["ranks"][leg] for one in reasons if one["ranks"][leg] is not None]
+            assert len(set(places)) == len(places)
+            assert (places == [*range(1, len(found) + 1)]) is (mode == leg)
+        best = sorted((one for one in reasons if one["ranks"]["keyword"]), key=lambda one: one["ranks"]["keyword"])
+        scores = [one["bm25"] for one in best]
+        assert scores == sorted(scores, reverse=True)
+        assert all((one["bm25"] is None) is (mode == "semantic") for one in reasons)
+        for one in found:
+            cosine = one["explain"]["cosine"]
+            assert cosine is None if one["distance"] is None else abs(1 - cosine - one["distance"]) < 1e-5
+            assert (one["explain"]["matchedWindow"] is not None) is (mode != "keyword" and cosine is not None)

@@ -1,14 +1,14 @@
 """Methods that read decisions by id and page by page: `cstp.getDecision`, `cstp.listDecisions`."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, PublishedNames, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, not_blank, not_later
-from cstp.methods.decision_records import DecisionEdge
+from cstp.methods.decision_records import OF_ID, DecisionEdge
 from cstp.reads import ReadParams
 from cstp.writes import Names, RecordId
 
@@ -17,6 +17,8 @@ Name = Annotated[Label, AfterValidator(not_blank)]
 
 class GetDecisionParams(ReadParams):
     """Which decision, by its id, and what to return of what was written about it."""
+
+    published: ClassVar[PublishedNames] = PublishedNames(also=OF_ID)
 
     id: RecordId
     known_at: UpperInstant = Field(
@@ -172,6 +174,8 @@ class ListDecisionsParams(ReadParams):
 
     Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
     """
+
+    published: ClassVar[PublishedNames] = PublishedNames(instead={"search": "use cstp.queryDecisions"})
 
     limit: Annotated[int, Field(ge=1, le=500), WHOLE] = 20
     offset: Offset = 0

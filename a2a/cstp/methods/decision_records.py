@@ -1,12 +1,12 @@
 """What agents write of decisions: recorded, updated, reviewed, given a status, linked."""
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, PublishedNames, Wire, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import (
     WHOLE,
@@ -39,6 +39,9 @@ Status = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprec
 ReasonType = Literal[
     "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint"
 ]
+
+
+OF_ID: Final = {"decisionId": "id", "decision_id": "id"}
 
 
 class GivenReason(Wire):
@@ -118,6 +121,8 @@ class DecisionMembers(Wire):
 class RecordDecisionParams(DecisionMembers, WriteParams):
     """One decision: what was decided, and how sure the agent is that it will turn out well, 0 to 1."""
 
+    published: ClassVar[PublishedNames] = PublishedNames(also={"decisionId": "thread_id", "decision_id": "thread_id"})
+
     decision: LongText = Field(description="In a sentence, which becomes its title; more lines are its text.")
     confidence: Share
     project: Name | None = Field(
@@ -192,6 +197,13 @@ class UpdateDecisionParams(WriteParams):
     With `expectedRevision`, the change is refused where the decision has another one by now.
     """
 
+    published: ClassVar[PublishedNames] = PublishedNames(
+        also=OF_ID,
+        instead=dict.fromkeys(
+            ("decision", "confidence", "tags", "pattern", "context", "reasons", "bridge"), "belongs into updates"
+        ),
+    )
+
     id: RecordId
     updates: DecisionUpdates
     reason: LongText | None = None
@@ -223,6 +235,8 @@ class GivenEvidence(Wire):
 
 class ReviewDecisionParams(WriteParams):
     """How a decision turned out. Every review is kept; the last one says the outcome."""
+
+    published: ClassVar[PublishedNames] = PublishedNames(also=OF_ID, instead={"result": "use actualResult"})
 
     id: RecordId
     outcome: Outcome

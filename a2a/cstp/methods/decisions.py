@@ -1,12 +1,12 @@
 """Methods over decision records: `cstp.queryDecisions` (F002)."""
 
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, PublishedNames, Wire, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
@@ -25,6 +25,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.methods.decision_records import DecisionEdge
 from cstp.reads import ReadParams
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
@@ -86,6 +87,15 @@ class QueryFilters(Wire):
 class QueryDecisionsParams(ReadParams):
     """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back."""
 
+    published: ClassVar[PublishedNames] = PublishedNames(
+        also={"top_k": "limit", "topK": "limit", "retrievalMode": "mode", "retrieval_mode": "mode"},
+        instead=dict.fromkeys(("includeDetail", "include_detail"), "use include, or cstp.getDecision for one decision")
+        | dict.fromkeys(("hybridWeight", "hybrid_weight"), "the weight is fixed; use mode")
+        | dict.fromkeys(("bridgeSide", "bridge_side"), "a bridge is kept and not searched; use query")
+        | {"compacted": "nothing is compacted here; leave it out"},
+        without={"query": "cstp.listDecisions lists decisions without one"},
+    )
+
     query: Query
     filters: QueryFilters | None = None
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
@@ -96,6 +106,11 @@ class QueryDecisionsParams(ReadParams):
         "nearest to the query, at most 600 characters. `links`: the decisions that it supersedes or is superseded by. "
         "`provenance`: its project, its file and its status as the file spells it.",
     )
+    include_links: bool = Field(
+        default=False, description="As `links` in `include`, with all links that agents made as `edges`."
+    )
+    include_provenance: bool = Field(default=False, description="As `provenance` in `include`.")
+    explain: bool = Field(default=False, description="Adds `explain`: why each decision ranks where it does.")
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
@@ -103,11 +118,41 @@ class QueryDecisionsParams(ReadParams):
 class DecisionLinks(WireResult):
     """The ids of the decisions that one supersedes and of those that supersede it, as far as the caller may see them.
 
-    One of the two has to name the other. A reference that names no decision is left out; one name finds at most 100.
+    One of the two has to name the other, or an agent has linked them and the supersession is in effect. A reference
+    that names no decision is left out; one name finds at most 100. `edges` are present with `includeLinks`: links that
+    agents made from it or to it, at most 100.
     """
 
     supersedes: list[str]
     superseded_by: list[str]
+    edges: list[DecisionEdge] | None = Field(None, exclude_if=lambda edges: edges is None)
+
+
+class LegRanks(WireResult):
+    """The places of a decision among what is nearest by meaning and by words, from 1; null where it is not there."""
+
+    semantic: int | None
+    keyword: int | None
+
+
+class MatchedWindow(WireResult):
+    """Which piece of the text is nearest to the query, from 0, of how many the model makes of it."""
+
+    index: int
+    total: int
+
+
+class Explained(WireResult):
+    """Why a decision ranks where it does.
+
+    `bm25` is 0 where it has none of the query's words, null in the mode `semantic`; `cosine` is null without a vector.
+    `matchedWindow` is null in the mode `keyword` and without a vector.
+    """
+
+    bm25: float | None
+    cosine: float | None
+    ranks: LegRanks
+    matched_window: MatchedWindow | None
 
 
 class Provenance(WireResult):
@@ -125,8 +170,8 @@ class DecisionSummary(WireResult):
     """One decision that was found; members are null where its record does not say.
 
     `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
-    and is present exactly when they were asked for; so are `snippet` (empty where there is no text), `links` and
-    `provenance`, each when `include` names it. The whole text is what `cstp.recall` gives for the id. `truncated` is
+    and is present exactly when they were asked for; so are `snippet` (empty where there is no text), `links`,
+    `provenance` and `explain`. The whole text is what `cstp.recall` gives for the id. `truncated` is
     present with a snippet and `maxTokens`; true says that the snippet is a part of that text.
     """
 
@@ -143,6 +188,7 @@ class DecisionSummary(WireResult):
     snippet: str | None = Field(None, exclude_if=lambda snippet: snippet is None)
     links: DecisionLinks | None = Field(None, exclude_if=lambda links: links is None)
     provenance: Provenance | None = Field(None, exclude_if=lambda provenance: provenance is None)
+    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
     truncated: Truncated = None
 
 

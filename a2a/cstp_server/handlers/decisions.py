@@ -9,19 +9,25 @@ from time import perf_counter
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode
-from cognition_engines.queries.decisions import Match, Question
-from cognition_engines.store.supersession import Supersession
+from cognition_engines.queries.decisions import FoundLinks, Match, Question
+from cognition_engines.queries.decisions import Part as IncludedPart
+from cognition_engines.queries.explanation import Explanation
+from cognition_engines.retrieval.snippets import Window
 from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import (
     QUERY_DECISIONS,
     DecisionLinks,
     DecisionSummary,
+    Explained,
+    LegRanks,
+    MatchedWindow,
     Provenance,
     QueryDecisionsParams,
     QueryDecisionsResult,
     QueryFilters,
 )
 from cstp_server.handlers.budget import Cutting, Part, fit
+from cstp_server.handlers.decision_records import edge_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -33,8 +39,7 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         mode = engine.modes[0] if params.mode is None else Mode(params.mode)
         if mode not in engine.modes:
             raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
-        include = frozenset(params.include or ())
-        question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
+        question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, _included(params))
         matches = await engine.query_decisions(question, call.agent)
         found = [_summary(match, params) for match in matches]
         answer = _answer(params, found, agent_id, len(matches))
@@ -45,6 +50,15 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 
     return (BoundMethod(QUERY_DECISIONS, query_decisions),)
+
+
+def _included(params: QueryDecisionsParams) -> frozenset[IncludedPart]:
+    switches: dict[IncludedPart, bool] = {
+        "edges": params.include_links,
+        "provenance": params.include_provenance,
+        "explain": params.explain,
+    }
+    return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
 
 
 def _answer(
@@ -104,7 +118,7 @@ def _filters(filters: QueryFilters | None) -> Filters:
 
 
 def _summary(match: Match, params: QueryDecisionsParams) -> DecisionSummary:
-    decision, include = match.decision, params.include or ()
+    decision, include = match.decision, _included(params)
     return DecisionSummary(
         id=decision.id,
         title=decision.title,
@@ -117,13 +131,27 @@ def _summary(match: Match, params: QueryDecisionsParams) -> DecisionSummary:
         distance=match.distance,
         reasons=[reason.type for reason in decision.reasons] if params.include_reasons else None,
         snippet=match.snippet,
-        links=None if match.supersession is None else _links(match.supersession),
+        links=None if match.links is None else _links(match.links, edges="edges" in include),
         provenance=_provenance(decision, match.origin) if "provenance" in include else None,
+        explain=None if match.explanation is None else _explained(match.explanation, match.window),
     )
 
 
-def _links(found: Supersession) -> DecisionLinks:
-    return DecisionLinks(supersedes=list(found.supersedes), superseded_by=list(found.superseded_by))
+def _links(found: FoundLinks, edges: bool) -> DecisionLinks:
+    return DecisionLinks(
+        supersedes=list(found.supersedes),
+        superseded_by=list(found.superseded_by),
+        edges=[edge_of(one) for one in found.edges] if edges else None,
+    )
+
+
+def _explained(found: Explanation, window: Window | None) -> Explained:
+    return Explained(
+        bm25=found.bm25,
+        cosine=found.cosine,
+        ranks=LegRanks(semantic=found.semantic_rank, keyword=found.keyword_rank),
+        matched_window=None if window is None else MatchedWindow(index=window.place, total=window.total),
+    )
 
 
 def _provenance(decision: Decision, origin: Origin) -> Provenance:

@@ -26,7 +26,8 @@ class Identity(StrEnum):
 class Candidate:
     """A record with the id that it is to have, and where it stands.
 
-    `full` is the id that it has where a record of another origin has that one; None where that cannot be.
+    `full` is the id that it has where a record of another origin has that one; None where that cannot be. `handover` is
+    the hash of the content with which an agent's decision becomes that of the file; None of all others.
     """
 
     record: Record
@@ -35,6 +36,7 @@ class Candidate:
     identity: Identity
     vectors: FloatArray | None = None
     full: str | None = None
+    handover: str | None = None
 
     @property
     def name(self) -> tuple[Kind, str]:

@@ -240,7 +240,7 @@ class Settling:
         )
         origin = self._origin(draft.ordinal, decision_digest(decision), identity, rights, draft.id)
         known = Identity.PATH if draft.id is None else Identity.GIVEN
-        return Candidate(decision, origin, draft.line, known, full=full)
+        return Candidate(decision, origin, draft.line, known, full=full, handover=draft.exported)
 
     def _document(self, draft: DocumentDraft, identity: str, rights: Rights) -> Unit:
         head = _with_rights(draft.head, rights)

@@ -53,6 +53,7 @@ class _Store:
         candidates = [candidate for unit in units for candidate in (unit.head, *unit.parts)]
         names = [candidate.name for candidate in candidates]
         names += [(candidate.name[0], candidate.full) for candidate in candidates if candidate.full is not None]
+        names += [(one.name[0], one.origin.given) for one in candidates if one.handover and one.origin.given]
         found = records.known(names, [candidate.origin.identity for candidate in candidates])
         self._by_id = {(namesakes(one.kind)[0], one.id): one for one in found}
         self._by_identity: dict[str, list[KnownRecord]] = {}
@@ -61,6 +62,12 @@ class _Store:
 
     def under(self, kind: Kind, id: str) -> KnownRecord | None:
         return self._by_id.get((namesakes(kind)[0], id))
+
+    def recorded(self, candidate: Candidate) -> KnownRecord | None:
+        """The decision of an agent that the file was written from; None where it is that of a file, or gone."""
+        given = candidate.origin.given
+        found = None if candidate.handover is None or given is None else self.under(candidate.name[0], given)
+        return found if found is not None and found.origin.written else None
 
     def same(self, candidate: Candidate, tally: Tally) -> KnownRecord | None:
         """The record as it is stored: in its project, or in another one if its file has moved it since."""
@@ -113,6 +120,8 @@ class _Parts:
     def add(self, candidate: Candidate, stored: KnownRecord | None) -> None:
         if stored is None:
             self.fresh.append(Fresh(candidate, Outcome.NEW))
+        elif stored.origin.written:  # handed over
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED))
         elif stored.origin.digest == candidate.origin.digest or (
             _same_elsewhere(candidate, stored) and not only_by_place(candidate)
         ):
@@ -159,6 +168,12 @@ def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate
         ):
             raise _Conflict(taken(candidate, stored.origin.source))
         return named, stored
+    recorded = store.recorded(candidate)
+    if recorded is not None:
+        named = with_id(candidate, recorded.id)
+        if recorded.origin.content_hash != candidate.handover or not tally.take(named):
+            raise _Conflict(f"id {recorded.id} is of a decision that changed after it was exported; export it again")
+        return named, recorded
     for id in dict.fromkeys((candidate.name[1], candidate.full)):
         if id is not None and store.under(kind, id) is None and tally.take(named := with_id(candidate, id)):
             return named, None

@@ -319,6 +319,7 @@ def _put(
                 each.candidate.origin,
                 found.get() if isinstance(found, AsyncResult) else found,
                 over=each.over,
+                handover=each.candidate.handover,
             )
             for each, found in zip(batch.fresh, vectors, strict=True)
         ]

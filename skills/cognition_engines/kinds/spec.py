@@ -61,6 +61,11 @@ class Origin:
         return self.source == WRITTEN
 
     @property
+    def content_hash(self) -> str:
+        """64 hexadecimal digits of the content, wherever the record is from."""
+        return sha256(self.digest.partition(".")[0].encode()).hexdigest()
+
+    @property
     def place(self) -> tuple[str, str]:
         """The repository and the path in it, by which a file is the same in every checkout."""
         return self.repository, self.path or self.source

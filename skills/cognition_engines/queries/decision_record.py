@@ -46,8 +46,11 @@ class DecisionRecords:
 def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:
     """What was known of a decision at a time; None before it was recorded.
 
-    Of one that is read from a file only the present content is known, and only from when that was read.
+    Of one that is read from a file only the present content is known, and only from when that was read; before that,
+    what an agent recorded of it.
     """
+    if not found.stored.origin.written and found.stored.updated_at <= moment:  # an agent's, which a file has by then
+        found = replace(found, revisions=())
     revisions = tuple(one for one in found.revisions if one.at <= moment)
     since = found.stored.recorded_at if found.revisions else found.stored.updated_at
     if since > moment or (found.revisions and not revisions):

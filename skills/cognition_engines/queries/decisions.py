@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Viewer
+from cognition_engines.queries.explanation import Explanation, explanations
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -19,8 +21,9 @@ from cognition_engines.store.supersession import Supersession
 from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters
+MOST_EDGES: Final = 100  # of one decision
 
-Part: TypeAlias = Literal["snippet", "links", "provenance"]
+Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +42,34 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundLinks:
+    """What a decision supersedes and is superseded by, as files and agents state it, and all links of agents."""
+
+    supersedes: tuple[str, ...]
+    superseded_by: tuple[str, ...]
+    edges: tuple[DecisionLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
 
-    `snippet` and `supersession` are None where they were not asked for; without a text, the snippet is empty.
+    `snippet`, `links` and `explanation` are None where they were not asked for; without a text, the snippet is empty.
+    `stored` is the decision with where it comes from, `window` that of its text which is nearest to the query, None
+    without vectors and where words alone decide.
     """
 
     decision: Decision
-    origin: Origin
+    stored: StoredRecord
     distance: float | None
     snippet: str | None
-    supersession: Supersession | None
+    links: FoundLinks | None
+    explanation: Explanation | None
+    window: Window | None
+
+    @property
+    def origin(self) -> Origin:
+        return self.stored.origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +80,7 @@ class _Hit:
     decision: Decision
     distance: float | None
     window: Window | None
+    explanation: Explanation | None
 
 
 class Decisions:
@@ -83,7 +104,15 @@ class Decisions:
             self._snippets(caller, question, hits), self._links(caller, question, hits)
         )
         return [
-            Match(hit.decision, hit.stored.origin, hit.distance, snippet, links.get(hit.stored.key))
+            Match(
+                hit.decision,
+                hit.stored,
+                hit.distance,
+                snippet,
+                links.get(hit.stored.key),
+                hit.explanation,
+                hit.window,
+            )
             for hit, snippet in zip(hits, snippets, strict=True)
         ]
 
@@ -92,13 +121,15 @@ class Decisions:
         read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
         windows = await self._searching.windows(caller, found, mode)
+        reasons = await self._explained(caller, question, found)
         hits = []
-        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
+        for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):
             stored = read.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
                 assert isinstance(stored.record, Decision)
-                hits.append(_Hit(stored, stored.record, hit.distance, window if stored.seq == seq else None))
+                nearest = window if stored.seq == seq else None
+                hits.append(_Hit(stored, stored.record, hit.distance, nearest, reason))
         return hits
 
     async def _snippets(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> list[str | None]:
@@ -107,8 +138,30 @@ class Decisions:
         cuts = [PassageRequest(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
         return [*await self._passages.cut(caller, question.text, cuts)]
 
-    async def _links(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> Mapping[int, Supersession]:
-        if "links" not in question.include:
+    async def _explained(self, caller: Caller, question: Question, found: SearchHits) -> Sequence[Explanation | None]:
+        if "explain" not in question.include:
+            return [None] * len(found.hits)
+        return await self._pools.keywords.run(caller, explanations, found, question.text)
+
+    async def _links(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> Mapping[int, FoundLinks]:
+        if not question.include & {"links", "edges"}:
             return {}
         stored = [hit.stored for hit in hits]
-        return await self._pools.records.run(caller, self._records.supersessions, stored, question.viewer)
+        return await self._pools.records.run(caller, _links_of, self._records, stored, question.viewer)
+
+
+def _links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
+    """By key. A supersession that an agent made counts once it is in effect."""
+    stated = records.supersessions(found, viewer)
+    made = records.decision_links([str(one.record.id) for one in found], viewer)
+    return {one.key: _joined(str(one.record.id), stated[one.key], made) for one in found}
+
+
+def _joined(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
+    edges = tuple(link for link in made if id in (link.source, link.target))
+    effective = [link for link in edges if link.type == "supersedes" and link.effective_at is not None]
+    return FoundLinks(
+        tuple(dict.fromkeys([*stated.supersedes, *(one.target for one in effective if one.source == id)])),
+        tuple(dict.fromkeys([*stated.superseded_by, *(one.source for one in effective if one.target == id)])),
+        edges[:MOST_EDGES],
+    )

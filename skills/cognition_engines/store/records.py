@@ -8,6 +8,7 @@ from typing import Final
 
 from cognition_engines.filters import Conditions
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
@@ -24,7 +25,7 @@ from cognition_engines.store.reads import conversations as memory
 from cognition_engines.store.reads import graph as around
 from cognition_engines.store.reads import knowledge
 from cognition_engines.store.reads.conversations import AttachedEvents, Place, TurnPage
-from cognition_engines.store.reads.decisions import DecisionHistory, decision_history
+from cognition_engines.store.reads.decisions import DecisionHistory, decision_history, decision_links_of
 from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.supersession import Supersession
@@ -136,6 +137,10 @@ class Records:
         `id` may be one that a file gives where the viewer sees just one such decision.
         """
         return decision_history(self._store, id, viewer)
+
+    def decision_links(self, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
+        """The links that agents made of these decisions, both ends of which the viewer sees, in order."""
+        return decision_links_of(self._store, ids, viewer)
 
     def decision_graph(self, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
         """The decisions around one, of those that the viewer sees; None where it does not see that one.

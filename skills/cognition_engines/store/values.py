@@ -25,7 +25,8 @@ class Entry:
     """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
 
     `updated_at` is when its content changed; None is now. `over` is the place of the stored record that it may replace,
-    besides one from its own place. From `expires_at` on, an aware time, it is not shown, and servers forget it.
+    besides one from its own place. From `expires_at` on, an aware time, it is not shown, and servers forget it. With `handover` it may
+    replace a decision that an agent recorded and whose content has that hash.
     """
 
     record: Record
@@ -34,6 +35,7 @@ class Entry:
     updated_at: datetime | None = None
     over: tuple[str, str] | None = None
     expires_at: datetime | None = None
+    handover: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,8 @@ def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Seq
 def _may_replace(entry: Entry, kind: Kind, holder: KnownRecord) -> bool:
     if holder.kind is not kind:
         return False
+    if holder.origin.written and entry.handover is not None:
+        return holder.origin.content_hash == entry.handover
     if not entry.origin.identity and not holder.origin.identity:
         return True
     same = entry.origin.identity == holder.origin.identity

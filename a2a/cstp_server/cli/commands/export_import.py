@@ -12,6 +12,7 @@ from typing import IO, Annotated
 
 import typer
 
+from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.exchange.runs import ImportSummary, exported, import_file
 from cognition_engines.ingest.open_file import kind_of_place
 from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
@@ -27,6 +28,7 @@ from cstp_server.cli.options import (
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.spooling import copied
 from cstp_server.cli.store import existing_records, opened_records
+from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.process.model import open_model
 from cstp_server.terminal import say
 
@@ -36,9 +38,20 @@ app = command_family()
 @app.command("export")
 def export_command(
     ctx: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")],
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")] = None,
     kind: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="Only records of this kind; repeatable.")
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            "--decisions",
+            metavar="DIR",
+            help="Write the decisions that agents recorded into this folder instead, as MADR files for a pull request.",
+        ),
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --decisions: only those of this project.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
     data_dir: DataDirOption = None,
@@ -47,7 +60,20 @@ def export_command(
     """Write all records as lines of JSON, by kind and id, whole but for their vectors.
 
     A server may keep writing; cstp backup saves one moment, with vectors and tokens. A named pipe is written to.
+
+    With --decisions, each decision that an agent recorded becomes a file. Once cstp ingest has read a file, what it
+    says is the decision; reviews and links stay.
     """
+    if (file is None) is (decisions is None):
+        raise typer.BadParameter("give a FILE, or --decisions DIR", param_hint="FILE")
+    if decisions is not None:
+        if kind:
+            raise typer.BadParameter("has no meaning with --decisions", param_hint="--kind")
+        _export_decisions(settings_for(ctx, data_dir, config), decisions, project, force=force)
+        return
+    if project is not None:
+        raise typer.BadParameter("needs --decisions", param_hint="--project")
+    assert file is not None
     kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
     loaded = settings_for(ctx, data_dir, config)
     if file != "-" and Path(file).is_dir():
@@ -60,6 +86,22 @@ def export_command(
             out.write(line)
             count += 1
     say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
+
+
+def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None, *, force: bool) -> None:
+    """Writes the files that differ; one that is there is replaced with `force` alone, and else none is written."""
+    with existing_records(loaded) as records:
+        files = {folder / one.name: one.text for one in decision_files(records, project)}
+    before = {path: path.read_text(encoding="utf-8") if path.is_file() else None for path in files}
+    others = sorted(path.name for path, text in files.items() if before[path] not in (None, text))
+    if others and not force:
+        raise typer.BadParameter(f"{others[0]} is there with other contents; pass --force", param_hint="--decisions")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [path for path, text in files.items() if before[path] != text]
+    for path in written:
+        path.write_text(files[path], encoding="utf-8")
+    count = f"{len(files)} {'decision' if len(files) == 1 else 'decisions'}"
+    say(f"{count} exported, {len(written)} {'file' if len(written) == 1 else 'files'} written to {folder}", err=True)
 
 
 @app.command("import")

@@ -1,5 +1,6 @@
 """An architecture decision record in Markdown, as the world writes them, to one draft."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ from cognition_engines.models import Draft, Problem, Reading
 _CHECKED: Final = (
     "id", "category", "confidence", "stakes", "outcome", "tags", "project", "sensitivity", "reasons", "metadata",
 )  # fmt: skip
+_EXPORTED: Final = "cstpexport"  # of a decision that an agent recorded: see exchange/decision_files.py
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
 _OVER_MEMBERS: Final = ("supersedes", "replaces")
@@ -52,7 +55,9 @@ _DECISION_NAMES: Final = frozenset(
 )
 _STATUS_MEMBERS: Final = ("status", "stage", "state")
 # What fields and sections of the text are made of; MADR's own members and the file's kind are kept without a warning.
-_READ: Final = frozenset({"title", *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS})
+_READ: Final = frozenset(
+    {"title", _EXPORTED, *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS}
+)
 _OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
 _QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", *_KIND_MEMBERS})
 _UNTITLED_FORMS: Final = ("title of the decision record", "decision record title")
@@ -166,6 +171,8 @@ def _is_empty_form(file: _File, title: _Title | None) -> bool:
 
 def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
     """Whether the front matter says so, or the place and name of the file, or a status and the sections together."""
+    if file.front.has(_EXPORTED):
+        return True
     if any(plain_name(file.front.text(name)) in _DECISION_NAMES for name in _KIND_MEMBERS):
         return True
     sections = form_sections(file.document)
@@ -230,7 +237,7 @@ def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
     date = decide_date(stated, status, file.header.changes, file.name.stem)
     supersedes, superseded_by = _references(file)
-    consumed = {name for name in _CHECKED if file.front.has(name)}
+    consumed = {name for name in (*_CHECKED, _EXPORTED) if file.front.has(name)}
     consumed |= {"title"} if title.from_member else set()
     consumed |= {status_member} if status is not None and status_member else set()
     consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
@@ -261,6 +268,7 @@ def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]
         project=fields.project,
         sensitivity=fields.sensitivity,
         metadata=fields.metadata,
+        exported=file.front.text(_EXPORTED) or None,
     )
     return draft, warnings
 
@@ -270,6 +278,8 @@ def _fields(front: FrontMatter, title: str, text: str) -> Fields:
     wrong = []
     if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
         wrong.append(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")
+    if front.has(_EXPORTED) and not (front.has("id") and _HASH.fullmatch(front.text(_EXPORTED))):
+        wrong.append("cstp-export must be the 64 hexadecimal digits that cstp export wrote, next to an id")
     if len(text) > TEXT_LENGTH or not sound(text):
         wrong.append("text must be of at most 1,000,000 characters, without NUL")
     try:

@@ -49,6 +49,12 @@ def decision_history(store: Store, id: str, viewer: Viewer) -> DecisionHistory |
         )
 
 
+def decision_links_of(store: Store, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
+    """See `Records.decision_links`."""
+    with reading(store) as connection:
+        return links_of(connection, ids, viewer)
+
+
 def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revision]:
     """All contents that a record had, the first one first."""
     columns = (revisions.c[name] for name in ("number", "at", "agent", "via", "changed", "reason", "content"))

@@ -1,0 +1,123 @@
+"""Decisions that agents recorded, as MADR files for a pull request; an ingest of a merged file makes it their owner."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from pydantic import JsonValue
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.reviews import DecisionLink
+from cognition_engines.models import EVERYTHING, SENSITIVITIES, Decision, Sensitivity
+from cognition_engines.store.reads.decisions import DecisionHistory
+from cognition_engines.store.records import Records
+
+EXPORTED: Final = "cstp-export"  # the member of the front matter that has the hash of the content
+_PAGE: Final = 200
+_LONGEST_NAME: Final = 60  # characters of a title in the name of a file
+_NO_LETTERS: Final = re.compile(r"[^a-z0-9]+")
+_LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFile:
+    """One file: its name and its whole text."""
+
+    name: str
+    text: str
+
+
+def decision_files(records: Records, project: str | None = None) -> Iterator[DecisionFile]:
+    """One file for each decision that an agent recorded and that no file has, of a project or of all, by id."""
+    ids = records.ids(Kind.DECISION)
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        found = records.by_ids(Kind.DECISION, page)
+        for id in page:
+            one = found.get(id)
+            if one is None or not one.origin.written or project not in (None, one.record.project):
+                continue
+            whole = records.decision(id, EVERYTHING)
+            if whole is not None:  # it may have been deleted meanwhile
+                yield decision_file(whole)
+
+
+def decision_file(found: DecisionHistory) -> DecisionFile:
+    """A decision as it states itself: what reviews and successors make of it stays in the store."""
+    decision = found.revisions[-1].record
+    assert isinstance(decision, Decision)
+    members = {
+        name: value
+        for name, value in _members(decision, found.stored.origin.content_hash).items()
+        if value not in (None, [], {})
+    }
+    front = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in members.items()]
+    links = [_linked(str(decision.id), link) for link in found.links]
+    body = [f"# {decision.title}", decision.text, "## Links\n\n" + "\n".join(links) if links else ""]
+    text = "\n".join(["---", *front, "---"]) + "\n" + "\n\n".join(filter(None, body)) + "\n"
+    return DecisionFile(_name(decision), text)
+
+
+def _name(decision: Decision) -> str:
+    words = _NO_LETTERS.sub("-", decision.title.lower()).strip("-")[:_LONGEST_NAME].strip("-")
+    return f"{words or 'decision'}-{decision.id.rpartition('_')[2]}.md"
+
+
+def _members(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
+    level = None if decision.sensitivity == Sensitivity.NORMAL else _LEVELS[decision.sensitivity]
+    return {
+        "id": decision.id,
+        EXPORTED: content_hash,
+        "status": decision.status,
+        "date": None if decision.date is None else _time(decision.date.replace(microsecond=0)),  # as files have it
+        "category": decision.category,
+        "stakes": decision.stakes,
+        "confidence": decision.confidence,
+        "tags": list(decision.tags),
+        "reasons": [_without_null({"type": one.type, "text": one.text}) for one in decision.reasons],
+        "project": decision.project,
+        "sensitivity": level,
+        "metadata": _others(decision),
+    }
+
+
+def _others(decision: Decision) -> dict[str, JsonValue]:
+    """What files have no member of their own for."""
+    found: dict[str, JsonValue] = {
+        "feature": decision.feature,
+        "pr": decision.pr,
+        "validFrom": _time(decision.valid_from),
+        "validTo": _time(decision.valid_to),
+    }
+    details = decision.details
+    if details is not None:
+        found |= {
+            "file": details.file,
+            "line": details.line,
+            "commit": details.commit,
+            "reviewBy": _time(details.review_by),
+            "affects": [{"type": one.type, "pattern": one.pattern} for one in details.affects],
+            "sources": [
+                _without_null({"uri": one.uri, "quote": one.quote, "hash": one.hash}) for one in details.sources
+            ],
+            "kpiIndicators": list(details.kpi_indicators),
+        }
+    kept = {name: value for name, value in found.items() if value not in (None, [])}
+    return {**decision.metadata, **kept}
+
+
+def _without_null(members: Mapping[str, str | None]) -> dict[str, JsonValue]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def _linked(id: str, link: DecisionLink) -> str:
+    kind = link.type.replace("_", " ")
+    said = f"* {kind} {link.target}" if link.source == id else f"* {link.source} {kind} this"
+    return said if link.context is None else f"{said}: {' '.join(link.context.split())}"

@@ -1,0 +1,201 @@
+"""Decisions that agents recorded become those of files: exported, merged, ingested; reviews and links stay."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine
+from cognition_engines.exchange.decision_files import decision_files
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, Decision, Reason, Sensitivity
+from cognition_engines.store.reads.decisions import DecisionHistory
+from cognition_engines.writing.errors import WriteConflict
+from cognition_engines.writing.requests import LinkDecisions, SetStatus
+from tests.writing.test_decisions import ANN, BEN, JUDGE, engine, new, review, titles, update
+
+__all__ = ["engine"]
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A checkout, and the engine that reads it."""
+
+    folder: Path
+    engine: Engine
+
+    def export(self, project: str | None = None) -> list[Path]:
+        """Writes the files, as `cstp export --decisions` does."""
+        made = []
+        for one in decision_files(self.engine.records, project):
+            made.append(self.folder / one.name)
+            made[-1].write_text(one.text, encoding="utf-8")
+        return made
+
+    async def ingest(self, **options: Any) -> Summary:
+        return await self.engine.ingest([self.folder], Options(**options))
+
+    async def whole(self, id: str) -> DecisionHistory:
+        found = await self.engine.get_decision(id, EVERYTHING)
+        assert found is not None
+        return found
+
+    async def decision(self, id: str) -> Decision:
+        record = (await self.whole(id)).stored.record
+        assert isinstance(record, Decision)
+        return record
+
+
+@pytest.fixture
+def repository(tmp_path: Path, engine: Engine) -> Repository:
+    folder = tmp_path / "checkout" / "docs" / "adr"
+    folder.mkdir(parents=True)
+    (folder.parents[1] / ".git").mkdir()
+    return Repository(folder, engine)
+
+
+WHOLE = new(
+    "Keep orders in PostgreSQL\nBackups are known.",
+    0.8,
+    category="storage",
+    stakes="high",
+    context="Orders must survive: a power cut.",
+    reasons=(Reason("analysis", 'it is "durable"'), Reason("empirical", None)),
+    alternatives=(Alternative("SQLite", "one writer"),),
+    tags=("db", "shop: orders"),
+    feature="cart",
+    affects=(AffectedPart("path", "orders/**"),),
+    project="shop",
+    sensitivity=Sensitivity.SENSITIVE,
+)
+
+
+async def test_a_decision_that_was_exported_merged_and_ingested_is_the_same_one_and_the_files(
+    repository: Repository,
+) -> None:
+    engine = repository.engine
+    id = (await engine.write(ANN, WHOLE)).id
+    other = (await engine.write(ANN, new("Use a queue", project="shop", sensitivity=Sensitivity.SENSITIVE))).id
+    await engine.write(BEN, review(id, "success"))
+    await engine.write(BEN, LinkDecisions(source_id=id, target_id=other, type="depends_on", context="until\nspring"))
+    before = await repository.decision(id)
+    files = repository.export()
+    assert len(files) == 2
+    assert f"* depends on {other}: until spring" in files[0].read_text() + files[1].read_text()
+
+    done = await repository.ingest()
+    assert (done.changed, done.new, done.rejected, done.warnings) == (2, 0, (), ())
+    after = await repository.whole(id)
+    decision = await repository.decision(id)
+    kept = ("id", "title", "category", "confidence", "stakes", "tags", "reasons", "project", "sensitivity")
+    assert [getattr(decision, name) for name in kept] == [getattr(before, name) for name in kept]
+    assert decision.text.startswith(before.text)
+    assert before.date is not None
+    assert decision.date == before.date.replace(microsecond=0), "dates of files are whole seconds"
+    assert (decision.status, decision.outcome) == ("reviewed", "success")
+    assert decision.metadata == {"feature": "cart", "affects": [{"type": "path", "pattern": "orders/**"}]}
+    assert [one.outcome for one in after.reviews] == ["success"]
+    assert [(one.source, one.target) for one in after.links] == [(id, other)]
+    assert (after.stored.origin.written, after.stored.origin.path[:9]) == (False, "docs/adr/")
+    assert await titles(engine, "postgresql") == ["Keep orders in PostgreSQL"]
+
+    with pytest.raises(WriteConflict) as refused:
+        await engine.write(ANN, update(id, pr="7"))
+    assert refused.value.reason == "fileOwned"
+    assert (await engine.write(BEN, review(id, "failure"))).id == id, "files' decisions are reviewed like others"
+    assert (await repository.ingest()).unchanged == 2
+    assert (await repository.decision(id)).outcome == "failure"
+    assert repository.export() == [], "what a file has is not exported"
+
+
+async def test_what_the_merged_file_says_is_the_decision_from_then_on(repository: Repository) -> None:
+    engine = repository.engine
+    id = (await engine.write(ANN, new("Bake bread", 0.4))).id
+    began = datetime.now(UTC)
+    (file,) = repository.export()
+    file.write_text(file.read_text().replace('status: "pending"', "status: accepted") + "\nAgreed on Monday.\n")
+    assert (await repository.ingest()).changed == 1
+    decision = await repository.decision(id)
+    assert (decision.status, decision.text) == ("accepted", "Agreed on Monday.")
+    assert await titles(engine, "monday") == ["Bake bread"]
+    earlier = await engine.get_decision(id, EVERYTHING, began)
+    now = await engine.get_decision(id, EVERYTHING, datetime.now(UTC))
+    assert earlier is not None
+    assert now is not None
+    texts = [one.stored.record.text for one in (earlier, now) if isinstance(one.stored.record, Decision)]
+    assert texts == ["", "Agreed on Monday."]
+    file.write_text(file.read_text().replace("Monday", "Tuesday"))
+    assert (await repository.ingest()).changed == 1
+    assert (await repository.decision(id)).text == "Agreed on Tuesday."
+
+
+async def test_a_decision_that_changed_after_the_export_stays_the_agents(repository: Repository) -> None:
+    engine = repository.engine
+    id = (await engine.write(ANN, new("Bake bread"))).id
+    repository.export()
+    await engine.write(ANN, update(id, context="Ovens are free"))
+    (problem,) = (await repository.ingest()).rejected
+    assert "changed after it was exported; export it again" in problem.reason
+    assert (await repository.whole(id)).stored.origin.written
+    repository.export()
+    assert (await repository.ingest()).changed == 1
+    assert "Ovens are free" in (await repository.decision(id)).text
+
+
+async def test_a_status_set_after_the_export_is_a_change(repository: Repository) -> None:
+    engine = repository.engine
+    id = (await engine.write(ANN, new("Bake bread"))).id
+    repository.export()
+    await engine.write(JUDGE, SetStatus(id=id, status="rejected", reason="no oven"))
+    assert len((await repository.ingest()).rejected) == 1
+    assert (await repository.decision(id)).status == "rejected"
+
+
+@pytest.mark.parametrize("line", ["", "cstp-export: 0000\n", "cstp-export: " + "0" * 64 + "\n"])
+async def test_a_file_without_the_hash_of_the_content_takes_nothing_over(repository: Repository, line: str) -> None:
+    id = (await repository.engine.write(ANN, new("Bake bread"))).id
+    text = (
+        f"---\nid: {id}\n{line}status: accepted\n---\n# Steal bread\n\n## Context\n\nHunger.\n\n## Decision\n\nYes.\n"
+    )
+    (repository.folder / "0001-steal.md").write_text(text)
+    done = await repository.ingest()
+    assert (await repository.decision(id)).title == "Bake bread"
+    assert (await repository.whole(id)).stored.origin.written
+    assert (len(done.rejected), done.new) == ((1, 0) if line else (0, 1)), "an id alone is one of the repository"
+
+
+async def test_a_second_file_of_the_same_decision_is_refused(repository: Repository) -> None:
+    id = (await repository.engine.write(ANN, new("Bake bread"))).id
+    (file,) = repository.export()
+    (repository.folder / "copy.md").write_text(file.read_text())
+    done = await repository.ingest()
+    assert (done.changed, done.read) == (1, 2)
+    assert (await repository.whole(id)).stored.origin.written is False
+    assert len((await repository.whole(id)).revisions) == 1
+
+
+async def test_a_dry_run_reports_the_change_and_takes_nothing_over(repository: Repository) -> None:
+    id = (await repository.engine.write(ANN, new("Bake bread"))).id
+    repository.export()
+    assert (await repository.ingest(dry_run=True)).changed == 1
+    assert (await repository.whole(id)).stored.origin.written
+
+
+async def test_where_the_decision_is_not_stored_the_file_is_a_new_one_of_its_id(
+    repository: Repository, tmp_path: Path
+) -> None:
+    await repository.engine.write(ANN, new("Bake bread"))
+    repository.export()
+    other = Engine.open(f"sqlite:///{tmp_path / 'other.sqlite3'}", tmp_path / "other", None)
+    try:
+        assert (await other.ingest([repository.folder])).new == 1
+    finally:
+        other.close()
+
+
+async def test_only_decisions_of_a_project_are_exported_where_one_is_named(repository: Repository) -> None:
+    await repository.engine.write(ANN, new("Bake bread", project="shop"))
+    await repository.engine.write(ANN, new("Paint it"))
+    assert [path.name.rpartition("-")[0] for path in repository.export("shop")] == ["bake-bread"]
