@@ -42,7 +42,7 @@ class Method(Generic[P, R]):
 
     `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is what a call takes from
     the agent's limits unless the server's settings say otherwise. One `from_records` reads the records themselves, any
-    other one may answer from indexes, which follow them.
+    other one may answer from indexes, which follow them. One that `stores` changes what is stored, whatever its scope.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Method(Generic[P, R]):
     cost: int = 1
     other_scopes: tuple[Scope, ...] = ()
     from_records: bool = False
+    stores: bool = False
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -63,7 +64,7 @@ class Method(Generic[P, R]):
     @property
     def writes(self) -> bool:
         """Whether a call changes what is stored."""
-        return self.scope in ("write", "review", "ratify")
+        return self.stores or self.scope in ("write", "review", "ratify")
 
     @property
     def common_errors(self) -> tuple[type[CstpError], ...]:

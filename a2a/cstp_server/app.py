@@ -21,6 +21,7 @@ from cognition_engines.queries.pools import Caller, Pool
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
+from cstp_server.handlers.bulk import bulk_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -172,6 +173,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *episode_record_methods(engine),
         *knowledge_methods(engine),
         *knowledge_record_methods(engine),
+        *bulk_methods(engine),
         *memory_record_methods(engine),
         *recall_methods(engine),
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from cstp.contract import Method
+from cstp.methods.bulk import PUT_RECORDS
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
@@ -44,6 +45,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     STORE_EPISODE,
     REMEMBER,
     STORE_KNOWLEDGE,
+    PUT_RECORDS,
     WHOAMI,
     DISCOVER,
 )
