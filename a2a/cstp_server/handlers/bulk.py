@@ -7,7 +7,7 @@ from cognition_engines.exchange.lines import UnreadableLine, origin_object, read
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.imports import LookUp
-from cognition_engines.store.values import Entry, KnownRecord, Replaces
+from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.bulk import check_import
 from cognition_engines.writing.errors import WritesRefused
 from cognition_engines.writing.memory_requests import PutOutcomes, PutRecords
@@ -34,7 +34,8 @@ def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
             check_import(writer)
             request = PutRecords(records=_entries(params), replaces=_replaces(params))
             before = await engine.look_up(_look_up(params.look_up or bulk.LookUp()), call.agent)
-            seq, indexed, outcomes = before.seq, True, ()
+            seq, indexed = before.seq, True
+            outcomes: tuple[Outcome, ...] = ()
             if request.records or request.replaces:
                 done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
                 assert isinstance(done, PutOutcomes)

@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
@@ -59,7 +59,7 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
         assert context.request is not None
         asked: _Authorized = context.request.scope[_ASKED]
         asked.charged = True
-        return await dispatcher.run(method, arguments, asked.call)
+        return await dispatcher.run(method, arguments, replace(asked.call, via="mcp"))
 
     largest = settings.server.max_body_bytes
     sessions = StreamableHTTPSessionManager(

@@ -1,97 +1,31 @@
 """The tools: one frozen value each over a method, with what a model reads to choose between them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import orjson
-from mcp_types import Tool as Listed
-from mcp_types import ToolAnnotations
-from pydantic.alias_generators import to_camel
-
-from cstp.contract import Method
-from cstp.errors import CstpError, JsonValue
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.recall import RECALL
-from cstp_server.mcp.errors import Body, Shape, coded, of_episodes, of_recall
-from cstp_server.mcp.schemas import Schemas, in_snake_case, read_texts, schemas_of
+from cstp_server.mcp.errors import of_episodes, of_recall
+from cstp_server.mcp.memory_tools import MEMORY_TOOLS
+from cstp_server.mcp.tool import Tool, make_tool
 
 INSTRUCTIONS: Final = (
     "What an agent, or a team, has decided, learned and remembers. Start with query_decisions for why something is as "
     "it is, with search_knowledge for what documents say, with recall for what people said, wrote or promised. "
     "Answers hold the passages that fit the question. For a whole text, call recall with the id of a decision, an "
     "artifact, a turn or an event, and get_chunk with a chunk_id; truncated says where there is more. "
-    "Everything is read-only. Distances: lower is closer; scores: higher is better."
+    "Distances: lower is closer; scores: higher is better. find_episodes before a task shows what was tried. "
+    "store_episode keeps what a task taught, remember what was said; both need scopes that a token has only where they "
+    "were asked for."
 )
 ANSWER_TOKENS: Final = 8000  # common clients cut at 25,000
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A method as a tool. `naming` are members of its result whose value is the name of a parameter.
-
-    `defaults` are what parameters are that a caller leaves out, where it is not what the method takes.
-    """
-
-    name: str
-    title: str
-    description: str
-    method: Method[Any, Any]
-    schemas: Schemas
-    shape: Shape
-    defaults: Mapping[str, JsonValue]
-    naming: tuple[str, ...] = ()
-
-    @property
-    def listed(self) -> Listed:
-        """As `tools/list` has it."""
-        return Listed(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            input_schema=self.schemas.input,
-            output_schema=self.schemas.output,
-            annotations=ToolAnnotations(
-                read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-            ),
-        )
-
-    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters of the method: with defaults, and with objects and lists that came as JSON text."""
-        either = {spelling: name for name in self.defaults for spelling in (name, to_camel(name))}
-        stated = {name: value for name, value in given.items() if value is not None or name not in either}
-        known = {either.get(name) for name in stated}
-        missing = {name: value for name, value in self.defaults.items() if name not in known}
-        return missing | read_texts(stated, self.schemas.input)
-
-    def result(self, found: str) -> dict[str, Any]:
-        """The structured content, from a result as JSON in snake_case."""
-        members: dict[str, Any] = orjson.loads(found)
-        return members | {name: in_snake_case(members[name]) for name in self.naming}
-
-    def failure(self, error: CstpError) -> Body:
-        """The structured content for an error."""
-        return self.shape(error, self.schemas.input)
-
-
-def _tool(
-    method: Method[Any, Any],
-    name: str,
-    title: str,
-    description: str,
-    shape: Shape = coded,
-    *naming: str,
-    **defaults: JsonValue,
-) -> Tool:
-    schemas = schemas_of(method.params, method.result, defaults)
-    return Tool(name, title, description, method, schemas, shape, defaults, naming)
-
-
 _TOOLS: Final = (
-    _tool(
+    make_tool(
         QUERY_DECISIONS,
         "query_decisions",
         "Search decisions",
@@ -102,7 +36,7 @@ _TOOLS: Final = (
         include=["snippet", "links", "provenance"],
         max_tokens=ANSWER_TOKENS,
     ),
-    _tool(
+    make_tool(
         GET_DECISIONS,
         "get_decisions",
         "List decision points from sources",
@@ -110,7 +44,7 @@ _TOOLS: Final = (
         "recommended approach), newest first, by exact topic or all. For decisions that this agent made itself use "
         "query_decisions; when you have a question instead of a topic, search_knowledge.",
     ),
-    _tool(
+    make_tool(
         GET_PATTERNS,
         "get_patterns",
         "List patterns from sources",
@@ -118,7 +52,7 @@ _TOOLS: Final = (
         "exact topic or all. Use it before you design something; with a question instead of a topic use "
         "search_knowledge.",
     ),
-    _tool(
+    make_tool(
         GET_WARNINGS,
         "get_warnings",
         "List warnings from sources",
@@ -126,14 +60,14 @@ _TOOLS: Final = (
         "first, by exact topic or all. Use it before a risky step; with a question instead of a topic use "
         "search_knowledge.",
     ),
-    _tool(
+    make_tool(
         GET_CHUNK,
         "get_chunk",
         "Read one passage",
         "Read one passage of a document whole, with its summary, its clusters and what is like it. Needs a chunk_id, "
         "which search_knowledge and the get_* tools return.",
     ),
-    _tool(
+    make_tool(
         LIST_EPISODES,
         "list_episodes",
         "List episodes",
@@ -141,7 +75,7 @@ _TOOLS: Final = (
         "and category. Use it to review past attempts or to find gaps; it does not search by meaning.",
         of_episodes,
     ),
-    _tool(
+    make_tool(
         RECALL,
         "recall",
         "Recall what was said and written",
@@ -153,7 +87,7 @@ _TOOLS: Final = (
         "selector",
         max_tokens=ANSWER_TOKENS,
     ),
-    _tool(
+    make_tool(
         SEARCH_KNOWLEDGE,
         "search_knowledge",
         "Search documents",
@@ -163,4 +97,4 @@ _TOOLS: Final = (
         max_tokens=ANSWER_TOKENS,
     ),
 )
-TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _TOOLS}
+TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in (*_TOOLS, *MEMORY_TOOLS)}

@@ -77,6 +77,10 @@ _RepositoryOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The repository of the files. [default: the remote of their checkout]"),
 ]
+_ProjectOption = Annotated[str | None, typer.Option(metavar="NAME", help="Project of records that do not state one.")]
+_StrictOption = Annotated[
+    bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")
+]
 _UrlOption = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="Put the records on a server elsewhere, by cstp.putRecords."),
@@ -120,9 +124,7 @@ def ingest_command(
             "chroma:FOLDER/NAME.",
         ),
     ],
-    project: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Project of records that do not state one.")
-    ] = None,
+    project: _ProjectOption = None,
     sensitivity: _LevelOption = None,
     repository: _RepositoryOption = None,
     kind: _KindOption = None,
@@ -130,9 +132,7 @@ def ingest_command(
     decision_folder: _FoldersOption = _FOLDERS,
     prune: Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would happen; change no record.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")
-    ] = False,
+    strict: _StrictOption = False,
     url: _UrlOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 60.0,

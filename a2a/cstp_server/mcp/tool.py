@@ -1,0 +1,85 @@
+"""A tool: a method with what a model reads to choose it, and how its arguments and answers are spelled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from mcp_types import Tool as Listed
+from mcp_types import ToolAnnotations
+from pydantic.alias_generators import to_camel
+
+from cstp.contract import Method
+from cstp.errors import CstpError, JsonValue
+from cstp_server.mcp.errors import Body, Shape, coded
+from cstp_server.mcp.schemas import Schemas, in_snake_case, read_texts, schemas_of
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A method as a tool. `naming` are members of its result whose value is the name of a parameter.
+
+    `defaults` are what parameters are that a caller leaves out, where it is not what the method takes. `adds` says that
+    a call that writes takes nothing away, `repeatable` that the same one again changes nothing more.
+    """
+
+    name: str
+    title: str
+    description: str
+    method: Method[Any, Any]
+    schemas: Schemas
+    shape: Shape
+    defaults: Mapping[str, JsonValue]
+    naming: tuple[str, ...] = ()
+    adds: bool = True
+    repeatable: bool = False
+
+    @property
+    def listed(self) -> Listed:
+        """As `tools/list` has it."""
+        return Listed(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=self.schemas.input,
+            output_schema=self.schemas.output,
+            annotations=ToolAnnotations(
+                read_only_hint=not self.method.writes,
+                destructive_hint=self.method.writes and not self.adds,
+                idempotent_hint=self.repeatable or not self.method.writes,
+                open_world_hint=False,
+            ),
+        )
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of the method: with defaults, and with objects and lists that came as JSON text."""
+        either = {spelling: name for name in self.defaults for spelling in (name, to_camel(name))}
+        stated = {name: value for name, value in given.items() if value is not None or name not in either}
+        known = {either.get(name) for name in stated}
+        missing = {name: value for name, value in self.defaults.items() if name not in known}
+        return missing | read_texts(stated, self.schemas.input)
+
+    def result(self, found: str) -> dict[str, Any]:
+        """The structured content, from a result as JSON in snake_case."""
+        members: dict[str, Any] = orjson.loads(found)
+        return members | {name: in_snake_case(members[name]) for name in self.naming}
+
+    def failure(self, error: CstpError) -> Body:
+        """The structured content for an error."""
+        return self.shape(error, self.schemas.input)
+
+
+def make_tool(
+    method: Method[Any, Any],
+    name: str,
+    title: str,
+    description: str,
+    shape: Shape = coded,
+    *naming: str,
+    adds: bool = True,
+    repeatable: bool = False,
+    **defaults: JsonValue,
+) -> Tool:
+    """A tool; see `Tool`. `defaults` are named after parameters."""
+    schemas = schemas_of(method.params, method.result, defaults)
+    return Tool(name, title, description, method, schemas, shape, defaults, naming, adds, repeatable)
