@@ -40,6 +40,8 @@ ON_SERVERS: Final = (
     "tests/server/test_probes.py",
     "tests/writing/test_forgetting.py",  # deletes, and looks into every table and index
     "tests/recall/test_reference.py",  # reads all kinds, and the graph
+    "tests/writing/test_memories.py",  # write what agents say
+    "tests/writing/test_knowledge.py",
     "tests/lists/",  # are pages of SQL
     "tests/isolation/",  # calls every method with every parameter
     "tests/engine/test_engine.py",  # opens the stores itself

@@ -32,6 +32,7 @@ LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
     "auth": "how a caller shows who it is",
     "backup": "a backup of the store",
+    "bulk": "the family",
     "call": "a call to send",
     "decision_reads": "the family",
     "decision_records": "the family",

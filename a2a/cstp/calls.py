@@ -8,6 +8,7 @@ from typing import Literal
 
 from cstp.call import Call, typed_call
 from cstp.fields import Instant
+from cstp.methods.bulk import PUT_RECORDS, LookUp, PutRecordsResult, ReplacedDocument
 from cstp.methods.changes import CHANGES, ChangesResult
 from cstp.methods.decision_graph import GET_GRAPH, GetGraphResult
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS, GetDecisionResult, ListDecisionsResult
@@ -711,6 +712,29 @@ def forget(
             "agent_id": agent_id,
             "kind": kind,
             "reason": reason,
+            "dry_run": dry_run,
+        },
+    )
+
+
+def put_records(
+    *,
+    idempotency_key: str | None = None,
+    agent_id: str | None = None,
+    records: list[Mapping[str, Mapping[str, object] | list[object]]] | None = None,
+    replaces: list[ReplacedDocument | Mapping[str, object]] | None = None,
+    look_up: LookUp | Mapping[str, object] | None = None,
+    dry_run: bool = False,
+) -> Call[PutRecordsResult]:
+    """Put records of files that were read elsewhere, all of a call or none."""
+    return typed_call(
+        PUT_RECORDS,
+        {
+            "idempotency_key": idempotency_key,
+            "agent_id": agent_id,
+            "records": records,
+            "replaces": replaces,
+            "look_up": look_up,
             "dry_run": dry_run,
         },
     )

@@ -39,7 +39,7 @@ class Wire(BaseModel):
         validate_by_alias=True,
         validate_by_name=False,
         serialize_by_alias=True,
-        defer_build=True,  # until its first use, so that an import is quick; threads may meet there from pydantic 2.14 on
+        defer_build=True,  # so that an import is quick; safe for threads from pydantic 2.14 on
     )
 
 
@@ -59,7 +59,7 @@ class Method(Generic[P, R]):
 
     `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is what a call takes from
     the agent's limits unless the server's settings say otherwise. One `from_records` reads the records themselves, any
-    other one may answer from indexes, which follow them.
+    other one may answer from indexes, which follow them. One that `stores` changes what is stored, whatever its scope.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Method(Generic[P, R]):
     cost: int = 1
     other_scopes: tuple[Scope, ...] = ()
     from_records: bool = False
+    stores: bool = False
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -80,7 +81,7 @@ class Method(Generic[P, R]):
     @property
     def writes(self) -> bool:
         """Whether a call changes what is stored."""
-        return self.scope in ("write", "review", "ratify")
+        return self.stores or self.scope in ("write", "review", "ratify")
 
     @property
     def common_errors(self) -> tuple[type[CstpError], ...]:

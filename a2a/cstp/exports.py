@@ -3,6 +3,15 @@
 from cstp.call import Call
 from cstp.client.sync_client import Client
 from cstp.filters import Filters, KnowledgeFilters, QueryFilters
+from cstp.methods.bulk import (
+    FilePlace,
+    GuardedPlace,
+    KnownRecordState,
+    LookUp,
+    NamedRecord,
+    PutRecordsResult,
+    ReplacedDocument,
+)
 from cstp.methods.changes import ChangesResult, RecordChange
 from cstp.methods.contents import (
     ChecklistContent,
@@ -143,6 +152,7 @@ __all__ = [
     "ExtractedDecision",
     "ExtractedPattern",
     "ExtractedWarning",
+    "FilePlace",
     "Filters",
     "FindEpisodesResult",
     "ForgetCascade",
@@ -168,9 +178,11 @@ __all__ = [
     "GivenSubject",
     "GraphEdge",
     "GraphNode",
+    "GuardedPlace",
     "KnowledgeCard",
     "KnowledgeFilters",
     "KnowledgeFound",
+    "KnownRecordState",
     "LegRanks",
     "LimitState",
     "LinkDecisionsResult",
@@ -178,12 +190,15 @@ __all__ = [
     "ListEpisodesResult",
     "ListMetadata",
     "ListedDecision",
+    "LookUp",
     "MatchedWindow",
     "MethodStep",
     "MethodologyContent",
+    "NamedRecord",
     "PatternContent",
     "PersonaContent",
     "Provenance",
+    "PutRecordsResult",
     "Quality",
     "QueryDecisionsResult",
     "QueryFilters",
@@ -203,6 +218,7 @@ __all__ = [
     "RelatedChunk",
     "RelatedItem",
     "RememberResult",
+    "ReplacedDocument",
     "ReviewDecisionResult",
     "SearchKnowledgeResult",
     "SearchMetadata",

@@ -21,6 +21,7 @@ from cognition_engines.queries.pools import Caller, Pool
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
+from cstp_server.handlers.bulk import bulk_methods
 from cstp_server.handlers.changes import change_methods
 from cstp_server.handlers.decision_overviews import decision_overview_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
@@ -188,6 +189,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *episode_record_methods(engine),
         *knowledge_methods(engine),
         *knowledge_record_methods(engine),
+        *bulk_methods(engine),
         *memory_record_methods(engine),
         *recall_methods(engine),
         *change_methods(engine.following, followers),

@@ -25,6 +25,7 @@ from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.following import Following
+from cognition_engines.queries.imports import Imports
 from cognition_engines.queries.knowledge import KnowledgeSearch
 from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.lists import Lists
@@ -130,6 +131,7 @@ class Engine:
         episodes = Episodes(records, searching, self.pools)
         self.get_episode: Final = episodes.get
         self.find_episodes: Final = episodes.find
+        self.look_up: Final = Imports(records, self.pools).look_up
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
         self.list_extractions: Final = lists.extractions

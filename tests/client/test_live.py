@@ -15,6 +15,7 @@ from cstp import (
     Forbidden,
     InvalidParams,
     KnowledgeFilters,
+    LookUp,
     MethodNotFound,
     NotFound,
     QueryDecisionsResult,
@@ -110,7 +111,8 @@ def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
     connect: Any, serve: Callable[..., Serving]
 ) -> None:
     server = serve()
-    client = connect(server.url, server.token(scopes=("read", "write", "review", "ratify")))
+    scopes = ("read", "write", "review", "ratify", "admin")
+    client = connect(server.url, server.token(scopes=scopes, clearance="highly_sensitive"))
     first = client.record_decision("Keep orders in PostgreSQL", 0.8, tags=["orders"], review_in="2w")
     second = client.record_decision("Keep orders in files", 0.2, supersedes=[first.id])
     updated = client.update_decision(first.id, {"context": "They must last."}, expected_revision=1)
@@ -121,6 +123,7 @@ def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
     episode = client.store_episode("Store orders", 0.0, "Measure first.", tags=["orders"])
     memory = client.remember("Orders are late.", context="note")
     knowledge = client.store_knowledge([{"kind": "chunk", "content": "Orders are durable."}])
+    assert client.put_records(look_up=LookUp(guards=True)).seq == knowledge.seq
     done = (first, second, updated, linked, accepted, reviewed, ended, episode, memory, knowledge)
     assert all(one.indexed for one in done)
     assert client.get_episode(episode.id).reflection == "Measure first."
@@ -133,7 +136,7 @@ def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
     assert len(set(sent)) == 2
     writing = {method.name for method in METHODS if method.writes}
     assert {one.method for one in (calls.set_status("a", "draft", "b"),)} < writing
-    assert len(writing) == len({type(one) for one in done}) + 1  # two of them have one result
+    assert len(writing) == len({type(one) for one in done}) + 2  # two of them have one result, and one puts
 
 
 def test_filters_are_made_by_python_names_and_take_pythons_times(client: Any) -> None:

@@ -22,7 +22,8 @@ WRITES = {name for name, tool in TOOLS.items() if tool.method.writes}
 
 def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
     """Arguments for each tool; some find something, some nothing."""
-    chunk, event, decision = (world.ids[kind][0] for kind in (Kind.CHUNK, Kind.EVENT, Kind.DECISION))
+    kinds = (Kind.CHUNK, Kind.EVENT, Kind.DECISION, Kind.EPISODE)
+    chunk, event, decision, episode = (world.ids[kind][0] for kind in kinds)
     return {
         "query_decisions": [
             {"query": "index record", "filters": {"min_confidence": 0.25, "date_after": "2026-01-01"}, "limit": 5},
@@ -37,6 +38,8 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
         "get_warnings": [{"topic": "none"}],
         "get_chunk": [{"chunk_id": chunk, "related_limit": 2}, {"chunk_id": chunk, "include_related": False}],
         "list_episodes": [{}, {"limit": 3, "date_from": "2026-01-02", "tags": ["rag"]}],
+        "get_episode": [{"id": int(episode)}],
+        "find_episodes": [{"query": "index record", "min_reward": 0.25, "limit": 5}],
         "recall": [
             {"query": "index record", "limit": 5},
             {"id": event},
@@ -91,12 +94,13 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
         "get_warnings": {"topic": "errors"},
         "get_chunk": {"chunk_id": "chk_running-2", "related_limit": 1},
         "list_episodes": {"tags": ["filters"], "limit": 2},
+        "find_episodes": {"query": "measure a filter", "limit": 1},
         "recall": {"context": "meeting", "limit": 1},
         "search_knowledge": {"query": "crash index", "limit": 1},
     }
     async with over_stdio("--data-dir", sampled, "--agent", "reader", mode=era) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(listed) - WRITES == set(arguments) | {"get_decision", "get_graph"}
+        assert set(listed) - WRITES == set(arguments) | {"get_decision", "get_graph", "get_episode"}
         for name, given in arguments.items():
             result = await client.call_tool(name, given)
             assert not result.is_error, result
@@ -116,8 +120,10 @@ def test_a_tool_is_described_in_few_words_and_says_whether_it_writes(name: str) 
     tool = TOOLS[name].listed
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is not TOOLS[name].method.writes
-    assert tool.annotations.destructive_hint is (name in ("link_decisions", "unlink_decisions"))
-    assert tool.annotations.idempotent_hint is (name not in ("record_decision", "review_decision"))
+    takes_away = ("link_decisions", "unlink_decisions", "remember", "store_knowledge")
+    assert tool.annotations.destructive_hint is (name in takes_away)
+    adds = ("record_decision", "review_decision", "store_episode", "remember")
+    assert tool.annotations.idempotent_hint is (name not in adds)
     assert 40 < len(str(tool.description)) < 500
     Draft202012Validator.check_schema(tool.input_schema)
     Draft202012Validator.check_schema(dict(tool.output_schema or {}))
@@ -259,4 +265,27 @@ async def test_a_decision_is_recorded_read_reviewed_and_linked_by_tools(serve: C
         assert [one["target_id"] for one in found["links"]] == [made[1]]
         assert (await client.call_tool("unlink_decisions", link)).is_error is False
         refused = await client.call_tool("set_status", {"id": made[0], "status": "accepted", "reason": "good"})
+        assert body_of(refused)["error"]["code"] == "FORBIDDEN", body_of(refused)
+
+
+async def test_lessons_memories_and_knowledge_are_stored_and_found_by_tools(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    token = serving.token(scopes=("read", "write"))
+    async with over_http(mcp_url(serving), token) as client:
+        asked = {"query": "Bake bread", "reward": 0, "reflection": "Preheat.", "tags": '["bread"]'}
+        twice = [await client.call_tool("store_episode", asked | {"idempotency_key": "one"}) for _ in range(2)]
+        first, again = (one.structured_content or {} for one in twice)
+        assert (first["created"], again["created"], again["id"]) == (True, False, first["id"])
+        read = await client.call_tool("get_episode", {"id": first["id"], "min_seq": first["seq"]})
+        whole = read.structured_content or {}
+        assert (whole["reflection"], whole["provenance"]["via"]) == ("Preheat.", "mcp")
+        found = await client.call_tool("find_episodes", {"query": "preheat", "min_seq": first["seq"]})
+        assert [one["id"] for one in (found.structured_content or {})["episodes"]] == [first["id"]]
+        told = await client.call_tool("remember", {"content": "The oven is hot.", "context": "note"})
+        assert (told.structured_content or {})["status"] == "created"
+        chunk = [{"kind": "chunk", "content": "Rye needs sour dough."}]
+        kept = await client.call_tool("store_knowledge", {"records": chunk})
+        assert [one["status"] for one in (kept.structured_content or {})["records"]] == ["created"]
+    async with over_http(mcp_url(serving), serving.token()) as reader:
+        refused = await reader.call_tool("remember", {"content": "No."})
         assert body_of(refused)["error"]["code"] == "FORBIDDEN", body_of(refused)

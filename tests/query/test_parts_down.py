@@ -82,6 +82,7 @@ CALLS = [
     asked("storeEpisode", {"records", "embedder"}, query="Use a queue", reward=0.5, reflection="It helped."),
     asked("remember", {"records", "embedder"}, content="The queue is full.", context="note"),
     asked("storeKnowledge", {"records", "embedder"}, records=[{"kind": "chunk", "content": "Queues have bounds."}]),
+    asked("putRecords", {"records"}, lookUp={"guards": True}),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]

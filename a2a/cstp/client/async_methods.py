@@ -11,6 +11,7 @@ import cstp.calls as calls
 from cstp.call import Call
 from cstp.client.pages import Page, each_async
 from cstp.fields import Instant
+from cstp.methods.bulk import LookUp, PutRecordsResult, ReplacedDocument
 from cstp.methods.changes import ChangesResult
 from cstp.methods.decision_graph import GetGraphResult
 from cstp.methods.decision_reads import GetDecisionResult, ListDecisionsResult, ListedDecision
@@ -801,6 +802,33 @@ class AsyncMethods(ABC):
             agent_id=agent_id,
             kind=kind,
             reason=reason,
+            dry_run=dry_run,
+        )
+        return await self.send(call, timeout=timeout)
+
+    async def put_records(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        agent_id: str | None = None,
+        records: list[Mapping[str, Mapping[str, object] | list[object]]] | None = None,
+        replaces: list[ReplacedDocument | Mapping[str, object]] | None = None,
+        look_up: LookUp | Mapping[str, object] | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> PutRecordsResult:
+        """Put records of files that were read elsewhere, all of a call or none.
+
+        Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
+
+        All are put, or none. What is stored already as it is sent is left alone, so a call may be repeated.
+        """
+        call = calls.put_records(
+            idempotency_key=idempotency_key,
+            agent_id=agent_id,
+            records=records,
+            replaces=replaces,
+            look_up=look_up,
             dry_run=dry_run,
         )
         return await self.send(call, timeout=timeout)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from cstp.contract import Method
+from cstp.methods.bulk import PUT_RECORDS
 from cstp.methods.changes import CHANGES
 from cstp.methods.decision_graph import GET_GRAPH
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS
@@ -52,6 +53,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     REMEMBER,
     STORE_KNOWLEDGE,
     FORGET,
+    PUT_RECORDS,
     WHOAMI,
     DISCOVER,
 )

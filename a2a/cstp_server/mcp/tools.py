@@ -10,6 +10,7 @@ from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.recall import RECALL
 from cstp_server.mcp.decision_tools import DECISION_TOOLS
 from cstp_server.mcp.errors import of_episodes, of_recall
+from cstp_server.mcp.memory_tools import MEMORY_TOOLS
 from cstp_server.mcp.tool import Tool, make_tool
 
 INSTRUCTIONS: Final = (
@@ -17,8 +18,9 @@ INSTRUCTIONS: Final = (
     "it is, with search_knowledge for what documents say, with recall for what people said, wrote or promised. "
     "Answers hold the passages that fit the question. For a whole text, call recall with the id of a decision, an "
     "artifact, a turn or an event, and get_chunk with a chunk_id; truncated says where there is more. "
-    "Distances: lower is closer; scores: higher is better. record_decision keeps what you decide and review_decision "
-    "how it turned out; both need scopes that a token has only where they were asked for."
+    "Distances: lower is closer; scores: higher is better. find_episodes before a task shows what was tried. "
+    "record_decision keeps what you decide and review_decision how it turned out, store_episode what a task taught, "
+    "remember what was said; all need scopes that a token has only where they were asked for."
 )
 ANSWER_TOKENS: Final = 8000  # common clients cut at 25,000
 
@@ -96,4 +98,4 @@ _TOOLS: Final = (
         max_tokens=ANSWER_TOKENS,
     ),
 )
-TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in (*_TOOLS, *DECISION_TOOLS)}
+TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in (*_TOOLS, *DECISION_TOOLS, *MEMORY_TOOLS)}

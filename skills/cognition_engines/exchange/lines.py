@@ -9,10 +9,11 @@ from and when its content changed. Two stores with equal records give equal line
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 import orjson
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from cognition_engines.escapes import one_line
@@ -26,6 +27,7 @@ from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, R
 from cognition_engines.store.values import PART, Entry, StoredRecord
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+_DIGEST: Final = re.compile("[0-9a-f]{32}[.][0-9a-f]{8}")
 _IS_PRINTABLE: Final = re.compile(PRINTABLE)
 _Label: TypeAlias = Annotated[str, Text(10_000)]
 # cognition_engines.models.STATUSES
@@ -108,24 +110,63 @@ class _Line(Model):
 
 _OF_ORIGIN: Final = tuple(member.name for member in fields(_Origin))
 _LINE: Final = TypeAdapter(_Line)
+_ORIGIN: Final = TypeAdapter(_Origin)
 _DECISION: Final = TypeAdapter(_Decision)
 
 
 def line_of(stored: StoredRecord) -> bytes:
     """A record as one line, with its end."""
-    origin = stored.origin
+    text = orjson.dumps(_dumped(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
+    return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
+
+
+def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
+    """An entry as the object of a line, with its digest beside it; `at` is when its content changed."""
+    return {**_dumped(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
+
+
+def origin_object(origin: Origin) -> dict[str, Any]:
+    """An origin as lines have it, with its digest."""
+    written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
+    guarded = None if origin.guarded_as is None else origin.guarded_as.name.lower()
+    from_ = _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
+    dumped: dict[str, Any] = _ORIGIN.dump_python(from_, mode="json", by_alias=True)
+    return {**dumped, "digest": origin.digest}
+
+
+def origin_from(given: Mapping[str, Any]) -> Origin:
+    """The origin of what `origin_object` made. Raises pydantic's ValidationError for anything else."""
+    others = {name: value for name, value in given.items() if name != "digest"}
+    return replace(_origin(_ORIGIN.validate_json(orjson.dumps(others)), ""), digest=str(given["digest"]))
+
+
+def read_object(given: Mapping[str, JsonValue]) -> Entry:
+    """The entry of an object that `object_of` made, without vectors. Raises `UnreadableLine`."""
+    others = {name: value for name, value in given.items() if name != "digest"}
+    stated = given.get("digest")
+    if not isinstance(stated, str) or not _DIGEST.fullmatch(stated):
+        raise UnreadableLine("digest must be 32 hexadecimal digits, a dot and 8 more")
+    try:
+        line = orjson.dumps(others)
+    except TypeError:
+        raise UnreadableLine("must have whole numbers of at most 64 bits") from None
+    entry = read_line(line)
+    return replace(entry, origin=replace(entry.origin, digest=stated))
+
+
+def _dumped(record: Record, origin: Origin, updated_at: datetime, expires_at: datetime | None) -> dict[str, Any]:
     written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
     guarded = None if origin.guarded_as is None else origin.guarded_as.name.lower()
     from_ = _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
     line = _Line(
-        kind=stored.kind.label,
-        record=_members(stored.record),
+        kind=kind_of(record).label,
+        record=_members(record),
         origin=from_,
-        updated_at=stored.updated_at,
-        expires_at=stored.expires_at,
+        updated_at=updated_at,
+        expires_at=expires_at,
     )
-    text = orjson.dumps(_LINE.dump_python(line, mode="json", by_alias=True)).decode()
-    return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
+    found: dict[str, Any] = _LINE.dump_python(line, mode="json", by_alias=True)
+    return found
 
 
 def _members(record: Record) -> dict[str, Any]:

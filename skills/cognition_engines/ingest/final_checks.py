@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.report import Tally
 from cognition_engines.ingest.repository import UNNAMED
@@ -10,7 +11,6 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Problem
 from cognition_engines.store.links import PARENTS
-from cognition_engines.store.records import Records
 from cognition_engines.store.values import DanglingReferences, ExposedRecords
 
 _TARGETS: Final[Mapping[Role, str]] = {
@@ -31,7 +31,7 @@ _KINDS: Final[Mapping[Role, Sequence[Kind]]] = {
 }
 
 
-def left_behind(tally: Tally, records: Records) -> Iterator[Problem]:
+def left_behind(tally: Tally, records: Destination) -> Iterator[Problem]:
     """What came from a file or collection before, is not in it now, and stays in the store with what is new in it."""
     for place in sorted(tally.grown):
         source = tally.places[place].source
@@ -56,7 +56,7 @@ def _kept(count: int) -> str:
     return "1 record is kept that was read here" if count == 1 else f"{count} records are kept that were read here"
 
 
-def pointing_nowhere(found: DanglingReferences, records: Records) -> Problem:
+def pointing_nowhere(found: DanglingReferences, records: Destination) -> Problem:
     """`12 chunks name a source that is not here, for example 'src-9'`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     reason = f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}"

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
+from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.refusal_messages import a
 from cognition_engines.ingest.report import Tally, content_of, is_gone, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.store.origins import namesakes
-from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, KnownRecord, Outcome, Replaces
 
 COLLECTION: Final = "chroma:"  # how the address of a collection begins
@@ -49,7 +49,7 @@ class _Conflict(Exception):
 class _Store:
     """What the store holds under the ids and identities of some units."""
 
-    def __init__(self, units: Sequence[Unit], records: Records) -> None:
+    def __init__(self, units: Sequence[Unit], records: Destination) -> None:
         candidates = [candidate for unit in units for candidate in (unit.head, *unit.parts)]
         names = [candidate.name for candidate in candidates]
         names += [(candidate.name[0], candidate.full) for candidate in candidates if candidate.full is not None]
@@ -82,7 +82,7 @@ class _Store:
         return next((row for row in rows if row.project == candidate.record.project), moved[0] if moved else None)
 
 
-def compare(units: Sequence[Unit], tally: Tally, records: Records) -> Batch:
+def compare(units: Sequence[Unit], tally: Tally, records: Destination) -> Batch:
     """Which records need writing; what must not be written is that whose id another file has."""
     store = _Store(units, records)
     batch = _Parts([], [], [], [], [], [])

@@ -17,6 +17,7 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.candidates import Candidate, Unit
+from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
@@ -63,7 +64,7 @@ class _Ready:
 def ingest(
     paths: Sequence[Path],
     options: Options,
-    records: Records,
+    records: Destination,
     embedder: Embedder | None,
     progress: Progress,
     threads: int = 2,
@@ -91,6 +92,7 @@ def ingest(
     pruned: tuple[Pruned, ...] = ()
     # what a folder that cannot be read still holds is not known
     if options.prune and not tally.unlisted and not refused:
+        assert isinstance(records, Records), "only a store is pruned"
         pruned = prune(paths, collections, tally, records, dry_run=options.dry_run)
     if not options.dry_run and not refused:
         tally.warnings += left_behind(tally, records)
@@ -140,7 +142,7 @@ def _size(path: Path) -> int:
 
 
 def _units(
-    files: Iterable[_File], collections: Iterable[Collection], options: Options, tally: Tally, records: Records
+    files: Iterable[_File], collections: Iterable[Collection], options: Options, tally: Tally, records: Destination
 ) -> Iterator[tuple[Unit | None, int]]:
     """What was read, and how many bytes were since the last; without a record at the end of each file."""
     guards = Guards(records.guarded())
@@ -164,7 +166,7 @@ def _settled(
     place: FilePlace,
     options: Options,
     tally: Tally,
-    records: Records,
+    records: Destination,
     guards: Guards,
     *,
     local: bool,
@@ -197,7 +199,7 @@ def _with_rights(settling: Settling, item: Identified, place: FilePlace, tally: 
         tally.reject(place.source, Problem(place.source, item.draft.line, str(error)))
 
 
-def _known(records: Records, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
+def _known(records: Destination, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
     found: dict[str, list[KnownRecord]] = {identity: [] for identity in identities}
     for known in records.known((), identities):
         found[known.origin.identity].append(known)
@@ -255,7 +257,7 @@ def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iter
 
 
 def _begun(
-    units: Iterable[tuple[Unit | None, int]], options: Options, tally: Tally, records: Records, embed: "_Embedding"
+    units: Iterable[tuple[Unit | None, int]], options: Options, tally: Tally, records: Destination, embed: "_Embedding"
 ) -> Iterator[_Ready]:
     """What has to be written, batch by batch, its texts already being embedded."""
     for found, size in _batches(units, options):
@@ -297,7 +299,7 @@ class _Embedding:
         return self._pool.apply_async(self._embedder.embed_text, (text,))
 
 
-def _write(ready: _Ready, options: Options, tally: Tally, records: Records, embed: _Embedding) -> None:
+def _write(ready: _Ready, options: Options, tally: Tally, records: Destination, embed: _Embedding) -> None:
     batch = ready.batch
     settled(batch, tally)
     outcomes: Sequence[Outcome] = [each.outcome for each in batch.fresh]
@@ -308,7 +310,7 @@ def _write(ready: _Ready, options: Options, tally: Tally, records: Records, embe
 
 
 def _put(
-    ready: _Ready, options: Options, tally: Tally, records: Records, embed: _Embedding
+    ready: _Ready, options: Options, tally: Tally, records: Destination, embed: _Embedding
 ) -> tuple[Batch, Sequence[Outcome]]:
     """Writes the fresh records; compares them once more where another run wrote their ids meanwhile."""
     batch, vectors = ready.batch, ready.vectors

@@ -25,8 +25,8 @@ class Entry:
     """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
 
     `updated_at` is when its content changed; None is now. `over` is the place of the stored record that it may replace,
-    besides one from its own place. From `expires_at` on, an aware time, it is not shown, and servers forget it. With `handover` it may
-    replace a decision that an agent recorded and whose content has that hash.
+    besides one from its own place. From `expires_at` on, an aware time, it is not shown, and servers forget it. With
+    `handover` it may replace a decision that an agent recorded and whose content has that hash.
     """
 
     record: Record

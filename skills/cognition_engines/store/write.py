@@ -41,21 +41,32 @@ def put(store: Store, batch: Sequence[Entry], model: str | None, replaces: Seque
     """Insert or update records by kind and id; see `Records.put`."""
     names = check_batch(batch, model)
     with writing(store) as connection:
-        for each in replaces:
-            _drop_others(connection, each)
-        known = _known(connection, names, model)
-        _check_origins(connection, batch, names)
-        outcomes = tuple(_outcome(entry, known.get(name), model) for entry, name in zip(batch, names, strict=True))
-        work = [
-            (entry, known.get(name))
-            for entry, name, outcome in zip(batch, names, outcomes, strict=True)
-            if outcome is not Outcome.UNCHANGED
-        ]
-        if work:
-            entries = resolved(connection, [entry for entry, _ in work])
-            work = [(entry, held) for entry, (_, held) in zip(entries, work, strict=True)]
-            _store(connection, work, model)
-            repoint(connection, [entry for entry, held in work if held is None])
+        return put_checked(connection, batch, names, model, replaces)
+
+
+def put_checked(
+    connection: sa.Connection,
+    batch: Sequence[Entry],
+    names: Sequence[tuple[Kind, str]],
+    model: str | None,
+    replaces: Sequence[Replaces],
+) -> tuple[Outcome, ...]:
+    """As `put`, inside a `writing` transaction; `names` are those that `check_batch` returns."""
+    for each in replaces:
+        _drop_others(connection, each)
+    known = _known(connection, names, model)
+    _check_origins(connection, batch, names)
+    outcomes = tuple(_outcome(entry, known.get(name), model) for entry, name in zip(batch, names, strict=True))
+    work = [
+        (entry, known.get(name))
+        for entry, name, outcome in zip(batch, names, outcomes, strict=True)
+        if outcome is not Outcome.UNCHANGED
+    ]
+    if work:
+        entries = resolved(connection, [entry for entry, _ in work])
+        work = [(entry, held) for entry, (_, held) in zip(entries, work, strict=True)]
+        _store(connection, work, model)
+        repoint(connection, [entry for entry, held in work if held is None])
     return outcomes
 
 

@@ -37,7 +37,8 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.transactions import REPLACED, reading, writing
 from cognition_engines.store.validation import check_batch
-from cognition_engines.store.values import Entry, Receipt, Revision, StoredRecord
+from cognition_engines.store.values import Entry, Outcome, Receipt, Replaces, Revision, StoredRecord
+from cognition_engines.store.write import put_checked
 from cognition_engines.store.write_rows import PlacedEntry, bury, insert_vectors, place, settle_dimension
 
 
@@ -147,6 +148,10 @@ class WriteTransaction:
         if model is not None and vectors is not None:
             insert_vectors(self._connection, [(key, vectors)], model)
         return self._read(key, kind_of(entry.record))
+
+    def put_all(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
+        """As `Records.put`, in this transaction. Raises ValueError and IdTaken, as that does."""
+        return put_checked(self._connection, batch, check_batch(batch, model), model, replaces)
 
     def revise(self, stored: StoredRecord, entry: Entry, changed: Sequence[str], reason: str | None) -> None:
         """Notes the content that a record has from now on, which is that of `entry`."""

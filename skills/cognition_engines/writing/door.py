@@ -14,13 +14,14 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import OtherRecord, embedding_text
+from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Decision
 from cognition_engines.queries.duplicates import nearest_decisions
 from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Receipt, StoredRecord
 from cognition_engines.store.write_transaction import Author, WriteTransaction, now
+from cognition_engines.writing.bulk import put_records, records_put
 from cognition_engines.writing.decisions import (
     Outdated,
     Prepared,
@@ -43,6 +44,8 @@ from cognition_engines.writing.memories import memory_from, remember
 from cognition_engines.writing.memory_requests import (
     MemoryAnswer,
     MemoryRequest,
+    PutOutcomes,
+    PutRecords,
     Remember,
     Remembered,
     StoredEpisode,
@@ -90,6 +93,7 @@ _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
     Remember: TypeAdapter(Remembered),
     StoreKnowledge: TypeAdapter(StoredKnowledge),
     Forget: TypeAdapter(Forgotten),
+    PutRecords: TypeAdapter(PutOutcomes),
 }
 
 
@@ -209,7 +213,7 @@ class Writing:
             return stored, own
 
 
-def _stated(request: MemoryRequest) -> Sequence[OtherRecord]:
+def _stated(request: MemoryRequest) -> Sequence[Record]:
     """The records that a request states, for their texts."""
     match request:
         case StoreEpisode():
@@ -218,6 +222,8 @@ def _stated(request: MemoryRequest) -> Sequence[OtherRecord]:
             return memory_from(request).records
         case StoreKnowledge():
             return knowledge_stated(request)
+        case PutRecords():
+            return records_put(request)
         case _:
             assert_never(request)
 
@@ -232,6 +238,8 @@ def _remembered(
             return remember(transaction, writer, request, made)
         case StoreKnowledge():
             return store_knowledge(transaction, writer, request, made)
+        case PutRecords():
+            return put_records(transaction, writer, request, made)
         case _:
             assert_never(request)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from cognition_engines.ingest.ids import digest, with_place
-from cognition_engines.kinds.registry import OtherRecord, embedding_text, kind_of
+from cognition_engines.kinds.registry import OtherRecord, Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.writing.requests import Writer
@@ -19,7 +19,7 @@ class PreparedTexts:
     vectors: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
-def texts_of(records: Iterable[OtherRecord]) -> list[str]:
+def texts_of(records: Iterable[Record]) -> list[str]:
     """The texts of records that have to be embedded, each once."""
     return list(dict.fromkeys(text for one in records if (text := embedding_text(one)) is not None))
 

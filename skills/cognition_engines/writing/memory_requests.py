@@ -8,6 +8,7 @@ from cognition_engines.kinds.artifacts import Context, Role
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.models import Sensitivity
+from cognition_engines.store.values import Entry, Outcome, Replaces
 from cognition_engines.writing.requests import Written
 
 
@@ -115,5 +116,23 @@ class StoredKnowledge(Written):
     records: tuple[KnowledgeRecord, ...]
 
 
-MemoryRequest: TypeAlias = StoreEpisode | Remember | StoreKnowledge
-MemoryAnswer: TypeAlias = StoredEpisode | Remembered | StoredKnowledge
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutRecords:
+    """Records of files, with ids that are settled, as an ingest puts them: all of them, or none.
+
+    `replaces` are documents that were read again: what they were cut into before and is not kept goes.
+    """
+
+    records: tuple[Entry, ...]
+    replaces: tuple[Replaces, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutOutcomes(Written):
+    """What was done with each record; `id` is that of the first."""
+
+    outcomes: tuple[Outcome, ...]
+
+
+MemoryRequest: TypeAlias = StoreEpisode | Remember | StoreKnowledge | PutRecords
+MemoryAnswer: TypeAlias = StoredEpisode | Remembered | StoredKnowledge | PutOutcomes

@@ -26,7 +26,16 @@ from rich.progress import (
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.chroma.names import checked_address, is_address
 from cognition_engines.ingest.items import Collection
-from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Pruned, Summary, TextKind, Texts, bare_name
+from cognition_engines.ingest.options import (
+    DECISION_FOLDERS,
+    Options,
+    Pruned,
+    Silent,
+    Summary,
+    TextKind,
+    Texts,
+    bare_name,
+)
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.streams import Stream, opened_stream
@@ -35,6 +44,8 @@ from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES, Sensitivity
 from cstp_server.cli.commands.skipped_files import problem_lines, skipped_lines
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token
+from cstp_server.cli.remote_records import METHOD, RemoteRecords, RemoteRefused
 from cstp_server.cli.spooling import copied
 from cstp_server.cli.store import compared_records, opened_records
 from cstp_server.loaded_settings import LoadedSettings
@@ -65,6 +76,14 @@ _LevelOption = Annotated[
 _RepositoryOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The repository of the files. [default: the remote of their checkout]"),
+]
+_ProjectOption = Annotated[str | None, typer.Option(metavar="NAME", help="Project of records that do not state one.")]
+_StrictOption = Annotated[
+    bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")
+]
+_UrlOption = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="Put the records on a server elsewhere, by cstp.putRecords."),
 ]
 _STDIN = "-"
 
@@ -105,9 +124,7 @@ def ingest_command(
             "chroma:FOLDER/NAME.",
         ),
     ],
-    project: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Project of records that do not state one.")
-    ] = None,
+    project: _ProjectOption = None,
     sensitivity: _LevelOption = None,
     repository: _RepositoryOption = None,
     kind: _KindOption = None,
@@ -115,16 +132,17 @@ def ingest_command(
     decision_folder: _FoldersOption = _FOLDERS,
     prune: Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would happen; change no record.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")
-    ] = False,
+    strict: _StrictOption = False,
+    url: _UrlOption = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 60.0,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
     """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, Chroma collections.
 
-    Reading twice changes nothing.
+    Reading twice changes nothing. With --url the files are read here, and the next run finishes one that was killed.
 
     Exit code 1 when a record was rejected; the others are stored.
     """
@@ -132,9 +150,14 @@ def ingest_command(
     _check_name(project, "--project")
     _check_name(repository, "--repository")
     sources = _sources(paths, name, prune=prune)
-    loaded = settings_for(ctx, data_dir, config)
     options = Options(project, level, repository, prune, dry_run, strict, _texts(kind, decision_folder))
-    summary = _ingested(sources, options, loaded, quiet=as_json)
+    try:
+        if url is None:
+            summary = _ingested(sources, options, settings_for(ctx, data_dir, config), quiet=as_json)
+        else:
+            summary = _sent(sources, options, base_of(url, "--url"), required_token(token), timeout)
+    except RemoteRefused as refused:
+        return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
     if as_json:
         say(json.dumps(asdict(summary)))
     else:
@@ -193,6 +216,25 @@ def _ingested(sources: _Sources, options: Options, loaded: LoadedSettings, *, qu
         progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
         bar, threads = _Bar(progress), loaded.settings.embedding.threads
         return ingest(sources.files, options, records, embedder, bar, threads, collections)
+
+
+def _check_remote(options: Options) -> None:
+    """Raises BadParameter for what needs the store itself."""
+    if options.prune:
+        raise typer.BadParameter("works where the store is, and not with --url", param_hint="--prune")
+    if options.strict:
+        raise typer.BadParameter("is one transaction, and --url makes several calls", param_hint="--strict")
+
+
+def _sent(sources: _Sources, options: Options, base: str, token: str, timeout: float) -> Summary:
+    """The run against a server elsewhere."""
+    _check_remote(options)
+    with ExitStack() as stack:
+        collections = [stack.enter_context(_collection(address, None)) for address in sources.addresses]
+        if sources.stream:
+            collections.append(stack.enter_context(_standard_input(sources.name, options.texts)))
+        records = RemoteRecords(stack.enter_context(connected(base, token, timeout)))
+        return ingest(sources.files, options, records, None, Silent(), 1, collections)
 
 
 @contextmanager

@@ -1,0 +1,174 @@
+"""The records of a server elsewhere, as an ingest uses them: looked up and put by calls."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import sleep
+from typing import Any, Final
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.exchange.lines import object_of, origin_from
+from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.models import SENSITIVITIES, Viewer
+from cognition_engines.store.values import (
+    PART,
+    DanglingReferences,
+    Entry,
+    ExposedRecords,
+    GuardedFile,
+    IdTaken,
+    KnownRecord,
+    Outcome,
+    Replaces,
+    StoredRecord,
+)
+from cstp.errors import Conflict, Overloaded, RateLimited
+from cstp_server.cli.remote import Remote
+
+METHOD: Final = "cstp.putRecords"
+LARGEST: Final = 900_000  # bytes of the records of a call; a server takes 1 MiB unless it is set otherwise
+_LONGEST_WAIT: Final = 120.0  # seconds for which a server may ask
+_ATTEMPTS: Final = 20
+_Object = Mapping[str, Any]
+
+
+class RemoteRefused(Exception):
+    """The server answers with an error; `error` is its member, `status` the HTTP status."""
+
+    def __init__(self, error: _Object, status: int) -> None:
+        super().__init__(str(error.get("message")))
+        self.error = error
+        self.status = status
+
+
+class RemoteRecords:
+    """Looks records up on a server and puts them there. Raises RemoteRefused, and Unreachable without an answer.
+
+    Reports of the whole store, dangling references and exposed records, are not asked for.
+    """
+
+    def __init__(self, remote: Remote, wait: Callable[[float], None] = sleep) -> None:
+        self._remote = remote
+        self._wait = wait
+
+    def guarded(self) -> list[GuardedFile]:
+        """See `Records.guarded`."""
+        found = self._call({"lookUp": {"guards": True}})["guarded"]
+        return [GuardedFile(one["source"], one["path"], one["scope"], SENSITIVITIES[one["level"]]) for one in found]
+
+    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
+        """See `Records.known`."""
+        found: dict[int, KnownRecord] = {}
+        for some in _pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
+            found |= {one.key: one for one in self._known({"ids": some})}
+        for some in _pages([one for one in dict.fromkeys(identities) if one]):
+            found |= {one.key: one for one in self._known({"identities": some})}
+        return [found[key] for key in sorted(found)]
+
+    def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
+        """See `Records.of_place`."""
+        return self._known({"places": [{"repository": place[0], "path": place[1]}]})
+
+    def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
+        """As `Records.put`, without vectors, which the server makes; each document in a call of its own if need be."""
+        assert model is None
+        outcomes: list[Outcome] = []
+        calls = list(_calls(batch))
+        left = list(replaces)
+        for entries in calls:
+            ids = {str(one.record.id) for one in entries}
+            # what is left in the end belongs to documents of which only passages are sent
+            mine = [one for one in left if one.id in ids or entries is calls[-1]]
+            left = [one for one in left if one not in mine]
+            params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaced, mine))}
+            outcomes += [Outcome(one) for one in self._call(params)["outcomes"]]
+        return tuple(outcomes)
+
+    def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+        """None: the server is not asked."""
+        return []
+
+    def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
+        """None: the server is not asked."""
+        return []
+
+    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
+        """None: the server is not asked."""
+        return []
+
+    def _known(self, asked: _Object) -> list[KnownRecord]:
+        return [
+            KnownRecord(one["key"], KINDS[one["kind"]], one["id"], one["project"], origin_from(one["origin"]))
+            for one in self._call({"lookUp": asked})["known"]
+        ]
+
+    def _call(self, params: _Object) -> Any:
+        """The result of a call, which is sent again where the server asks to wait."""
+        for _ in range(_ATTEMPTS):
+            answer = self._remote.call(METHOD, params)
+            if answer.error is None:
+                return answer.result
+            seconds = _asked_to_wait(answer.error)
+            if seconds is None:
+                raise _refusal(answer.error, answer.status)
+            self._wait(seconds)
+        raise ComponentFailed("records", "the server asks to wait again and again")
+
+
+def _asked_to_wait(error: _Object) -> float | None:
+    """For how many seconds, where that is bearable."""
+    if error["code"] not in (RateLimited.code, Overloaded.code) or not isinstance(error.get("data"), Mapping):
+        return None
+    seconds = error["data"].get("retryAfter")
+    return float(seconds) if isinstance(seconds, int | float) and 0 <= seconds <= _LONGEST_WAIT else None
+
+
+def _refusal(error: _Object, status: int) -> Exception:
+    data = error.get("data")
+    if error["code"] == Conflict.code and isinstance(data, Mapping) and data.get("reason") == "state":
+        return IdTaken(Kind.DECISION, str(data.get("id")), "the server")
+    return RemoteRefused(error, status)
+
+
+def _object(entry: Entry) -> dict[str, Any]:
+    return object_of(replace(entry, vectors=None), datetime.now(UTC))
+
+
+def _replaced(one: Replaces) -> dict[str, Any]:
+    kept = [{"kind": kind.label, "id": id} for kind, id in sorted(one.kept)]
+    return {"kind": one.kind.label, "id": one.id, "kept": kept}
+
+
+def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """The entries in calls of at most LARGEST bytes, a document with what it was cut into in one of them."""
+    call: list[Entry] = []
+    size = 0
+    for document in _documents(batch):
+        bytes_ = sum(len(json.dumps(_object(one))) for one in document)
+        if bytes_ > LARGEST:
+            id = document[0].record.id
+            raise ComponentFailed("records", f"{id} has more than {LARGEST:,} bytes: ingest it where the server is")
+        if call and size + bytes_ > LARGEST:
+            yield call
+            call, size = [], 0
+        call += document
+        size += bytes_
+    if call:
+        yield call
+
+
+def _documents(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
+    held: list[Entry] = []
+    for entry in batch:
+        if held and entry.origin.ordinal != PART:
+            yield held
+            held = []
+        held.append(entry)
+    if held:
+        yield held
+
+
+def _pages(values: Sequence[Any], size: int = 500) -> Iterator[list[Any]]:
+    for start in range(0, len(values), size):
+        yield list(values[start : start + size])

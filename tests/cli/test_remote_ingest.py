@@ -1,0 +1,142 @@
+"""`cstp ingest --url`: files that are read here, put on a server elsewhere as an ingest there would put them."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from cognition_engines.store.records import open_records
+from tests.quick_logs import log_quickly
+from tests.stores import wait_for
+
+Cstp = Callable[..., Any]
+LONG = "\n\n".join(f"Paragraph {number} is about locks and queues." for number in range(400))
+
+
+@pytest.fixture
+def server(live_server: Any, wordless: None, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server of an empty store, with a token that may put records in the environment."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    (Path.cwd() / "far").mkdir()
+    settings = {"limits.default": "6000/minute", "limits.writes": "6000/minute"}
+    started = live_server(settings, data_dir=Path("far").absolute())
+    monkeypatch.setenv("CSTP_TOKEN", started.token(agent="ci", scopes=["admin"], clearance="highly_sensitive"))
+    monkeypatch.setenv("FAR", f"http://127.0.0.1:{started.port}")
+    yield started
+    log_quickly()
+
+
+@pytest.fixture
+def files(adr: Callable[..., Path]) -> Path:
+    """A folder of decisions, a document and records that refer to each other."""
+    for number in range(1, 21):
+        adr(f"docs/adr/{number:04}-choice.md", f"Choice {number}", f"We choose {number}.")
+    Path("docs/guide.md").write_text(f"# Guide\n\n{LONG}\n")
+    records = [
+        {"kind": "artifact", "id": "minutes", "content": LONG, "project": "shop"},
+        {"kind": "event", "category": "Commitment", "narrative": "Ann promised a lock", "artifactId": "minutes"},
+        {"kind": "episode", "query": "Lock the table", "reward": -0.5, "reflection": "It was slow."},
+        {"kind": "turn", "conversation_id": "radio", "content": "ok"},
+        {"kind": "turn", "conversation_id": "radio", "content": "ok"},
+    ]
+    Path("docs/records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    return Path("docs").absolute()
+
+
+def seen(server: Any) -> tuple[int, int]:
+    """How many records the server's store has, and its last `seq`."""
+    records = open_records(server.settings.store_url)
+    found = records.count(), records.last_seq()
+    records.close()
+    return found
+
+
+def exported(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
+    """The records of a store, without when and by whom they were put."""
+    assert cstp("export", "out.jsonl", "--data-dir", folder).code == 0
+    found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    Path("out.jsonl").unlink()
+    for one in found:
+        one.pop("updatedAt")
+        one["origin"].pop("recordedBy")
+    return found
+
+
+def test_a_server_elsewhere_gets_the_records_that_an_ingest_there_would_make(
+    server: Any, files: Path, cstp: Cstp
+) -> None:
+    near = cstp("ingest", files, "--json", "--data-dir", "near")
+    far = cstp("ingest", files, "--json", "--url", os.environ["FAR"])
+    assert (near.code, far.code) == (0, 0), far.err
+    assert json.loads(far.out) == json.loads(near.out)
+    assert exported(cstp, "far") == exported(cstp, "near")
+
+
+def test_a_second_run_changes_nothing_and_an_edited_file_only_what_differs(
+    server: Any, files: Path, cstp: Cstp
+) -> None:
+    first = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    assert (first["new"], first["changed"], first["rejected"]) == (first["read"], 0, [])
+    last = seen(server)
+    second = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    assert (second["new"], second["changed"], second["unchanged"]) == (0, 0, second["read"])
+    assert seen(server) == last
+    (files / "guide.md").write_text("# Guide\n\nShort now.\n")
+    third = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    assert third["changed"] + third["new"] >= 1
+    chunks = [one for one in exported(cstp, "far") if one["kind"] == "chunk"]
+    assert [one["record"]["content"] for one in chunks] == ["# Guide\n\nShort now."]
+
+
+def test_a_run_that_was_killed_is_finished_by_the_next(
+    server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]
+) -> None:
+    running = program("ingest", files, "--url", os.environ["FAR"])
+    wait_for(lambda: seen(server)[0] > 0)
+    running.end(signal.SIGKILL)
+    before, _ = seen(server)
+    done = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    assert before > 0
+    assert done["new"] + done["unchanged"] == done["read"] == seen(server)[0]
+
+
+def test_records_stay_owned_by_their_files_and_say_who_sent_them(server: Any, files: Path, cstp: Cstp) -> None:
+    cstp("ingest", files / "adr", "--url", os.environ["FAR"])
+    (line, *_) = [one for one in exported_raw(cstp, "far") if one["kind"] == "decision"]
+    assert (line["origin"]["via"], line["origin"]["recordedBy"]) == ("ingest", "ci")
+    assert line["origin"]["path"].endswith("choice.md")
+
+
+def exported_raw(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
+    assert cstp("export", "raw.jsonl", "--data-dir", folder).code == 0
+    return [json.loads(line) for line in Path("raw.jsonl").read_text().splitlines()]
+
+
+def test_a_dry_run_sends_nothing(server: Any, files: Path, cstp: Cstp) -> None:
+    done = json.loads(cstp("ingest", files, "--json", "--dry-run", "--url", os.environ["FAR"]).out)
+    assert done["new"] == done["read"] > 20
+    assert exported_raw(cstp, "far") == []
+
+
+def test_what_the_server_refuses_is_printed_with_its_exit_code(
+    server: Any, files: Path, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSTP_TOKEN", server.token(agent="reader", scopes=["read"]))
+    refused = cstp("ingest", files, "--url", os.environ["FAR"])
+    assert refused.code == 4
+    assert "Forbidden" in refused.err
+    monkeypatch.setenv("CSTP_TOKEN", server.token(agent="shop", scopes=["admin"], projects=["shop"]))
+    assert "no list of projects" in cstp("ingest", files, "--url", os.environ["FAR"]).err
+    assert cstp("ingest", files, "--url", "http://127.0.0.1:9").code == 3
+
+
+@pytest.mark.parametrize("option", ["--prune", "--strict"])
+def test_what_needs_the_store_itself_is_refused_by_name(option: str, files: Path, cstp: Cstp) -> None:
+    refused = cstp("ingest", files, option, "--url", "http://127.0.0.1:9", "--token", "t")
+    assert refused.code == 2
+    assert option in refused.err
