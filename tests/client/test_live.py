@@ -33,6 +33,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "query_decisions": {"query": "sqlite", "filters": Filters(stakes=["high"]), "include_reasons": True, "limit": 3},
     "get_decision": {"id": "DECISION"},
     "list_decisions": {"limit": 3},
+    "changes_page": {"since": 0},
     "get_decisions": {"topic": "indexes"},
     "get_patterns": {},
     "get_warnings": {"limit": 1},

@@ -180,6 +180,12 @@ def recall(ask: Asker) -> Params:
     return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest}
 
 
+def changes(ask: Asker) -> Params:
+    """All that there is: what one transaction wrote comes in any order, so no page is cut."""
+    rest = ask.given(kinds=lambda: ask.some("decision", "turn", "event", "edge"), waitMs=lambda: 1)
+    return {"since": ask.one(0, 0, 0, "now"), "limit": 1000, **rest}
+
+
 def nothing(_: Asker) -> Params:
     return {}
 
@@ -195,6 +201,7 @@ QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.listEpisodes": list_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
+    "cstp.changes": changes,
     "cstp.whoami": nothing,
     "rpc.discover": nothing,
 }

@@ -49,6 +49,7 @@ CALLS = [
     asked("queryDecisions", {"records", "keywords"}, query="?", mode="keyword"),
     asked("getDecision", {"records"}, id="DECISION"),
     asked("listDecisions", {"records"}, limit=3),
+    asked("changes", {"records"}, since=0),
     asked("getDecisions", {"records"}),
     asked("getPatterns", {"records"}, topic="rag"),
     asked("getWarnings", {"records"}),
