@@ -79,7 +79,7 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
     assert lasting(found.model_dump(mode="json", by_alias=True)) == lasting(sent)
     assert any(
         sent[key]
-        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found")
+        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found", "changes")
         if key in sent
     )
 

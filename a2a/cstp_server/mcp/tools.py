@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from cstp.contract import Method
 from cstp.errors import CstpError, JsonValue
+from cstp.methods.changes import CHANGES
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
@@ -161,6 +162,14 @@ _TOOLS: Final = (
         "and source. Use it for questions about what is written. Long passages are cut (truncated); get_chunk with "
         "the chunk_id gives the whole.",
         max_tokens=ANSWER_TOKENS,
+    ),
+    _tool(
+        CHANGES,
+        "changes",
+        "Follow what changes",
+        "What changed since a cursor, by kind and id, oldest first: put is new or changed, delete is gone or hidden. "
+        'Begin with since "now", or 0 for everything, and go on with the cursor of the last answer; wait_ms waits for '
+        "a change. Use it to learn what others recorded meanwhile; the other tools read the records.",
     ),
 )
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _TOOLS}
