@@ -43,6 +43,7 @@ ON_SERVERS: Final = (
     "tests/writing/test_memories.py",  # write what agents say
     "tests/writing/test_knowledge.py",
     "tests/lists/",  # are pages of SQL
+    "tests/following/",  # reads changes while others write
     "tests/isolation/",  # calls every method with every parameter
     "tests/engine/test_engine.py",  # opens the stores itself
     "tests/cli/test_records.py",  # commands that write, from an ingest to a new index

@@ -100,8 +100,9 @@ class WriteWarning(WireResult):
 class WriteResult(WireResult):
     """What every write answers.
 
-    `seq` numbers the change: with it as `minSeq`, any server of the same store reads what was written. `indexed` says
-    that this server's searches find it already.
+    `seq` is a time from which on the change is seen: as `minSeq`, any server of the same store reads what was written,
+    and `cstp.changes` gives what comes after it; 0 of a `dryRun`. `indexed` says that this server's searches find it
+    already.
     """
 
     success: Literal[True] = True

@@ -219,7 +219,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
 
 
 def _probes(engine: Engine, parts: Parts, registry: CollectorRegistry, settings: Settings) -> Probes:
-    gauges = StateGauges(parts.gate, parts.bodies, parts.limiter, engine)
+    gauges = StateGauges(parts.gate, parts.bodies, parts.limiter, engine, parts.followers)
     registry.register(gauges)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)

@@ -54,6 +54,7 @@ MODEST = [
     Asked("cstp.recall", {"id": "art_filters-meeting"}),
     Asked("cstp.listDecisions"),
     Asked("cstp.getDecision", {"id": "DECISION"}),
+    Asked("cstp.changes", {"since": 0, "limit": 1000}),
     Asked("cstp.getDecisions"),
     Asked("cstp.getPatterns"),
     Asked("cstp.getWarnings"),
@@ -69,6 +70,7 @@ MODEST = [
     Asked("list_episodes"),
     Asked("recall", {"query": "?"}),
     Asked("search_knowledge", {"query": "?"}),
+    Asked("changes", {"since": 0}),
 ]
 
 

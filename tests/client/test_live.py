@@ -36,6 +36,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "list_decisions": {"limit": 3},
     "get_stats": {"date_to": "2026-12-31"},
     "get_graph": {"node_id": "DECISION"},
+    "changes_page": {"since": 0},
     "get_decisions": {"topic": "indexes"},
     "get_patterns": {},
     "get_warnings": {"limit": 1},
@@ -96,6 +97,7 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
             "agent",
             "methods",
             "found",
+            "changes",
             *COUNTS,
         )
         if key in sent

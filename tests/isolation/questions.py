@@ -207,6 +207,12 @@ def recall(ask: Asker) -> Params:
     return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest}
 
 
+def changes(ask: Asker) -> Params:
+    """All that there is: what one transaction wrote comes in any order, so no page is cut."""
+    rest = ask.given(kinds=lambda: ask.some("decision", "turn", "event", "edge"), waitMs=lambda: 1)
+    return {"since": ask.one(0, 0, 0, "now"), "limit": 1000, **rest}
+
+
 def nothing(_: Asker) -> Params:
     return {}
 
@@ -236,6 +242,7 @@ def _since(ask: Callable[[Asker], Params]) -> Callable[[Asker], Params]:
 
 QUESTIONS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     **{name: _since(ask) for name, ask in _READS.items()},
+    "cstp.changes": changes,
     "cstp.whoami": nothing,
     "rpc.discover": nothing,
 }

@@ -51,6 +51,7 @@ CALLS = [
     asked("listDecisions", {"records"}, limit=3),
     asked("getStats", {"records"}),
     asked("getGraph", {"records"}, nodeId="DECISION"),
+    asked("changes", {"records"}, since=0),
     asked("getDecisions", {"records"}),
     asked("getPatterns", {"records"}, topic="rag"),
     asked("getWarnings", {"records"}),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from cstp.methods.changes import CHANGES
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
@@ -96,6 +97,14 @@ _TOOLS: Final = (
         "topic and source. Use it for questions about what is written. Long passages are cut (truncated); get_chunk "
         "with the chunk_id gives the whole.",
         max_tokens=ANSWER_TOKENS,
+    ),
+    make_tool(
+        CHANGES,
+        "changes",
+        "Follow what changes",
+        "What changed since a cursor, by kind and id, oldest first: put is new or changed, delete is gone or hidden. "
+        'Begin with since "now", or 0 for everything, and go on with the cursor of the last answer; wait_ms waits for '
+        "a change. Use it to learn what others recorded meanwhile; the other tools read the records.",
     ),
 )
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in (*_TOOLS, *DECISION_TOOLS, *MEMORY_TOOLS)}

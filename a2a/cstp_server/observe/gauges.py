@@ -10,6 +10,7 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import SourceState
 from cstp_server.limits.bodies import Bodies
+from cstp_server.limits.followers import FollowerPlaces
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 from cstp_server.observe.readiness import Readiness
@@ -23,6 +24,7 @@ class StateGauges(Collector):
     bodies: Bodies
     limiter: Limiter
     engine: Engine
+    followers: FollowerPlaces
     readiness: Readiness | None = field(default=None)
     counts_records: bool = field(default=False)
 
@@ -33,6 +35,7 @@ class StateGauges(Collector):
         yield from self._pools()
         yield _gauge("cstp_requests_running", "Requests that run.", self.gate.running)
         yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)
+        yield _gauge("cstp_followers", "Calls and streams that wait for changes.", self.followers.taken)
         yield _gauge("cstp_bodies_bytes", "Bytes of bodies over 64 KiB that are held.", self.bodies.held)
         yield _gauge("cstp_draining", "1 once the server is stopping.", self.gate.draining)
         if self.counts_records and self.engine.sources is not None:

@@ -156,6 +156,8 @@ class Writing:
             if key is not None and (known := _answered(transaction, request, key, digest)) is not None:
                 return known
             answer = _apply(transaction, writer, request, made)
+            if not keep:
+                return replace(answer, seq=0)  # nothing to wait for
             if key is not None:
                 receipt = Receipt(digest, answer.id, _ANSWERS[type(request)].dump_json(answer).decode())
                 transaction.keep_receipt(type(request).__name__, key, receipt)

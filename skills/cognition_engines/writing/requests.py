@@ -171,7 +171,7 @@ class Warning:
 class Written:
     """What every write returns: the record's id, and the `seq` from which reads see the write.
 
-    `indexed` says that every search of this server sees it already.
+    `seq` is 0 where nothing was to be written. `indexed` says that every search of this server sees it already.
     """
 
     id: str
