@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import pytest
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.ingest.ids import digest, with_place
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import validated
 from cognition_engines.kinds.reviews import ReviewContent
-from cognition_engines.kinds.spec import WRITTEN, Origin
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.erasures import Erasure, append_ledger, read_ledger
@@ -40,6 +37,7 @@ from cognition_engines.writing.requests import (
 )
 from tests.query.conftest import SeededEmbedder
 from tests.stores import Stores
+from tests.writing.written import Quiet, written
 
 SCOPES = frozenset({"read", "write", "review"})
 ANN = Writer("ann", EVERYTHING, SCOPES)
@@ -49,15 +47,9 @@ ADR = "# Use a queue\n\n* Status: accepted\n* Date: 2024-03-01\n\n## Context\n\n
 Open = Callable[..., Engine]
 
 
-class _Quiet:
-    def start(self, step: str, records: int) -> None: ...
-
-    def advance(self, records: int) -> None: ...
-
-
 @pytest.fixture
 def quiet() -> Watcher:
-    return _Quiet()
+    return Quiet()
 
 
 @pytest.fixture
@@ -102,15 +94,6 @@ async def forgotten(engine: Engine, id: str, writer: Writer = ANN, **others: Any
     done = await engine.write(writer, Forget(id=id, **others))
     assert isinstance(done, Forgotten)
     return done
-
-
-def written(kind: Kind, agent: str = "ann", expires_at: datetime | None = None, **members: Any) -> Entry:
-    """A record as an agent writes it."""
-    record = validated(kind, members)
-    assert record.id is not None
-    identity = token_hex(16)
-    origin = Origin(WRITTEN, 0, None, digest(record, 0), identity=identity, recorded_by=agent, via="cstp")
-    return Entry(record, with_place(origin), expires_at=expires_at)
 
 
 async def test_what_is_forgotten_is_in_no_table_and_no_index_and_the_receipt_says_so(engine: Engine) -> None:

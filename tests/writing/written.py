@@ -1,0 +1,35 @@
+"""Records as agents write them, put into a store directly."""
+
+from dataclasses import replace
+from datetime import datetime
+from secrets import token_hex
+from typing import Any
+
+from cognition_engines.ingest.ids import digest, with_place
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import validated
+from cognition_engines.kinds.spec import WRITTEN, Origin
+from cognition_engines.store.values import Entry, FloatArray
+
+
+class Quiet:
+    """A watcher that shows nothing."""
+
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None: ...
+
+
+def written(
+    kind: Kind,
+    agent: str = "ann",
+    expires_at: datetime | None = None,
+    vectors: FloatArray | None = None,
+    **members: Any,
+) -> Entry:
+    """A record as an agent writes it, under the id that it is given."""
+    record = validated(kind, {name: value for name, value in members.items() if name != "id" or kind is Kind.EPISODE})
+    if kind is not Kind.EPISODE:
+        record = replace(record, id=members["id"])  # type: ignore[arg-type]
+    origin = Origin(WRITTEN, 0, None, digest(record, 0), identity=token_hex(16), recorded_by=agent, via="cstp")
+    return Entry(record, with_place(origin), vectors, expires_at=expires_at)
