@@ -4,6 +4,7 @@ What was acknowledged is there once, with its revision, and found in all modes; 
 who sends a call again with its key wrote once.
 """
 
+import itertools
 import os
 import signal
 import time
@@ -26,6 +27,7 @@ from tests.stores import PostgreSQL
 
 FAMILY = "9 writes"
 CLIENTS = 16
+LONGEST_SECONDS = 1_500.0
 FOUND_WITHIN = 20.0  # seconds, on a busy machine
 LONGEST_CONNECTION = 6_000  # bytes: a few calls
 
@@ -50,6 +52,7 @@ class Proof:
         self.random = Random(seed)
         self._wait_until = wait_until
         self._checked = 0
+        self.breaks = 0  # that were followed by a check
 
     def check(self, servers: Sequence[Served], sample: int = 4) -> None:
         """Compares all writes with the store; some of the latest that were acknowledged are found everywhere."""
@@ -62,6 +65,7 @@ class Proof:
         for deed in self.random.sample(fresh, min(sample, len(fresh))):
             for server in servers:
                 self._wait_until(partial(self._found, server, deed), FOUND_WITHIN)
+        self.breaks += 1
 
     def _found(self, server: Served, deed: Deed) -> bool:
         self.ledger.read_on()
@@ -70,6 +74,7 @@ class Proof:
     def finish(self, servers: Sequence[Served], least: int) -> str:
         """The last comparison, once the clients have stopped; what was seen, in words."""
         self.check(servers, 20)
+        self.breaks -= 1
         self.ledger.compare(self.written.deeds)
         done = self.written.acknowledged()
         assert len(done) >= least, f"only {len(done)} writes were acknowledged"
@@ -98,6 +103,12 @@ def proving(wait_until: Callable[..., None]) -> Iterator[Callable[[str], Proof]]
         yield prove
 
 
+def within(seconds: float, count: int) -> Iterator[int]:
+    """The numbers below `count`, as far as they come in time."""
+    until = time.monotonic() + seconds
+    return itertools.takewhile(lambda _: time.monotonic() < until, range(count))
+
+
 def kill(server: Served) -> None:
     os.kill(server.pid, signal.SIGKILL)
     server.kill()
@@ -119,15 +130,15 @@ def test_a_server_that_is_killed_under_writers_keeps_what_it_acknowledged_once(
     proof = proving(f"sqlite:///{data}/records.sqlite3")
     kills = chaos_scale.pick(2, 200)
     with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
-        for _ in range(kills):
+        for _ in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
             wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
             time.sleep(proof.random.uniform(0, 0.3))
             kill(server)
             server.start()
             proof.check([server])
-    seen = proof.finish([server], 10 * kills)
-    chaos_report(FAMILY, f"SIGKILL of a server under {CLIENTS} writing clients", kills, seen)
+    seen = proof.finish([server], 10 * proof.breaks)
+    chaos_report(FAMILY, f"SIGKILL of a server under {CLIENTS} writing clients", proof.breaks, seen)
 
 
 @pytest.mark.timeout(7200)
@@ -180,7 +191,7 @@ def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_wr
     proof = proving(url)
     kills = chaos_scale.pick(2, 60)
     with writing(CLIENTS, lambda _: proof.random.choice(servers).port, servers[0].token, proof.written):
-        for number in range(kills):
+        for number in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
             wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
             if number % 2:
@@ -191,11 +202,11 @@ def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_wr
                 kill(victim)
                 victim.start()
             proof.check(servers)
-    seen = proof.finish(servers, 10 * kills)
+    seen = proof.finish(servers, proof.breaks)
     what = f"SIGKILL of one of three servers over one PostgreSQL, and restarts of that, under {CLIENTS} writing clients"
     for server in servers:
         server.kill()
-    chaos_report(FAMILY, what, kills, seen)
+    chaos_report(FAMILY, what, proof.breaks, seen)
 
 
 @pytest.mark.timeout(7200)
@@ -214,15 +225,15 @@ def test_with_the_disk_full_writes_are_refused_and_go_on_when_there_is_space(
         server = served(MODEL, data_dir=data)
         proof = proving(f"sqlite:///{data}/records.sqlite3")
         with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
-            for _ in range(rounds):
+            for _ in within(LONGEST_SECONDS, rounds):
                 count = len(proof.written.acknowledged())
                 wait_until(lambda count=count: len(proof.written.acknowledged()) > count + CLIENTS, 60)
                 with no_space(data, 50_000 * proof.random.randrange(4)):
                     wait_until(partial(stands_still, proof.written), 60)
                 proof.check([server])
-        seen = proof.finish([server], CLIENTS * rounds)
+        seen = proof.finish([server], CLIENTS * proof.breaks)
         server.kill()
-    chaos_report(FAMILY, f"the disk full under {CLIENTS} writing clients", rounds, seen)
+    chaos_report(FAMILY, f"the disk full under {CLIENTS} writing clients", proof.breaks, seen)
 
 
 def stands_still(written: Written) -> bool:

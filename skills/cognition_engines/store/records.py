@@ -12,6 +12,7 @@ from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
 from cognition_engines.store import origins, supersession, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
+from cognition_engines.store.change_watch import ChangeWatch
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
 from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
@@ -165,6 +166,10 @@ class Records:
     def shared_lock(self, name: str) -> SharedLock | None:
         """The lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
         return shared_lock(self._store, name)
+
+    def change_watch(self) -> ChangeWatch:
+        """What says cheaply whether something was committed; for one thread, which closes it."""
+        return ChangeWatch(self._store)
 
     def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
         """Those of the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.

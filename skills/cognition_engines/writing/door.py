@@ -188,9 +188,7 @@ def _apply(transaction: WriteTransaction, writer: Writer, request: Request, made
             assert_never(request)
 
 
-def _answered(
-    transaction: WriteTransaction, writer: Writer, request: Request, key: str, digest: str
-) -> Answer | None:
+def _answered(transaction: WriteTransaction, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
     """What the agent was answered under a key, without what it sees no longer.
 
     Raises WriteConflict where it asked something else under the key, or the decision is gone, or hidden by now.
