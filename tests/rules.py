@@ -41,6 +41,8 @@ ON_SERVERS: Final = (
     "tests/recall/test_reference.py",  # reads all kinds, and the graph
     "tests/lists/",  # are pages of SQL
     "tests/isolation/",  # calls every method with every parameter
+    "tests/writing/test_decisions.py",  # writes, each in a transaction
+    "tests/writing/test_rules_of_time_and_rights.py",
     "tests/engine/test_engine.py",  # opens the stores itself
     "tests/cli/test_records.py",  # commands that write, from an ingest to a new index
 )

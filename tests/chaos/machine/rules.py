@@ -378,8 +378,8 @@ class Reading(Base):
         agent = AGENTS[name]
         found = self.model.newest_first(one for one in self.model.seen(agent) if self.meets(one, filters))
         page = self.ask(door, agent, "listDecisions", {**filters, "limit": limit, "offset": offset})
-        assert [each["id"] for each in page["decisions"]] == found[offset : offset + limit], filters
-        assert page["total"] == len(found)
+        assert [each["id"] for each in page["decisions"]] == found[offset : offset + limit], f"{page}, and not {found}"
+        assert page["total"] == len(found), f"{page['total']}, and not {found}"
         for each in page["decisions"]:
             one = self.model.decisions[each["id"]]
             assert (each["status"], each["outcome"], each["revision"]) == (
@@ -419,7 +419,7 @@ class Reading(Base):
 
     def meets(self, one: Known, filters: dict[str, Any]) -> bool:
         stated, model = one.stated, self.model
-        statuses = filters.get("status")
+        statuses = filters.get("status") or ()
         holds = {
             "current": lambda: model.in_force(one),
             "agent": lambda: one.owner == filters["agent"],
@@ -427,7 +427,10 @@ class Reading(Base):
             "tags": lambda: set(filters["tags"]) <= set(stated.get("tags", ())),
             "project": lambda: one.project == filters["project"],
             "hasOutcome": lambda: (one.last_outcome is not None) is filters["hasOutcome"],
-            "status": lambda: model.status(one) in ([statuses] if isinstance(statuses, str) else statuses or ()),
+            # the one that is shown, or the original one
+            "status": lambda: (
+                {model.status(one), one.status} & {*([statuses] if isinstance(statuses, str) else statuses)}
+            ),
         }
         return all(holds[name]() for name in filters)
 
