@@ -29,12 +29,15 @@ from benchmarks.starting import measure_start
 from benchmarks.table import render
 from benchmarks.texts import DECISION, Text, read_queries, read_texts
 from benchmarks.throughput import measure_cheap_calls, measure_load
+from benchmarks.writing import measure_writes
+from benchmarks.writing_table import WriteRun, render_writes
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.store.values import FloatArray
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings, VectorSettings
 
 TEXTS: Final = 2000
+WRITES_PAGE: Final = "write-speed.md"
 QUERIES: Final = 2600
 INGEST: Final = 10_000
 QUICK_INGEST: Final = 1_000
@@ -71,6 +74,8 @@ def main() -> int:
     options = _parser().parse_args()
     if options.kinds:
         return _measure_kinds(options)
+    if options.writes:
+        return _measure_writes(options)
     rounds = min(50, options.rounds) if options.quick else options.rounds
     plan = Plan(options.sizes, options.real, rounds, options.quick, options.stores)
     began = perf_counter()
@@ -80,6 +85,8 @@ def main() -> int:
     count = QUICK_INGEST if plan.quick else INGEST
     _say(f"ingesting {count} decisions, and embedding them alone")
     ingest = measure_ingest(material.texts, count)
+    if options.output is None:  # else there is one page to be written
+        _write_writes(options, material.embedder, material.texts)
     blocks = [_measure(size, material, plan, real_windows=False) for size in plan.sizes]
     blocks += [_measure(size, material, plan, real_windows=True) for size in plan.real]
     facts = RunFacts(
@@ -122,6 +129,28 @@ def _measure_kinds(options: argparse.Namespace) -> int:
     return 0
 
 
+def _measure_writes(options: argparse.Namespace) -> int:
+    """Writes alone."""
+    embedder = open_model(Settings())
+    assert embedder is not None  # the default settings name a model
+    _write_writes(options, embedder, read_texts(options.texts, TEXTS))
+    return 0
+
+
+def _write_writes(options: argparse.Namespace, embedder: Embedder, texts: Sequence[Text]) -> None:
+    """Measures writes, which have a page of their own."""
+    _say("measuring writes")
+    run = WriteRun(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions=describe_versions(),
+        command="python -m benchmarks --writes",
+        model=embedder.model,
+        row=measure_writes(texts, embedder),
+    )
+    _write(options, WRITES_PAGE, render_writes(run), asdict(run))
+
+
 def _write(options: argparse.Namespace, name: str, page: str, figures: dict[str, Any]) -> None:
     output = options.output or _ROOT / "docs" / name
     output.write_text(page, encoding="utf-8")
@@ -135,11 +164,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", type=_sizes, default="1k,10k,100k", help="decisions with one window each")
     parser.add_argument("--real", type=_sizes, default="", metavar="SIZES", help="decisions with all their windows")
     parser.add_argument("--kinds", type=_sizes, default="", metavar="SIZES", help="instead: every method, all kinds")
+    parser.add_argument("--writes", action="store_true", help="instead: what agents write")
     parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")
     parser.add_argument("--texts", type=Path, default=_default_texts(), help="folder with decision records")
-    parser.add_argument("--output", type=Path, help="the page; docs/benchmarks.md, or docs/speed.md with --kinds")
+    parser.add_argument("--output", type=Path, help="the page, by default one in docs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all figures, for machines")
     return parser
 

@@ -45,6 +45,9 @@ ON_SERVERS: Final = (
     "tests/lists/",  # are pages of SQL
     "tests/following/",  # reads changes while others write
     "tests/isolation/",  # calls every method with every parameter
+    "tests/writing/test_decisions.py",  # writes, each in a transaction
+    "tests/writing/test_rules_of_time_and_rights.py",
+    "tests/writing/test_at_once.py",
     "tests/engine/test_engine.py",  # opens the stores itself
     "tests/cli/test_records.py",  # commands that write, from an ingest to a new index
 )

@@ -18,6 +18,7 @@ from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.registry import BACKENDS
+from cognition_engines.indexes.watcher import Watcher
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.records import Records
@@ -49,6 +50,7 @@ class Indexes:
         self._marks = read_marks(folder)
         self._stop = Event()
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
+        self._watcher = Watcher(records.change_watch(), self.follow_now)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
         return self._spaces[space.name]
@@ -73,6 +75,7 @@ class Indexes:
         """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot."""
         for index in self.all:
             index.start()
+        self._watcher.start()
         if self._embedder is not None:
             self._filler.start()
 
@@ -133,8 +136,10 @@ class Indexes:
         """Stops following and releases the folder. A part that does not end in time is left to the next start."""
         deadline = monotonic() + wait_seconds
         self._stop.set()
+        self._watcher.stop()
         for index in self.all:
             index.stop()
+        self._watcher.close(max(0.0, deadline - monotonic()))
         if self._filler.ident is not None:
             self._filler.join(max(0.0, deadline - monotonic()))
         for index in self.all:

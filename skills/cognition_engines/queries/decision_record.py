@@ -4,10 +4,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from cognition_engines.kinds.decisions import ENDED
+from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
-from cognition_engines.store.decision_state import REVIEWED
+from cognition_engines.store.decision_state import REVIEWED, SUPERSEDED, SUPERSEDES
 from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records
@@ -56,12 +57,20 @@ def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | N
     if since > moment or (found.revisions and not revisions):
         return None
     reviews = tuple(one for one in found.reviews if one.at <= moment)
-    record = revisions[-1].record if revisions else found.stored.record
+    record = revisions[-1].record if revisions else found.own
     assert isinstance(record, Decision)
+    status, outcome = record.status, record.outcome
     if reviews:
-        status = record.status if record.status in _KEPT else REVIEWED
-        record = replace(record, outcome=reviews[-1].outcome, status=status)
-    elif not revisions:
-        record = replace(record, outcome=None) if found.reviews else record
+        status, outcome = status if status in _KEPT else REVIEWED, reviews[-1].outcome
+    if status not in ENDED and any(_ended_by(one, record, moment) for one in found.links):
+        status = SUPERSEDED
+    record = replace(record, status=status, outcome=outcome)
     stored = replace(found.stored, record=record, revision=revisions[-1].number if revisions else found.stored.revision)
-    return DecisionHistory(stored, revisions, reviews, tuple(one for one in found.links if one.at <= moment))
+    links = tuple(one for one in found.links if one.at <= moment)
+    return replace(found, stored=stored, revisions=revisions, reviews=reviews, links=links)
+
+
+def _ended_by(link: DecisionLink, decision: Decision, moment: datetime) -> bool:
+    """Whether a link was a supersession of the decision that was in effect; all who see the decision see it."""
+    in_effect = link.effective_at is not None and link.effective_at <= moment
+    return in_effect and link.type == SUPERSEDES and link.target == decision.id

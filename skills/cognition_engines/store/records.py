@@ -14,6 +14,7 @@ from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
 from cognition_engines.store import compaction, erasing, following, origins, supersession, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
+from cognition_engines.store.change_watch import ChangeWatch
 from cognition_engines.store.compaction import CompactedDatabase
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
 from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest, decision_graph
@@ -184,6 +185,10 @@ class Records:
     def shared_lock(self, name: str) -> SharedLock | None:
         """The lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
         return shared_lock(self._store, name)
+
+    def change_watch(self) -> ChangeWatch:
+        """What says cheaply whether something was committed; for one thread, which closes it."""
+        return ChangeWatch(self._store)
 
     def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
         """Those of the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.

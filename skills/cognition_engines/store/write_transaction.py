@@ -195,9 +195,9 @@ class WriteTransaction:
         )
         return self._settled(stored)
 
-    def links(self, ids: Sequence[str], type: LinkType) -> list[DecisionLink]:
-        """The links of a type that begin at these decisions."""
-        return [one for one in links_of(self._connection, ids) if one.type == type and one.source in ids]
+    def links(self, ids: Sequence[str], type: LinkType, viewer: Viewer | None = None) -> list[DecisionLink]:
+        """The links of a type that begin at these decisions and whose ends the viewer sees both."""
+        return [one for one in links_of(self._connection, ids, viewer) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
         """Adds a link, or replaces the one of its type between the two; the source with a new `seq`.

@@ -138,6 +138,7 @@ def update(transaction: WriteTransaction, writer: Writer, asked: UpdateDecision,
         raise Outdated
     before = _own(transaction, stored)
     fields = updated_fields(fields_of(before), asked)
+    _check_validity(fields, asked.names)
     changed = tuple(name for name in asked.names if getattr(fields, name) != getattr(fields_of(before), name))
     if "confidence" in changed and transaction.reviews(stored):
         raise WriteConflict(id, "state", "a decision without a review", "a review, which froze the confidence")
@@ -217,7 +218,7 @@ def link(transaction: WriteTransaction, writer: Writer, asked: LinkDecisions) ->
     if source.key == target.key:
         raise WriteRefused("target_id", "must be another decision than sourceId")
     source_id, target_id = str(source.record.id), str(target.record.id)
-    if asked.type in ACYCLIC and source_id in _reachable(transaction, target_id, asked.type):
+    if asked.type in ACYCLIC and source_id in _reachable(transaction, writer, target_id, asked.type):
         raise WriteConflict(source_id, "state", f"no circle of {asked.type}", "a way back from targetId")
     at = transaction.author.at
     made = DecisionLink(source_id, target_id, asked.type, writer.agent, at, asked.weight, asked.context)
@@ -289,10 +290,21 @@ def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[W
     return [Warning("supersessionWithoutEffect", message)]
 
 
-def _reachable(transaction: WriteTransaction, start: str, type: LinkType) -> set[str]:
-    """The decisions that links of a type lead to, with the start."""
+def _check_validity(fields: DecisionFields, given: Sequence[str]) -> None:
+    """Raises WriteRefused for an update after which a decision would end before it begins."""
+    if fields.valid_from is not None and fields.valid_to is not None and fields.valid_from > fields.valid_to:
+        member = "valid_from" if "valid_from" in given else "valid_to"
+        raise WriteRefused(f"updates.{member}", "validFrom must not be later than validTo, as the decision has it")
+
+
+def _reachable(transaction: WriteTransaction, writer: Writer, start: str, type: LinkType) -> set[str]:
+    """The decisions that links of a type lead to, with the start, as far as the writer sees them.
+
+    A way through a hidden decision counts for none: to refuse a link for it would show that the decision is there.
+    """
     found, edge = {start}, [start]
     while edge:
-        edge = [one.target for one in transaction.links(edge, type) if one.target not in found]
+        links = transaction.links(edge, type, writer.viewer)
+        edge = [one.target for one in links if one.target not in found]
         found.update(edge)
     return found

@@ -95,6 +95,11 @@ _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
     Forget: TypeAdapter(Forgotten),
     PutRecords: TypeAdapter(PutOutcomes),
 }
+# Whose answers are about one record, which the agent must see to be answered again.
+_OF_ONE_RECORD: Final = (
+    *(RecordDecision, UpdateDecision, ReviewDecision, SetStatus, LinkDecisions, UnlinkDecisions),
+    *(StoreEpisode, Remember),
+)
 
 
 class Writing:
@@ -147,13 +152,13 @@ class Writing:
 
     def _known(self, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
         with self._records.read_transaction(Author(writer.agent, writer.via, now())) as transaction:
-            return _answered(transaction, request, key, digest)
+            return _answered(transaction, writer, request, key, digest)
 
     def _transact(
         self, writer: Writer, request: Request, made: Prepared | PreparedTexts, key: str | None, digest: str, keep: bool
     ) -> Answer:
         with self._records.write_transaction(Author(writer.agent, writer.via, now()), keep=keep) as transaction:
-            if key is not None and (known := _answered(transaction, request, key, digest)) is not None:
+            if key is not None and (known := _answered(transaction, writer, request, key, digest)) is not None:
                 return known
             answer = _apply(transaction, writer, request, made)
             if not keep:
@@ -270,21 +275,29 @@ def _apply(transaction: WriteTransaction, writer: Writer, request: Request, made
             assert_never(request)
 
 
-def _answered(transaction: WriteTransaction, request: Request, key: str, digest: str) -> Answer | None:
-    """What the agent was answered under a key. Raises WriteConflict where it asked something else under it."""
+def _answered(transaction: WriteTransaction, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
+    """What the agent was answered under a key, without what it sees no longer.
+
+    Raises WriteConflict where it asked something else under the key, or the record is gone, or hidden by now.
+    """
     known = transaction.receipt(type(request).__name__, key)
     if known is None:
         return None
+    shown = isinstance(request, _OF_ONE_RECORD) and known.record is not None
+    lost = shown and not transaction.of_any_kind(str(known.record), writer.viewer)
     if known.digest != digest:
-        raise WriteConflict(known.record, "idempotency", "the parameters of the first call", "others")
-    if known.answer is None:
+        raise WriteConflict(None if lost else known.record, "idempotency", "the parameters of the first call", "others")
+    if known.answer is None or lost:
         raise WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
     answer: Answer = _ANSWERS[type(request)].validate_json(known.answer)
     if isinstance(answer, StoredKnowledge):
         return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
     if isinstance(answer, Remembered):
         return replace(answer, status="unchanged")
-    return replace(answer, created=False) if isinstance(answer, RecordedDecision | StoredEpisode) else answer
+    if isinstance(answer, RecordedDecision):
+        seen = [one for one in answer.duplicates if transaction.find(Kind.DECISION, one.id, writer.viewer)]
+        return replace(answer, created=False, duplicates=tuple(seen))
+    return replace(answer, created=False) if isinstance(answer, StoredEpisode) else answer
 
 
 def _duplicates(found: Mapping[int, float], stored: Mapping[int, StoredRecord]) -> tuple[PossibleDuplicate, ...]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
@@ -11,25 +11,28 @@ from pydantic import TypeAdapter
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink, Review, ReviewContent
-from cognition_engines.models import Viewer
+from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import named_record
-from cognition_engines.store.schema import decision_links, records, reviews, revisions
+from cognition_engines.store.schema import TABLES, decision_links, records, reviews, revisions
 from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import Revision, StoredRecord
 
 REVIEW: Final = TypeAdapter(ReviewContent)
+_table: Final = TABLES[Kind.DECISION]
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionHistory:
     """A decision, its contents and reviews from the first to the last, and the links that the viewer sees whole.
 
-    One that is read from a file has no contents before the present one.
+    One that is read from a file has no contents before the present one. `own` has the status and the outcome that the
+    decision states itself, whatever reviews and successors make of it.
     """
 
     stored: StoredRecord
+    own: Decision
     revisions: tuple[Revision, ...]
     reviews: tuple[Review, ...]
     links: tuple[DecisionLink, ...]
@@ -43,6 +46,7 @@ def decision_history(store: Store, id: str, viewer: Viewer) -> DecisionHistory |
             return None
         return DecisionHistory(
             stored,
+            _own(connection, stored),
             tuple(revisions_of(connection, stored)),
             tuple(reviews_of(connection, stored)),
             tuple(links_of(connection, [str(stored.record.id)], viewer)),
@@ -53,6 +57,13 @@ def decision_links_of(store: Store, ids: Sequence[str], viewer: Viewer) -> list[
     """See `Records.decision_links`."""
     with reading(store) as connection:
         return links_of(connection, ids, viewer)
+
+
+def _own(connection: sa.Connection, stored: StoredRecord) -> Decision:
+    statement = sa.select(_table.c.own_status, _table.c.own_outcome).where(_table.c.key == stored.key)
+    status, outcome = connection.execute(statement).one()
+    assert isinstance(stored.record, Decision)
+    return replace(stored.record, status=status, outcome=outcome)
 
 
 def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revision]:

@@ -1,0 +1,246 @@
+"""How fast agents write: beside a bare SQLite insert, the model alone, searches meanwhile, and another server."""
+
+import json
+import sqlite3
+import statistics
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+from time import perf_counter, sleep
+from typing import Final
+
+import numpy as np
+
+from benchmarks.load import Load
+from benchmarks.serving import Caller, NotServing, result_of, served
+from benchmarks.texts import Text
+from benchmarks.throughput import Client
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.store.records import open_records
+from cstp_server.settings import Settings, VectorSettings
+from cstp_server.tokens import create_token
+
+MODEL_SHARE: Final = 0.8  # of the model's own rate, at least
+QUERY_BOUND: Final = 2.0  # times a search's p99 alone, at most
+FOUND_BOUND: Final = 100.0  # milliseconds until another server finds a write, at the median
+WRITERS: Final = 16
+_CONNECTIONS: Final = (1, WRITERS)
+_SLICES: Final = 6
+_SECONDS: Final = 4.0
+_BODIES: Final = 400  # that a slice may send before one is sent twice
+_WORDS: Final = 120  # fewer than fill a window of the model
+_TRIES: Final = 40
+# a machine that others use as well must not end a call
+_UNLIMITED: Final = {
+    "CSTP_LIMITS__DEFAULT": "1000000/second",
+    "CSTP_LIMITS__WRITES": "1000000/second",
+    "CSTP_SERVER__HANDLER_SECONDS": "60",
+    "CSTP_STORE__DEADLINE_SECONDS": "30",
+    "CSTP_EMBEDDING__DEADLINE_SECONDS": "30",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRate:
+    """Writes a second over so many connections, and what each took, in milliseconds; medians over the slices.
+
+    `bare_rate` is that of inserts into SQLite, as durable; `model_rate` that of the model alone, with as many threads
+    as the server's at most; `share` the median of the ratios of both in the same slice.
+    """
+
+    connections: int
+    rate: float
+    p50: float
+    p99: float
+    bare_rate: float
+    model_rate: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRow:
+    """Rates; the p99 of a search alone and while WRITERS write; and until another server finds a write: all in ms."""
+
+    rates: Sequence[WriteRate]
+    search_alone: float
+    search_meanwhile: float
+    found_p50: float
+    found_p95: float
+
+
+def measure_writes(texts: Sequence[Text], embedder: Embedder) -> WriteRow:
+    """Everything about writes, over one server, and two of one store."""
+    with TemporaryDirectory(prefix="cstp-benchmark-") as name, ExitStack() as stack:
+        folder = Path(name)
+        settings = Settings(data_dir=folder / "data", vectors=VectorSettings(index="chroma"))
+        caller = stack.enter_context(served(settings, _UNLIMITED))
+        client = Client()
+        stack.callback(client.close)
+        bodies = _bodies(texts)
+        token = _token(settings)
+        rates = [_rate(folder, caller.port, token, client, bodies, embedder, many) for many in _CONNECTIONS]
+        _check_count(settings, sum(sent for _, sent in rates))
+        alone, meanwhile = _searches(caller, token, client, bodies, [text.title for text in texts])
+        found = _found_elsewhere(folder, settings, caller.port, token, stack)
+    return WriteRow([rate for rate, _ in rates], alone, meanwhile, *np.percentile(found, (50, 95)).tolist())
+
+
+def _token(settings: Settings) -> str:
+    _, token = create_token(settings.tokens_path, "writer", scopes=("read", "write"), lifetime=timedelta(days=1))
+    return token
+
+
+def _bodies(texts: Sequence[Text]) -> Iterator[list[str]]:
+    """Calls of recordDecision for one slice after the other; no two have the same text."""
+    number = 0
+    while True:
+        calls = []
+        for _ in range(_BODIES):
+            text = texts[number % len(texts)]
+            words = " ".join(text.body.split()[:_WORDS])
+            params = {"decision": f"{text.title[:200]} ({number})", "context": words or "none", "confidence": 0.5}
+            calls.append(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "cstp.recordDecision", "params": params}))
+            number += 1
+        yield calls
+
+
+def _rate(
+    folder: Path,
+    port: int,
+    token: str,
+    client: Client,
+    bodies: Iterator[list[str]],
+    embedder: Embedder,
+    connections: int,
+) -> tuple[WriteRate, int]:
+    """The server, the bare inserts and the model in turn; with it, how many writes were answered."""
+    loads: list[Load] = []
+    bare: list[float] = []
+    model: list[float] = []
+    sent = 0
+    for number in range(-1, _SLICES):  # the first round warms up
+        calls = next(bodies)
+        load = client.run(port, token, calls, connections, _SECONDS if number >= 0 else 1.0)
+        sent += load.answers
+        texts = [_text_of(call) for call in calls]
+        found = _bare_inserts(folder / "bare.sqlite3", texts), _model_alone(embedder, texts, min(connections, 2))
+        if number >= 0:
+            loads.append(load)
+            bare.append(found[0])
+            model.append(found[1])
+    rates = [load.answers / load.seconds for load in loads]
+    share = statistics.median(rate / alone for rate, alone in zip(rates, model, strict=True))
+    middle = statistics.median
+    row = WriteRate(
+        connections,
+        middle(rates),
+        middle(load.p50 for load in loads),
+        middle(load.p99 for load in loads),
+        middle(bare),
+        middle(model),
+        share,
+    )
+    return row, sent
+
+
+def _text_of(call: str) -> str:
+    params = json.loads(call)["params"]
+    return f"{params['decision']}\n## Context and Problem Statement\n\n{params['context']}"
+
+
+def _bare_inserts(path: Path, texts: Sequence[str], seconds: float = 1.0) -> float:
+    """Inserts a second of the same texts, each with a vector's bytes, each a transaction of its own."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("CREATE TABLE IF NOT EXISTS t (key INTEGER PRIMARY KEY, text TEXT, vector BLOB)")
+        count, began = 0, perf_counter()
+        while perf_counter() - began < seconds:
+            row = (texts[count % len(texts)], bytes(1536))
+            connection.execute("INSERT INTO t (text, vector) VALUES (?, ?)", row)
+            count += 1
+        return count / (perf_counter() - began)
+
+
+def _model_alone(embedder: Embedder, texts: Sequence[str], threads: int, seconds: float = 2.0) -> float:
+    """Texts a second that the model embeds in this process with nothing else to do."""
+    numbers = iter(range(len(texts) * 1000))
+    began = perf_counter()
+
+    def work(_: int) -> int:
+        count = 0
+        while perf_counter() - began < seconds:
+            embedder.embed_text(texts[next(numbers) % len(texts)])
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(threads) as pool:
+        done = sum(pool.map(work, range(threads)))
+        return done / (perf_counter() - began)
+
+
+def _check_count(settings: Settings, sent: int) -> None:
+    """Raises NotServing unless each answer was a decision that is stored."""
+    records = open_records(settings.store_url)
+    stored = records.count(Kind.DECISION)
+    records.close()
+    if stored != sent:
+        raise NotServing(f"{sent} writes were answered, and {stored} decisions are stored")
+
+
+def _searches(
+    caller: Caller, token: str, client: Client, bodies: Iterator[list[str]], titles: Sequence[str]
+) -> tuple[float, float]:
+    """The p99 of hybrid searches over one connection, alone and while WRITERS write, in turns; medians, ms."""
+    alone: list[float] = []
+    meanwhile: list[float] = []
+    for number in range(-1, _SLICES):
+        quiet = _p99(caller, titles, Event(), _SECONDS)
+        stop = Event()
+        order = (caller.port, token, next(bodies), WRITERS, _SECONDS)
+        writing = Thread(target=lambda order=order, stop=stop: (client.run(*order), stop.set()))  # type: ignore[misc]
+        writing.start()
+        busy = _p99(caller, titles, stop, _SECONDS * 2)
+        writing.join()
+        if number >= 0:
+            alone.append(quiet)
+            meanwhile.append(busy)
+    return statistics.median(alone), statistics.median(meanwhile)
+
+
+def _p99(caller: Caller, titles: Sequence[str], stop: Event, seconds: float) -> float:
+    took = []
+    fresh = Caller("127.0.0.1", caller.port, caller.token)  # the server has ended one that was idle for long
+    until = perf_counter() + seconds
+    while perf_counter() < until and not stop.is_set():
+        query = f"{titles[len(took) % len(titles)][:200]} {len(took)}"
+        began = perf_counter()
+        result_of(fresh.send("cstp.queryDecisions", {"query": query, "mode": "hybrid"}))
+        took.append((perf_counter() - began) * 1000)
+    fresh.close()
+    return float(np.percentile(took, 99))
+
+
+def _found_elsewhere(folder: Path, settings: Settings, port: int, token: str, stack: ExitStack) -> list[float]:
+    """Milliseconds from a write's answer until a second server over the same records finds it by a word."""
+    other = Settings(data_dir=folder / "other", vectors=VectorSettings(index="chroma"))
+    (folder / "other").mkdir()
+    reader = stack.enter_context(served(other, {**_UNLIMITED, "CSTP_STORE__URL": settings.store_url}))
+    writer = Caller("127.0.0.1", port, token)
+    found = []
+    for number in range(_TRIES):
+        word = f"elsewhere{number}x"
+        sleep(0.2 + 0.007 * (number % 13))  # at another moment between two looks each time
+        result_of(writer.send("cstp.recordDecision", {"decision": f"Put it {word}", "confidence": 0.5}))
+        began = perf_counter()
+        while not result_of(reader.send("cstp.queryDecisions", {"query": word, "mode": "keyword"}))["decisions"]:
+            sleep(0.002)
+        found.append((perf_counter() - began) * 1000)
+    writer.close()
+    return found

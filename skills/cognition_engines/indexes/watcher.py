@@ -1,0 +1,52 @@
+"""A thread that lets the indexes follow as soon as any process has written, and costs nearly nothing meanwhile."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread
+from typing import Final
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.store.change_watch import ChangeWatch
+
+LOOK_SECONDS: Final = 0.05
+# Between two looks while every one finds something: indexes that follow each commit of a long run alone would cost more
+# than the run.
+LONGEST_LOOK: Final = 0.25
+DOWN_SECONDS: Final = 2.0  # while the database does not answer
+
+
+class Watcher:
+    """Looks for commits until it is stopped. What it misses, the indexes find by themselves a moment later."""
+
+    def __init__(self, watch: ChangeWatch, found: Callable[[], object]) -> None:
+        self._watch: Final = watch
+        self._found: Final = found
+        self._stop = Event()
+        self._thread = Thread(target=self._look, name="watcher", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Asks the thread to end, without waiting for it."""
+        self._stop.set()
+
+    def close(self, seconds: float) -> None:
+        """Stops, and waits for so long."""
+        self.stop()
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+
+    def _look(self) -> None:
+        pause = LOOK_SECONDS
+        while not self._stop.wait(pause):
+            try:
+                changed = self._watch.changed()
+            except ComponentFailed:  # which the indexes report
+                pause = DOWN_SECONDS
+                continue
+            pause = min(LONGEST_LOOK, 2 * pause) if changed else LOOK_SECONDS
+            if changed:
+                self._found()
+        with suppress(ComponentFailed):
+            self._watch.close()

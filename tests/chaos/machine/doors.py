@@ -1,0 +1,113 @@
+"""Two engines over one store, each behind the dispatcher of a server, and the tokens of several agents."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import inf
+from pathlib import Path
+from typing import Any, TypeVar
+
+from prometheus_client import CollectorRegistry
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.queries.pools import Pool
+from cstp.methods.registry import METHODS
+from cstp_server.handlers.decision_reads import decision_read_methods
+from cstp_server.handlers.decision_records import decision_record_methods
+from cstp_server.handlers.decisions import decision_methods
+from cstp_server.limits.bodies import BodyParser
+from cstp_server.limits.limiter import Limiter, make_plan
+from cstp_server.observe.metrics import CallMetrics
+from cstp_server.rpc.bound import Call
+from cstp_server.rpc.dispatch import Bounds, Dispatcher
+from cstp_server.settings import LimitSettings
+from cstp_server.tokens import Token
+
+T = TypeVar("T")
+
+_LIMITS = LimitSettings(default="1000000000/second", writes="1000000000/second")
+_BOUNDS = Bounds(max_batch=1, concurrency=1, batch_seconds=inf, answer_bytes=1 << 24, batch_answer_bytes=1 << 24)
+FOLLOWS_WITHIN = 20.0  # seconds, on a busy machine
+
+
+def token(agent: str, scopes: str, clearance: str = "highly_sensitive", projects: Sequence[str] | None = None) -> Token:
+    """A token as a server reads it; `scopes` are words."""
+    named = None if projects is None else tuple(projects)
+    times = {"created": "2026-01-01T00:00:00+00:00", "expires": "2999-01-01T00:00:00+00:00"}
+    return Token("0", agent, "0" * 64, tuple(scopes.split()), clearance, named, **times)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a call came to: `code` 0 and a result, or an error with its data; `text` is all of it."""
+
+    code: int
+    value: Any
+    text: str
+
+
+class Doors:
+    """Calls go through the JSON-RPC of a server that is one of two over the same records."""
+
+    def __init__(self, url: str, folder: Path, embedder: Embedder | None) -> None:
+        self.folder = folder
+        self._loop = asyncio.new_event_loop()
+        self._parsing = Pool("bodies", 1, 60.0)
+        self.engines = [Engine.open(url, folder / f"indexes-{number}", embedder) for number in range(2)]
+        self._dispatchers = [self._dispatcher(engine) for engine in self.engines]
+        self._numbers = count(1)
+
+    def _dispatcher(self, engine: Engine) -> Dispatcher:
+        methods = (*decision_methods(engine, "tests"), *decision_read_methods(engine), *decision_record_methods(engine))
+        limiter = Limiter(make_plan(_LIMITS, {method.name: method for method in METHODS}), None, 1.0)
+        return Dispatcher(methods, limiter, _BOUNDS, CallMetrics(CollectorRegistry()), BodyParser(self._parsing))
+
+    def call(self, server: int, who: Token, method: str, params: Mapping[str, Any]) -> Reply:
+        """One call of a method, `recordDecision` for example."""
+        return self.run(self.ask(server, who, method, params))
+
+    async def ask(self, server: int, who: Token, method: str, params: Mapping[str, Any]) -> Reply:
+        """As `call`, for several at once."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": params}
+        call = Call(who, f"r{next(self._numbers)}")
+        answer = await self._dispatchers[server % 2].handle(json.dumps(request).encode(), call)
+        text = (answer.body or b"").decode()
+        body = json.loads(text)
+        error = body.get("error")
+        return Reply(0, body["result"], text) if error is None else Reply(error["code"], error.get("data"), text)
+
+    def ingest(self, server: int, files: Sequence[Path], options: Options) -> Summary:
+        """Reads files in the process of one of the servers."""
+        return self.run(self.engines[server % 2].ingest(files, options))
+
+    def ids(self) -> list[str]:
+        """Of all decisions that are stored."""
+        return self.engines[0].records.ids(Kind.DECISION)
+
+    def follow(self, server: int) -> None:
+        """Waits until the searches of a server show all that is stored."""
+        engine = self.engines[server % 2]
+        self.run(engine.writing.reached(engine.records.last_seq(), FOLLOWS_WITHIN))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs to the end, in the event loop of these servers."""
+        return self._loop.run_until_complete(work)
+
+    def all(self, calls: Sequence[Callable[[], Coroutine[Any, Any, Reply]]]) -> list[Reply]:
+        """Several calls at once."""
+
+        async def gathered() -> list[Reply]:
+            return list(await asyncio.gather(*(each() for each in calls)))
+
+        return self.run(gathered())
+
+    def close(self) -> None:
+        for engine in self.engines:
+            engine.close()
+        self._parsing.close()
+        self._loop.close()

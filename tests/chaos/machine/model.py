@@ -1,0 +1,150 @@
+"""What agents have written, as plain values: what every answer must say, by the rules of docs/writing.md."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from cstp_server.tokens import Token
+
+LEVELS = ("normal", "sensitive", "highly_sensitive")
+OWN_STATUSES = ("draft", "proposed", "pending")
+ENDED = ("superseded", "deprecated", "rejected")
+SETTLED = ("accepted", *ENDED)  # which a review leaves as they are
+ACYCLIC = ("supersedes", "depends_on")
+PAST, EXPIRED, FUTURE = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
+INVALID, FAILED, NOT_FOUND, FORBIDDEN, CONFLICT = -32602, -32003, -32007, -32009, -32011
+
+
+@dataclass
+class Known:
+    """One decision: what it states itself, and what was written of it. `owner` None is a file."""
+
+    id: str
+    word: str  # that its text has, and others only where they say the same
+    stated: dict[str, Any]
+    project: str | None
+    level: int
+    owner: str | None
+    date: str | None
+    status: str = "pending"
+    outcome: str | None = None  # stated by a file
+    revision: int = 1
+    reviews: list[Mapping[str, Any]] = field(default_factory=list)
+    history: list[tuple[str, list[str]]] = field(default_factory=list)  # who, and what was changed
+    ratified_by: str | None = None
+    file: str | None = None
+
+    @property
+    def last_outcome(self) -> str | None:
+        return self.reviews[-1]["outcome"] if self.reviews else self.outcome
+
+
+@dataclass
+class Link:
+    """One link; `effective` is whether a supersession is in effect."""
+
+    by: str
+    weight: float | None = None
+    context: str | None = None
+    effective: bool = False
+
+
+@dataclass
+class Model:
+    """All decisions by id, all links by (source, type, target), and what was answered under which key."""
+
+    decisions: dict[str, Known] = field(default_factory=dict)
+    links: dict[tuple[str, str, str], Link] = field(default_factory=dict)
+    answered: dict[tuple[str, str, str], tuple[Any, Any]] = field(default_factory=dict)  # params and result
+
+    def sees(self, who: Token, one: Known) -> bool:
+        allowed = who.projects is None or one.project in who.projects
+        return allowed and one.level <= LEVELS.index(who.clearance)
+
+    def seen(self, who: Token) -> Iterator[Known]:
+        return (one for one in self.decisions.values() if self.sees(who, one))
+
+    def find(self, who: Token, id: str) -> Known | None:
+        one = self.decisions.get(id)
+        return one if one is not None and self.sees(who, one) else None
+
+    def status(self, one: Known) -> str:
+        """What is shown."""
+        if one.status in ENDED:
+            return one.status
+        if any(link.effective for (_, type, target), link in self.links.items() if self.ends(type, target, one)):
+            return "superseded"
+        return "reviewed" if one.reviews and one.status not in SETTLED else one.status
+
+    @staticmethod
+    def ends(type: str, target: str, one: Known) -> bool:
+        return type == "supersedes" and target == one.id
+
+    def in_force(self, one: Known) -> bool:
+        """Whether `current` leaves it in."""
+        since = one.stated.get("validFrom") or one.date
+        return (
+            self.status(one) not in ENDED
+            and since is not None
+            and since != FUTURE
+            and one.stated.get("validTo") != EXPIRED
+        )
+
+    def settle(self) -> None:
+        """Notes which supersessions are in effect now."""
+        for (source, type, target), link in self.links.items():
+            if type == "supersedes":
+                link.effective = self._takes_effect(self.decisions[source], self.decisions[target], link.effective)
+
+    @staticmethod
+    def _takes_effect(new: Known, old: Known, before: bool) -> bool:
+        if new.project != old.project or new.level > old.level or new.status == "rejected":
+            return False
+        return new.status == "accepted" or bool(new.reviews) or (before and new.status in ENDED)
+
+    def reaches(self, who: Token, start: str, end: str, type: str) -> bool:
+        """Whether links of a type that this reader sees whole lead from one decision to another."""
+        found, edge = {start}, [start]
+        while edge:
+            edge = [
+                target
+                for (source, kind, target) in self.links
+                if kind == type and source in edge and target not in found and self.find(who, target)
+            ]
+            found.update(edge)
+        return end in found
+
+    def links_of(self, who: Token, one: Known) -> set[tuple[str, str, str]]:
+        """Those of which the reader sees both ends."""
+        return {
+            name
+            for name in self.links
+            if one.id in (name[0], name[2]) and self.find(who, name[0]) and self.find(who, name[2])
+        }
+
+    def remove(self, one: Known) -> None:
+        del self.decisions[one.id]
+        self.links = {name: link for name, link in self.links.items() if one.id not in (name[0], name[2])}
+        self.settle()
+
+    def hidden(self, who: Token) -> set[str]:
+        """The ids and words that no answer to this reader may have."""
+        visible = {one.word for one in self.seen(who)}
+        return {
+            text
+            for one in self.decisions.values()
+            if not self.sees(who, one)
+            for text in (one.id, one.word)
+            if text not in visible
+        }
+
+    def newest_first(self, found: Iterable[Known]) -> list[str]:
+        """As lists are ordered: ties by id, without a date last."""
+        by_id = sorted(found, key=lambda one: one.id)
+        dated = sorted((one for one in by_id if one.date), key=lambda one: moment(one.date), reverse=True)
+        return [one.id for one in (*dated, *(one for one in by_id if not one.date))]
+
+
+def moment(text: str | None) -> datetime:
+    return datetime.fromisoformat(str(text).replace("Z", "+00:00"))

@@ -1,0 +1,80 @@
+"""Family 9: everything that agents may write, in any order, over two servers: a dictionary agrees with every answer."""
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+from tests.chaos.machine.doors import Doors
+from tests.chaos.machine.rules import RULES
+from tests.serving import SeededEmbedder
+from tests.stores import PostgreSQL
+
+STEPS = 60
+SHORT = {"sqlite": 6, "postgresql": 2}  # runs of so many steps
+LONG = {"sqlite": 100_000, "postgresql": 20_000}  # calls
+LONGEST_SECONDS = 1_500.0
+EMBEDDER = SeededEmbedder("seeded-32", 32)  # so many dimensions that no two texts are near each other by chance
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Doors]]:
+    """Two engines over a new store, each time."""
+    numbers = count()
+    databases: list[str] = []
+    postgresql: PostgreSQL | None = None
+    if request.param == "postgresql":
+        postgresql = request.getfixturevalue("postgresql")
+
+    def make() -> Doors:
+        folder = tmp_path / str(next(numbers))
+        folder.mkdir()
+        if postgresql is None:
+            return Doors(f"sqlite:///{folder}/records.sqlite3", folder, EMBEDDER)
+        name, _ = postgresql.create_store()
+        databases.append(name)
+        return Doors(postgresql.database_url(name), folder, EMBEDDER)
+
+    yield make
+    for name in databases:
+        assert postgresql is not None
+        postgresql.drop_database(name)
+
+
+@pytest.mark.timeout(7200)
+def test_a_dictionary_agrees_with_all_that_two_servers_answer_whatever_agents_write(
+    opened: Callable[[], Doors],
+    request: pytest.FixtureRequest,
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    calls = [0]
+    machine = type("Writes", RULES, {"open": staticmethod(opened), "calls": calls})
+    assert issubclass(machine, RuleBasedStateMachine)
+    store = request.node.callspec.id
+    wanted, examples = chaos_scale.pick((1, SHORT[store]), (LONG[store], 20))
+    until = time.monotonic() + LONGEST_SECONDS
+    while calls[0] < wanted and time.monotonic() < until:
+        run_state_machine_as_test(  # type: ignore[no-untyped-call]
+            machine,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=STEPS,
+                derandomize=not chaos_scale.long,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+                phases=(Phase.generate,),  # to shrink what two threads of an index did is not worth its minutes
+                database=None,
+            ),
+        )
+    chaos_report(
+        "9 writes",
+        f"calls of six agents with different rights to two servers over one {store} store",
+        calls[0],
+        "a plain dictionary agrees with every answer, and no answer shows what its token may not see",
+    )

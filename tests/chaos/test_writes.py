@@ -1,0 +1,243 @@
+"""Family 9: clients write while servers are killed, connections cut, the database restarted and the disk full.
+
+What was acknowledged is there once, with its revision, and found in all modes; all else is there whole or not at all;
+who sends a call again with its key wrote once.
+"""
+
+import itertools
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cognition_engines.store.records import open_records
+from tests.chaos.cutting import cutting
+from tests.chaos.process import Served
+from tests.chaos.store import MODEL, asked, use_embedder
+from tests.chaos.test_disk import no_space, small_disk
+from tests.chaos.writers import Deed, Ledger, Written, writing
+from tests.stores import PostgreSQL
+
+FAMILY = "9 writes"
+CLIENTS = 16
+LONGEST_SECONDS = 1_500.0
+FOUND_WITHIN = 20.0  # seconds, on a busy machine
+LONGEST_CONNECTION = 6_000  # bytes: a few calls
+
+
+def found_in_all_modes(server: Served, ledger: Ledger, deed: Deed) -> bool:
+    """By the word of the write alone, where it is in the text now, and first by the whole text, at no distance."""
+    assert deed.answer is not None
+    id, text = deed.answer["id"], ledger.texts[ledger.mark_of(deed.answer["id"])]
+    if deed.mark in text.split() and [one["id"] for one in asked(server, deed.mark, "keyword")] != [id]:
+        return False
+    first = [asked(server, text, mode)[:1] for mode in ("semantic", "hybrid")]
+    return all(found and found[0]["id"] == id and found[0]["distance"] < 1e-5 for found in first)
+
+
+class Proof:
+    """The clients' writes, compared with the store again and again."""
+
+    def __init__(self, url: str, wait_until: Callable[..., None], seed: int = 9) -> None:
+        self.records = open_records(url)
+        self.ledger = Ledger(self.records)
+        self.written = Written()
+        self.random = Random(seed)
+        self._wait_until = wait_until
+        self._checked = 0
+        self.breaks = 0  # that were followed by a check
+
+    def check(self, servers: Sequence[Served], sample: int = 4) -> None:
+        """Compares all writes with the store; some of the latest that were acknowledged are found everywhere."""
+        with self.written.lock:
+            deeds = [deed for deed in self.written.deeds if deed.done]
+        self.ledger.read_on()
+        self.ledger.compare(deeds)
+        fresh = [deed for deed in deeds[self._checked :] if deed.answer is not None]
+        self._checked = len(deeds)
+        for deed in self.random.sample(fresh, min(sample, len(fresh))):
+            for server in servers:
+                self._wait_until(partial(self._found, server, deed), FOUND_WITHIN)
+        self.breaks += 1
+
+    def _found(self, server: Served, deed: Deed) -> bool:
+        self.ledger.read_on()
+        return found_in_all_modes(server, self.ledger, deed)
+
+    def finish(self, servers: Sequence[Served], least: int) -> str:
+        """The last comparison, once the clients have stopped; what was seen, in words."""
+        self.check(servers, 20)
+        self.breaks -= 1
+        self.ledger.compare(self.written.deeds)
+        done = self.written.acknowledged()
+        assert len(done) >= least, f"only {len(done)} writes were acknowledged"
+        refused = [deed for deed in self.written.deeds if deed.refused is not None]
+        assert not refused, refused[:3]
+        again = sum(deed.sent > 1 for deed in done)
+        open_ends = [deed for deed in self.written.deeds if deed.answer is None]
+        kept = sum(len(self.ledger.times(deed)) for deed in open_ends)
+        return (
+            f"{len(done):,} writes acknowledged, each there once, whole, found in all modes; {again:,} of them only "
+            f"after their key was sent again; of {len(open_ends):,} that were not acknowledged {kept:,} are there, "
+            "whole, and none twice"
+        )
+
+
+@pytest.fixture
+def proving(wait_until: Callable[..., None]) -> Iterator[Callable[[str], Proof]]:
+    """`proving(url)`: the writes to the store of that URL."""
+    with ExitStack() as stack:
+
+        def prove(url: str) -> Proof:
+            proof = Proof(url, wait_until)
+            stack.callback(proof.records.close)
+            return proof
+
+        yield prove
+
+
+def within(seconds: float, count: int) -> Iterator[int]:
+    """The numbers below `count`, as far as they come in time."""
+    until = time.monotonic() + seconds
+    return itertools.takewhile(lambda _: time.monotonic() < until, range(count))
+
+
+def kill(server: Served) -> None:
+    os.kill(server.pid, signal.SIGKILL)
+    server.kill()
+
+
+@pytest.mark.timeout(7200)
+def test_a_server_that_is_killed_under_writers_keeps_what_it_acknowledged_once(
+    served: Callable[..., Served],
+    proving: Callable[[str], Proof],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    data = tmp_path / "data"
+    server = served(MODEL, data_dir=data)
+    proof = proving(f"sqlite:///{data}/records.sqlite3")
+    kills = chaos_scale.pick(2, 200)
+    with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
+        for _ in within(LONGEST_SECONDS, kills):
+            count = len(proof.written.deeds)
+            wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
+            time.sleep(proof.random.uniform(0, 0.3))
+            kill(server)
+            server.start()
+            proof.check([server])
+    seen = proof.finish([server], 10 * proof.breaks)
+    chaos_report(FAMILY, f"SIGKILL of a server under {CLIENTS} writing clients", proof.breaks, seen)
+
+
+@pytest.mark.timeout(7200)
+def test_connections_cut_at_random_bytes_lose_and_double_nothing(
+    served: Callable[..., Served],
+    proving: Callable[[str], Proof],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    data = tmp_path / "data"
+    server = served(MODEL, data_dir=data)
+    proof = proving(f"sqlite:///{data}/records.sqlite3")
+    cuts = chaos_scale.pick(40, 3_000)
+    with cutting(lambda: server.port, LONGEST_CONNECTION) as proxy:
+        with writing(CLIENTS, lambda _: proxy.port, server.token, proof.written):
+            wait_until(lambda: proxy.cuts >= cuts, 1200)
+        seen = proof.finish([server], cuts // 2)
+    chaos_report(FAMILY, f"connections of {CLIENTS} writing clients cut at a random byte", cuts, seen)
+
+
+@pytest.fixture
+def breakable() -> Iterator[PostgreSQL]:
+    running = PostgreSQL()
+    yield running
+    running.close()
+
+
+@pytest.mark.timeout(7200)
+def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_writers(
+    served: Callable[..., Served],
+    breakable: PostgreSQL,
+    proving: Callable[[str], Proof],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    url = breakable.database_url(breakable.create_store()[0])
+    shared = MODEL | {"store.url": url, "auth.tokens_file": str(tmp_path / "0" / "tokens.json")}
+    servers = [served(shared, data_dir=tmp_path / str(number), start=False) for number in range(3)]
+    for server in servers:
+        server.token = servers[0].token  # of the one file that all read
+        server.start()
+    proof = proving(url)
+    kills = chaos_scale.pick(2, 60)
+    with writing(CLIENTS, lambda _: proof.random.choice(servers).port, servers[0].token, proof.written):
+        for number in within(LONGEST_SECONDS, kills):
+            count = len(proof.written.deeds)
+            wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
+            if number % 2:
+                breakable.stop()
+                breakable.start()
+            else:
+                victim = proof.random.choice(servers)
+                kill(victim)
+                victim.start()
+            proof.check(servers)
+    seen = proof.finish(servers, proof.breaks)
+    what = f"SIGKILL of one of three servers over one PostgreSQL, and restarts of that, under {CLIENTS} writing clients"
+    for server in servers:
+        server.kill()
+    chaos_report(FAMILY, what, proof.breaks, seen)
+
+
+@pytest.mark.timeout(7200)
+def test_with_the_disk_full_writes_are_refused_and_go_on_when_there_is_space(
+    served: Callable[..., Served],
+    proving: Callable[[str], Proof],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Any,
+    chaos_report: Callable[..., None],
+) -> None:
+    use_embedder(monkeypatch)
+    rounds = chaos_scale.pick(1, 20)
+    with small_disk(tmp_path / "data", 64) as data:
+        server = served(MODEL, data_dir=data)
+        proof = proving(f"sqlite:///{data}/records.sqlite3")
+        with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
+            for _ in within(LONGEST_SECONDS, rounds):
+                count = len(proof.written.acknowledged())
+                wait_until(lambda count=count: len(proof.written.acknowledged()) > count + CLIENTS, 60)
+                with no_space(data, 50_000 * proof.random.randrange(4)):
+                    wait_until(partial(stands_still, proof.written), 60)
+                proof.check([server])
+        seen = proof.finish([server], CLIENTS * proof.breaks)
+        server.kill()
+    chaos_report(FAMILY, f"the disk full under {CLIENTS} writing clients", proof.breaks, seen)
+
+
+def stands_still(written: Written) -> bool:
+    """Whether nothing was acknowledged for half a second."""
+    count = len(written.acknowledged())
+    time.sleep(0.5)
+    return len(written.acknowledged()) == count

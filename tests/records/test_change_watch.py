@@ -1,0 +1,83 @@
+"""Whether something was committed, by whatever process: asked cheaply, and answered to who waits for it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.watcher import Watcher
+from cognition_engines.kinds.spec import Origin
+from cognition_engines.models import Decision
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry
+from tests.stores import PostgreSQL
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/records.sqlite3"
+    found: str = request.getfixturevalue("postgresql_url")
+    return found
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[tuple[Records, Records]]:
+    """The same records twice: one watches, one writes."""
+    watching, writing = open_records(url), open_records(url)
+    yield watching, writing
+    watching.close()
+    writing.close()
+
+
+def put(records: Records, id: str) -> None:
+    records.put([Entry(Decision(id, "Use a queue"), Origin("/made/up.md", 0, None, id))], None)
+
+
+def test_a_commit_is_seen_once_and_nothing_else_is(opened: tuple[Records, Records]) -> None:
+    watching, writing = opened
+    watch = watching.change_watch()
+    assert watch.changed(), "nothing is known before the first look"
+    assert not watch.changed()
+    for records in (writing, watching):
+        put(records, f"one-{id(records)}")
+        assert watch.changed()
+        assert not watch.changed()
+        assert records.count() > 0
+        assert not watch.changed(), "a read is no commit"
+    watch.close()
+    assert watch.changed(), "a new connection knows nothing"
+    watch.close()
+
+
+def test_after_an_outage_it_looks_again(tmp_path: Path) -> None:
+    running = PostgreSQL()
+    try:
+        records = open_records(running.database_url(running.create_database()))
+        watch = records.change_watch()
+        watch.changed()
+        running.stop()
+        with pytest.raises(ComponentFailed):
+            watch.changed()
+        running.start()
+        assert watch.changed()
+        watch.close()
+        records.close()
+    finally:
+        running.close()
+
+
+def test_who_waits_is_called_when_another_process_has_written(
+    opened: tuple[Records, Records], wait_until: Callable[..., None]
+) -> None:
+    watching, writing = opened
+    found = Event()
+    watcher = Watcher(watching.change_watch(), found.set)
+    watcher.start()
+    wait_until(found.is_set)
+    found.clear()
+    put(writing, "one")
+    wait_until(found.is_set)
+    watcher.close(5.0)

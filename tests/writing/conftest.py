@@ -1,0 +1,5 @@
+"""Fixtures of the tests of writing."""
+
+from tests.serving import serve
+
+__all__ = ["serve"]

@@ -1,0 +1,118 @@
+"""What a decision says of times, and what a refusal shows: nothing that the author may not see."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.reviews import ReviewContent
+from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
+from cognition_engines.writing.errors import WriteConflict, WriteRefused
+from cognition_engines.writing.requests import (
+    DecisionFields,
+    LinkDecisions,
+    RecordDecision,
+    ReviewDecision,
+    UpdateDecision,
+    Writer,
+)
+from tests.stores import Stores
+
+SCOPES = frozenset({"read", "write", "review"})
+ANN = Writer("ann", EVERYTHING, SCOPES)
+NARROW = Writer("ben", Viewer(), SCOPES)
+EARLY, LATE = datetime(2030, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)
+ADR = "# Use a queue\n\n* Status: proposed\n* Date: 2024-03-01\n\n## Context\n\nWe poll a table.\n"
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
+    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
+    yield opened
+    opened.close()
+
+
+def new(decision: str, **others: Any) -> RecordDecision:
+    own = {name: others.pop(name) for name in ("sensitivity", "supersedes") if name in others}
+    return RecordDecision(fields=DecisionFields(decision=decision, confidence=0.5, **others), **own)
+
+
+def update(id: str, **values: Any) -> UpdateDecision:
+    return UpdateDecision(id=id, names=tuple(values), fields=DecisionFields(**values))
+
+
+def review(id: str) -> ReviewDecision:
+    return ReviewDecision(id=id, outcome="success", content=ReviewContent())
+
+
+async def known(engine: Engine, id: str, at: datetime) -> tuple[str | None, str | None]:
+    found = await engine.get_decision(id, EVERYTHING, at)
+    assert found is not None
+    assert isinstance(found.stored.record, Decision)
+    return found.stored.record.status, found.stored.record.outcome
+
+
+@pytest.mark.parametrize(("before", "after"), [("valid_to", "valid_from"), ("valid_from", "valid_to")])
+async def test_no_update_lets_a_decision_end_before_it_begins(engine: Engine, before: str, after: str) -> None:
+    times = {"valid_to": (EARLY, EARLY), "valid_from": (LATE, LATE)}
+    id = (await engine.write(ANN, new("Bake bread", **{before: times[before][0]}))).id
+    with pytest.raises(WriteRefused) as refused:
+        await engine.write(ANN, update(id, **{after: times[after][1]}))
+    assert refused.value.member == f"updates.{after}"
+    await engine.write(ANN, update(id, valid_from=EARLY, valid_to=LATE))
+
+
+async def test_a_circle_that_closes_in_a_hidden_decision_is_no_refusal(engine: Engine) -> None:
+    one, other = [(await engine.write(ANN, new(f"Bake {n}"))).id for n in range(2)]
+    hidden = (await engine.write(ANN, new("Bake x", sensitivity=Sensitivity.SENSITIVE))).id
+    for source, target in ((one, hidden), (hidden, other)):
+        await engine.write(ANN, LinkDecisions(source_id=source, target_id=target, type="depends_on"))
+    back = LinkDecisions(source_id=other, target_id=one, type="depends_on")
+    with pytest.raises(WriteConflict, match="state"):
+        await engine.write(ANN, back, dry_run=True)
+    assert (await engine.write(NARROW, back)).id == other
+
+
+async def test_what_was_known_at_a_time_is_what_reviews_and_successors_had_made_of_it_until_then(
+    engine: Engine,
+) -> None:
+    old = await engine.write(ANN, new("Bake bread"))
+    successor = await engine.write(ANN, new("Bake cake", supersedes=(old.id,)))
+    await engine.write(ANN, review(successor.id))
+    assert await known(engine, old.id, LATE) == ("superseded", None)
+    assert await known(engine, successor.id, LATE) == ("reviewed", "success")
+    for id in (old.id, successor.id):
+        assert await known(engine, id, successor.at) == ("pending", None)  # type: ignore[union-attr]
+
+
+async def test_a_file_s_decision_was_known_as_the_file_has_it_before_it_was_reviewed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "docs/adr/0001-use-a-queue.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(ADR)
+    await engine.ingest([file], Options())
+    (id,) = engine.records.ids(Kind.DECISION)
+    read = datetime.now(UTC)
+    await engine.write(ANN, review(id))
+    assert await known(engine, id, read) == ("proposed", None)
+    assert await known(engine, id, LATE) == ("reviewed", "success")
+
+
+async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "decisions.jsonl"
+    file.write_text('{"id": "one", "title": "Use a queue"}')
+    await engine.ingest([file], Options())
+    (id,) = engine.records.ids(Kind.DECISION)
+    first = await engine.write(NARROW, review(id), "key")
+    assert replace(await engine.write(NARROW, review(id), "key"), indexed=first.indexed) == first
+    await engine.ingest([file], Options(sensitivity=Sensitivity.SENSITIVE))
+    with pytest.raises(WriteConflict) as refused:
+        await engine.write(NARROW, review(id), "key")
+    assert (refused.value.id, refused.value.reason) == (None, "idempotency")
