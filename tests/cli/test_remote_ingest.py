@@ -51,7 +51,7 @@ def files(adr: Callable[..., Path]) -> Path:
 def seen(server: Any) -> tuple[int, int]:
     """How many records the server's store has, and its last `seq`."""
     records = open_records(server.settings.store_url)
-    found = records.count(), records.last_seq()
+    found = sum(records.counts().values()), records.last_seq()
     records.close()
     return found
 

@@ -45,7 +45,7 @@ def test_a_commit_is_seen_once_and_nothing_else_is(opened: tuple[Records, Record
         put(records, f"one-{id(records)}")
         assert watch.changed()
         assert not watch.changed()
-        assert records.count() > 0
+        assert sum(records.counts().values()) > 0
         assert not watch.changed(), "a read is no commit"
     watch.close()
     assert watch.changed(), "a new connection knows nothing"

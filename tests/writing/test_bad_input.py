@@ -72,7 +72,7 @@ def decision(serving: Serving) -> str:
 
 
 def state(serving: Serving) -> tuple[int, int]:
-    return serving.records.last_seq(), serving.records.count()
+    return serving.records.last_seq(), sum(serving.records.counts().values())
 
 
 def refused(serving: Serving, method: str, params: Mapping[str, Any], field: str) -> None:

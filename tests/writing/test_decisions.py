@@ -59,7 +59,7 @@ def review(id: str, outcome: Any = "success") -> ReviewDecision:
 
 
 async def titles(engine: Engine, words: str, viewer: Viewer = EVERYTHING, **filters: Any) -> list[str]:
-    await engine.writing.reached(engine.records.last_seq(), 20.0)
+    await engine.reached(engine.records.last_seq(), seconds=20.0)
     return [one.decision.title for one in await engine.query_decisions(Question(words, Filters(**filters), viewer))]
 
 

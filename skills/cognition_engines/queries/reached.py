@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import time_ns
 from typing import Final
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed
@@ -31,17 +32,17 @@ class ReachedSeq:
         """Returns when a read of `agent` shows all changes up to `seq`.
 
         A read that is not `searched` looks at the records themselves, and does not wait for the indexes. Raises
-        ComponentFailed for a `seq` that the records do not have, at once, and when `seconds` are over; ComponentBusy
-        where too many wait.
+        ComponentFailed at once for a `seq` of the future, and when `seconds` are over; ComponentBusy where too many
+        wait. One between the last change and now is answered like the last change: else it would show when that was.
         """
         if self._published.seq >= seq:
             return
         last = await self._pools.records.run(self._pools.caller(agent), self._records.last_seq)
-        if last < seq:
-            raise ComponentFailed(COMPONENT, f"the records have only changed up to {last}, not to {seq}")
+        if last < seq and seq > time_ns() // 1000:
+            raise ComponentFailed(COMPONENT, f"no change has the number {seq} yet")
         if searched:
             with self._place(agent):
-                if not await self._published.reached(seq, seconds):
+                if not await self._published.reached(min(seq, last), seconds):
                     raise ComponentFailed(COMPONENT, f"have not followed to {seq} in {seconds} s")
 
     @contextmanager

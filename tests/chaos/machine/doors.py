@@ -65,7 +65,9 @@ class Doors:
     def _dispatcher(self, engine: Engine) -> Dispatcher:
         methods = (*decision_methods(engine, "tests"), *decision_read_methods(engine), *decision_record_methods(engine))
         limiter = Limiter(make_plan(_LIMITS, {method.name: method for method in METHODS}), None, 1.0)
-        return Dispatcher(methods, limiter, _BOUNDS, CallMetrics(CollectorRegistry()), BodyParser(self._parsing))
+        return Dispatcher(
+            methods, limiter, _BOUNDS, CallMetrics(CollectorRegistry()), BodyParser(self._parsing), engine.reached
+        )
 
     def call(self, server: int, who: Token, method: str, params: Mapping[str, Any]) -> Reply:
         """One call of a method, `recordDecision` for example."""
@@ -92,7 +94,7 @@ class Doors:
     def follow(self, server: int) -> None:
         """Waits until the searches of a server show all that is stored."""
         engine = self.engines[server % 2]
-        self.run(engine.writing.reached(engine.records.last_seq(), FOLLOWS_WITHIN))
+        self.run(engine.reached(engine.records.last_seq(), seconds=FOLLOWS_WITHIN))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs to the end, in the event loop of these servers."""
