@@ -35,6 +35,7 @@ class _Call:
     writer: Writer
     made: PreparedTexts
     ids: dict[tuple[Kind, str], str] = field(default_factory=dict)
+    seq: int = 0  # of the last change to what it leaves as it is
 
 
 def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
@@ -57,7 +58,7 @@ def store_knowledge(
             if kind_of(one.record) is kind:
                 done[place] = _store(call, one)
     answers = tuple(done[place] for place in range(len(records)))
-    return StoredKnowledge(id=answers[0].id, seq=transaction.seq(), records=answers)
+    return StoredKnowledge(id=answers[0].id, seq=transaction.seq() or call.seq, records=answers)
 
 
 def _with_rights(writer: Writer, asked: StoreKnowledge) -> list[GivenRecord]:
@@ -92,6 +93,7 @@ def _store(call: _Call, given: GivenRecord) -> KnowledgeRecord:
     if pieces:
         entry = replace(entry, origin=replace(entry.origin, digest=_whole(entry.origin.digest, pieces)))
     if known is not None and known.origin.digest == entry.origin.digest:
+        call.seq = max(call.seq, known.seq)
         return KnowledgeRecord(kind.label, id, "unchanged", len(pieces))
     if known is not None:
         check_owner(known, call.writer)

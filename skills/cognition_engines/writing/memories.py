@@ -72,7 +72,7 @@ def remember(transaction: WriteTransaction, writer: Writer, asked: Remember, mad
         return _remembered(transaction, memory, "created")
     memory = _as_stored(memory_from(asked, str(known.record.id), project, at), known)
     if known.expires_at == memory.expires_at and _is_same(transaction, memory, known):
-        return _remembered(transaction, memory, "unchanged")
+        return replace(_remembered(transaction, memory, "unchanged"), seq=known.seq)
     check_owner(known, writer)
     _put(transaction, writer, memory, made, known)
     return _remembered(transaction, memory, "changed")
