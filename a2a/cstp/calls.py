@@ -130,8 +130,10 @@ def list_decisions(
     current: bool | None = None,
     date_from: Instant | None = None,
     date_to: Instant | None = None,
+    sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+    order: Literal["asc", "desc"] = "desc",
 ) -> Call[ListDecisionsResult]:
-    """List the decisions page by page, newest first, with filters."""
+    """List the decisions page by page, newest first or in another order, with filters."""
     return typed_call(
         LIST_DECISIONS,
         {
@@ -148,6 +150,8 @@ def list_decisions(
             "current": current,
             "date_from": date_from,
             "date_to": date_to,
+            "sort": sort,
+            "order": order,
         },
     )
 

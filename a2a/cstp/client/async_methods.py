@@ -134,13 +134,17 @@ class AsyncMethods(ABC):
         current: bool | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
+        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+        order: Literal["asc", "desc"] = "desc",
         timeout: float | None = None,
     ) -> ListDecisionsResult:
-        """List the decisions page by page, newest first, with filters.
+        """List the decisions page by page, newest first or in another order, with filters.
 
-        Which decisions, all conditions together, and which page of them.
+        Which decisions, all conditions together, which page of them, and in which order.
 
-        Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
+        Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by
+        texts is alphabetical, in any case; `stakes` rise from low over medium and high to critical, and others come
+        after these.
         """
         call = calls.list_decisions(
             min_seq=min_seq,
@@ -156,6 +160,8 @@ class AsyncMethods(ABC):
             current=current,
             date_from=date_from,
             date_to=date_to,
+            sort=sort,
+            order=order,
         )
         return await self.send(call, timeout=timeout)
 
@@ -857,6 +863,8 @@ class AsyncMethods(ABC):
         current: bool | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
+        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+        order: Literal["asc", "desc"] = "desc",
         page_size: int = 20,
         timeout: float | None = None,
     ) -> AsyncIterator[ListedDecision]:
@@ -877,6 +885,8 @@ class AsyncMethods(ABC):
                 current=current,
                 date_from=date_from,
                 date_to=date_to,
+                sort=sort,
+                order=order,
                 timeout=timeout,
             )
             return Page(result.decisions, result.total)

@@ -134,13 +134,17 @@ class Methods(ABC):
         current: bool | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
+        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+        order: Literal["asc", "desc"] = "desc",
         timeout: float | None = None,
     ) -> ListDecisionsResult:
-        """List the decisions page by page, newest first, with filters.
+        """List the decisions page by page, newest first or in another order, with filters.
 
-        Which decisions, all conditions together, and which page of them.
+        Which decisions, all conditions together, which page of them, and in which order.
 
-        Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
+        Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by
+        texts is alphabetical, in any case; `stakes` rise from low over medium and high to critical, and others come
+        after these.
         """
         call = calls.list_decisions(
             min_seq=min_seq,
@@ -156,6 +160,8 @@ class Methods(ABC):
             current=current,
             date_from=date_from,
             date_to=date_to,
+            sort=sort,
+            order=order,
         )
         return self.send(call, timeout=timeout)
 
@@ -851,6 +857,8 @@ class Methods(ABC):
         current: bool | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
+        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+        order: Literal["asc", "desc"] = "desc",
         page_size: int = 20,
         timeout: float | None = None,
     ) -> Iterator[ListedDecision]:
@@ -871,6 +879,8 @@ class Methods(ABC):
                 current=current,
                 date_from=date_from,
                 date_to=date_to,
+                sort=sort,
+                order=order,
                 timeout=timeout,
             )
             return Page(result.decisions, result.total)

@@ -170,9 +170,10 @@ class GetDecisionResult(WireResult):
 
 
 class ListDecisionsParams(ReadParams):
-    """Which decisions, all conditions together, and which page of them.
+    """Which decisions, all conditions together, which page of them, and in which order.
 
-    Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case.
+    Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by texts
+    is alphabetical, in any case; `stakes` rise from low over medium and high to critical, and others come after these.
     """
 
     published: ClassVar[PublishedNames] = PublishedNames(instead={"search": "use cstp.queryDecisions"})
@@ -191,6 +192,8 @@ class ListDecisionsParams(ReadParams):
     )
     date_from: LowerInstant = None
     date_to: UpperInstant = None
+    sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date"
+    order: Literal["asc", "desc"] = "desc"
 
     @field_validator("date_to")
     @classmethod
@@ -217,7 +220,10 @@ class ListedDecision(WireResult):
 
 
 class ListDecisionsResult(WireResult):
-    """One page, newest first, ties by id, decisions without a date last; `total` is how many match."""
+    """One page; `total` is how many match.
+
+    Decisions that do not state what is sorted by come last. Equal ones are newest first by date, then by id.
+    """
 
     decisions: list[ListedDecision]
     total: int
@@ -235,7 +241,7 @@ GET_DECISION = Method(
 )
 LIST_DECISIONS = Method(
     name="cstp.listDecisions",
-    summary="List the decisions page by page, newest first, with filters.",
+    summary="List the decisions page by page, newest first or in another order, with filters.",
     params=ListDecisionsParams,
     result=ListDecisionsResult,
     errors=(QueryFailed,),

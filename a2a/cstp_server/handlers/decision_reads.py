@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from cognition_engines.engine import Engine
+from cognition_engines.indexes.columns.sorting import RECORDED, Order
 from cognition_engines.kinds.reviews import Review
 from cognition_engines.models import SENSITIVITIES, Decision, Filters
 from cognition_engines.store.reads.decisions import DecisionHistory
@@ -30,6 +31,10 @@ from cstp.methods.decision_reads import (
 from cstp_server.handlers.decision_records import edge_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
+_COLUMNS = {name: name for name in ("confidence", "category", "stakes", "status")} | {
+    "date": "at",
+    "recordedAt": RECORDED,
+}
 _LEVELS = {level: name for name, level in SENSITIVITIES.items()}
 
 
@@ -43,7 +48,11 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return GetDecisionResult(decision=_whole(found, params))
 
     async def list_decisions(params: ListDecisionsParams, call: Call) -> ListDecisionsResult:
-        page = await engine.list_decisions(_filters(params), call.viewer, params.offset, params.limit, call.agent)
+        order = Order(_COLUMNS[params.sort], params.order == "asc")
+        usual = None if order == Order() else order
+        page = await engine.list_decisions(
+            _filters(params), call.viewer, params.offset, params.limit, call.agent, usual
+        )
         return ListDecisionsResult(
             decisions=[_listed(stored) for stored in page.stored],
             total=page.total,

@@ -77,7 +77,9 @@ def _members(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
         "stakes": decision.stakes,
         "confidence": decision.confidence,
         "tags": list(decision.tags),
-        "reasons": [_without_null({"type": one.type, "text": one.text}) for one in decision.reasons],
+        "reasons": [
+            _without_null({"type": one.type, "text": one.text, "strength": one.strength}) for one in decision.reasons
+        ],
         "project": decision.project,
         "sensitivity": level,
         "metadata": _others(decision),
@@ -109,7 +111,7 @@ def _others(decision: Decision) -> dict[str, JsonValue]:
     return {**decision.metadata, **kept}
 
 
-def _without_null(members: Mapping[str, str | None]) -> dict[str, JsonValue]:
+def _without_null(members: Mapping[str, str | float | None]) -> dict[str, JsonValue]:
     return {name: value for name, value in members.items() if value is not None}
 
 

@@ -122,7 +122,10 @@ def digest(record: OtherRecord, ordinal: int = 0) -> str:
 
 def decision_digest(decision: Decision) -> str:
     """As `digest`."""
-    reasons = [(reason.type, reason.text) for reason in decision.reasons]
+    # without what is not stated, so that a member added to reasons changes no digest
+    reasons = [
+        (one.type, one.text) if one.strength is None else (one.type, one.text, one.strength) for one in decision.reasons
+    ]
     fields = {name: getattr(decision, name) for name in Decision.__slots__} | {"reasons": reasons, "id": None}
     return hashed(json.dumps(fields, default=str, sort_keys=True))[:32]
 

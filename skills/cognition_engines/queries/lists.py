@@ -6,6 +6,7 @@ from datetime import datetime
 
 from cognition_engines.filters import Conditions, HasAll, HasAny, between_dates, one_of
 from cognition_engines.indexes.columns.listing import Listing, ListPage
+from cognition_engines.indexes.columns.sorting import Order
 from cognition_engines.kinds.extractions import Extraction, ExtractionType
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Filters, Viewer
@@ -125,11 +126,12 @@ class Lists:
         offset: int = 0,
         limit: int = 20,
         agent: Agent = None,
+        order: Order | None = None,
     ) -> ListPage:
-        """The decisions from `offset` on, newest first, for `agent`."""
+        """The decisions from `offset` on, for `agent`: newest first, or in the order that is given."""
         caller = self._pools.caller(agent)
         page = self._listings.decisions.page
-        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
+        return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit, order)
 
     async def extractions(
         self,

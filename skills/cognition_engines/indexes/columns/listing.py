@@ -16,6 +16,7 @@ from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Ints, Snapshot
+from cognition_engines.indexes.columns.sorting import Order, sorted_rows
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
@@ -56,14 +57,19 @@ class Listing:
         self._lock = Lock()
         self._state = _State(self._columns.snapshot, np.empty(0, np.int64))
 
-    def page(self, conditions: Conditions, viewer: Viewer, offset: int, limit: int) -> ListPage:
+    def page(
+        self, conditions: Conditions, viewer: Viewer, offset: int, limit: int, order: Order | None = None
+    ) -> ListPage:
         """The records from `offset` on, at most `limit`, of those that the viewer sees and the conditions accept.
+
+        With `order` in that one, which sorts all of them.
 
         Raises ComponentFailed when the records do not answer.
         """
         for _ in range(ATTEMPTS):
             state = self.follow()
             rows = state.order[state.snapshot.mask(conditions, viewer)[state.order]]
+            rows = rows if order is None else sorted_rows(state.snapshot, rows, order)
             shown = rows[offset : offset + limit]
             keys: list[int] = state.snapshot.keys[shown].tolist()
             found = self._records.by_keys(keys, viewer) if keys else {}

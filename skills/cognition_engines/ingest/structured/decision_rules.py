@@ -121,14 +121,17 @@ _REFERENCES: Final = Rule(
     ),
     most_items=64,
 )
+_SHARE: Final = Rule("a number from 0 to 1", ("number",), minimum=0, maximum=1)
 _REASON_TYPE: Final = _short(64)
 _REASON: Final = Rule(
-    "a reason's type, or an object with type and text",
+    "a reason's type, or an object with type, text and strength",
     ("string", "object"),
     longest=64,
     shortest=1,
     patterns=(_NOT_BLANK, _ONE_LINE),
-    members=MappingProxyType({"type": _REASON_TYPE, "text": Rule("text", ("string",), longest=TEXT_LENGTH)}),
+    members=MappingProxyType(
+        {"type": _REASON_TYPE, "text": Rule("text", ("string",), longest=TEXT_LENGTH), "strength": _SHARE}
+    ),
     required=("type",),
 )
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
@@ -137,14 +140,14 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "title": _short(TITLE_LENGTH),
         "text": Rule("text of at most 1,000,000 characters", ("string",), longest=TEXT_LENGTH),
         "category": _short(200),
-        "confidence": Rule("a number from 0 to 1", ("number",), minimum=0, maximum=1),
+        "confidence": _SHARE,
         "stakes": _short(200),
         "status": _short(200),
         "outcome": _short(200),
         "date": Rule("an ISO 8601 date or timestamp as text, of a year from 1900 to 2199", ("string",)),
         "reasons": Rule(
             "a list of reasons, each a type (not blank, at most 64 characters) or an object with type and, optionally, "
-            "text",
+            "text and strength (0 to 1)",
             ("array",),
             items=_REASON,
         ),

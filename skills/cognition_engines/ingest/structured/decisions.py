@@ -139,7 +139,10 @@ def _texts(value: Value) -> tuple[str, ...]:
 
 def _reason(value: Value) -> Reason:
     if isinstance(value, dict):
-        return Reason(str(value["type"]), _text(value.get("text")))
+        strength = value.get("strength")
+        return Reason(
+            str(value["type"]), _text(value.get("text")), float(strength) if isinstance(strength, int | float) else None
+        )
     return Reason(str(value))
 
 
