@@ -33,6 +33,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "auth": "how a caller shows who it is",
     "backup": "a backup of the store",
     "call": "a call to send",
+    "changes": "the family",
     "decision_reads": "the family",
     "decision_records": "the family",
     "decisions": "the family",

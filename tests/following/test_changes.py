@@ -1,4 +1,4 @@
-"""Changes as viewers are told of them: complete, in order, and without a trace of what is hidden."""
+"""Changes as viewers get them: complete, in order, and without a trace of what is hidden."""
 
 from collections.abc import Iterator
 from pathlib import Path
