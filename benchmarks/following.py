@@ -1,4 +1,4 @@
-"""How fast `cstp.changes` delivers to one reader, beside a bare read of the rows: `python -m benchmarks.following`.
+"""How fast `cstp.changes` delivers to one reader, and how fast a bare read is: `python -m benchmarks.following`.
 
 The reader is the Python client in one process, the server another one, the records decisions without vectors. The
 control reads number, kind and id of the same rows with the driver of SQLite and does nothing with them.

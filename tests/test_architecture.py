@@ -34,6 +34,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "backup": "a backup of the store",
     "bulk": "the family",
     "call": "a call to send",
+    "changes": "the family",
     "decision_reads": "the family",
     "decision_records": "the family",
     "decisions": "the family",

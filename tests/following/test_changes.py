@@ -1,4 +1,4 @@
-"""Changes as viewers are told of them: complete, in order, and without a trace of what is hidden."""
+"""Changes as viewers get them: complete, in order, and without a trace of what is hidden."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def decision(id: str, text: str = "text", **rights: object) -> Entry:
     return entry(Kind.DECISION, id, title="T", text=text, **rights)
 
 
-def told(records: Records, viewer: Viewer = Viewer(), after: int = 0) -> list[tuple[str, str]]:
+def given(records: Records, viewer: Viewer = Viewer(), after: int = 0) -> list[tuple[str, str]]:
     found = records.seen_changes(viewer, after, None, 1000).changes
     return [("delete" if one.gone else "put", one.id) for one in found]
 
@@ -79,25 +79,25 @@ def test_a_record_that_leaves_the_sight_of_some_is_a_delete_for_them_alone(recor
     records.put([decision("d")], None)
     last = records.last_seq()
     records.put([decision("d", **SECRET)], None)
-    assert told(records, normal, last) == [("delete", "d")]
-    assert told(records, cleared, last) == [("put", "d")]
+    assert given(records, normal, last) == [("delete", "d")]
+    assert given(records, cleared, last) == [("put", "d")]
     last = records.last_seq()
     records.put([decision("d", "other", **SECRET)], None)
-    assert told(records, normal, last) == []
+    assert given(records, normal, last) == []
     records.put([decision("d")], None)
-    assert told(records, normal) == [("put", "d")]
+    assert given(records, normal) == [("put", "d")]
 
 
 def test_a_project_that_an_ingest_changes_takes_the_record_from_one_to_the_other(records: Records) -> None:
     mine, theirs = Viewer(projects=frozenset({"p"})), Viewer(projects=frozenset({"q"}))
     records.put([decision("d", project="p")], None)
     records.put([decision("d", project="q")], None)
-    assert told(records, mine) == [("delete", "d")]
-    assert told(records, theirs) == [("put", "d")]
+    assert given(records, mine) == [("delete", "d")]
+    assert given(records, theirs) == [("put", "d")]
     records.delete(Kind.DECISION, ["d"])
-    assert told(records, mine) == [("delete", "d")]
-    assert told(records, theirs) == [("delete", "d")]
-    assert told(records, Viewer(projects=frozenset({"r"}))) == []
+    assert given(records, mine) == [("delete", "d")]
+    assert given(records, theirs) == [("delete", "d")]
+    assert given(records, Viewer(projects=frozenset({"r"}))) == []
 
 
 def test_children_leave_with_their_artifact(records: Records) -> None:
@@ -105,18 +105,18 @@ def test_children_leave_with_their_artifact(records: Records) -> None:
     records.put([entry(Kind.ARTIFACT, "a", content="Minutes"), event], None)
     last = records.last_seq()
     records.put([entry(Kind.ARTIFACT, "a", content="Minutes", sensitivity="sensitive")], None)
-    assert sorted(told(records, Viewer(), last)) == [("delete", "art_a"), ("delete", "evt_e")]
+    assert sorted(given(records, Viewer(), last)) == [("delete", "art_a"), ("delete", "evt_e")]
 
 
 def test_an_id_that_comes_back_is_no_delete(records: Records) -> None:
     records.put([decision("d")], None)
     records.delete(Kind.DECISION, ["d"])
-    assert told(records) == [("delete", "d")]
+    assert given(records) == [("delete", "d")]
     records.put([decision("d")], None)
-    assert told(records) == [("put", "d")]
+    assert given(records) == [("put", "d")]
     records.delete(Kind.DECISION, ["d"])
     records.put([decision("d", **SECRET)], None)
-    assert told(records) == [("delete", "d")]
+    assert given(records) == [("delete", "d")]
 
 
 def test_a_reader_that_is_killed_and_resumed_misses_nothing_and_repeats_nothing(records: Records) -> None:
@@ -131,7 +131,7 @@ def test_a_reader_that_is_killed_and_resumed_misses_nothing_and_repeats_nothing(
     assert follower.known == seen(records, EVERYTHING, names(IDS))
 
 
-def test_only_some_kinds_are_told_of_when_these_are_asked_for(records: Records) -> None:
+def test_only_some_kinds_are_given_when_these_are_asked_for(records: Records) -> None:
     random = Random(2)
     records.put(
         list({(type(one.record), one.record.id): one for one in (any_entry(random, 9) for _ in range(30))}.values()),
@@ -143,7 +143,7 @@ def test_only_some_kinds_are_told_of_when_these_are_asked_for(records: Records) 
     assert [one for one in every if one.kind in (Kind.TURN, Kind.EVENT)] == list(found)
 
 
-def test_hidden_writes_cannot_be_told_from_none(tmp_path: Path, stores: Stores) -> None:
+def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
     """The same visible writes, in one store alone and in the other among hidden ones."""
     answers = []
     for hidden in (0, 7):
@@ -181,7 +181,7 @@ def test_numbers_of_one_transaction_show_not_how_many_were_written_with_them(rec
             one, other = records.seen_changes(Viewer(), last, None, 10).changes
             found.append(other.seq - one.seq)
     means = [sum(found) / len(found) for found in gaps.values()]
-    # of two numbers drawn from a block the mean distance is a third of it, with a deviation of 20 for so many
+    # of two numbers drawn from a block the mean distance is a third of it, with a deviation of 20 for 150 of them
     assert all(abs(mean - BLOCK / 3) < 120 for mean in means), means
 
 
@@ -190,4 +190,4 @@ def test_the_parts_of_a_deleted_artifact_of_another_project_show_nothing_of_it(r
     records.put([entry(Kind.ARTIFACT, "a", content="Minutes", project="p"), event], None)
     last = records.last_seq()
     records.delete(Kind.ARTIFACT, ["a"])
-    assert told(records, Viewer(projects=frozenset({"q"})), last) == []
+    assert given(records, Viewer(projects=frozenset({"q"})), last) == []

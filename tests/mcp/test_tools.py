@@ -46,6 +46,7 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
             {"conversation_id": "talk-1", "limit": 2},
             {"context": "meeting", "include_events": False},
         ],
+        "changes": [{"since": 0, "limit": 1000}, {"since": "now"}],
         "search_knowledge": [{"query": "graph vector", "filters": {"type": ["chunk", "pattern"]}}],
     }
 
@@ -97,6 +98,7 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
         "find_episodes": {"query": "measure a filter", "limit": 1},
         "recall": {"context": "meeting", "limit": 1},
         "search_knowledge": {"query": "crash index", "limit": 1},
+        "changes": {"since": 0, "limit": 1},
     }
     async with over_stdio("--data-dir", sampled, "--agent", "reader", mode=era) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -106,7 +108,9 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
             assert not result.is_error, result
             Draft202012Validator(listed[name].output_schema).validate(result.structured_content)
             found = body_of(result)
-            assert any(found.get(key) for key in ("decisions", "results", "episodes", "content", "total")), name
+            assert any(found.get(key) for key in ("decisions", "results", "episodes", "content", "total", "changes")), (
+                name
+            )
 
 
 def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from cstp.call import Call, raw_call
 from cstp.client.async_methods import AsyncMethods
 from cstp.client.bounded_transport import TimeLeft
-from cstp.client.changes import AsyncChanges, Cursor, wait_milliseconds
+from cstp.client.change_iterators import AsyncChanges, Cursor, wait_milliseconds
 from cstp.client.connections import options_for
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body

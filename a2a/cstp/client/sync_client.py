@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 from pydantic import SecretStr
 
 from cstp.call import Call, raw_call
-from cstp.client.changes import Changes, Cursor, wait_milliseconds
+from cstp.client.change_iterators import Changes, Cursor, wait_milliseconds
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.sync_http import SyncHttp
 from cstp.client.sync_methods import Methods

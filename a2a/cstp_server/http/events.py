@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cognition_engines.queries.following import Following
-from cognition_engines.store.following import SeenChange
+from cognition_engines.store.viewer_changes import SeenChange
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
 from cstp.methods.changes import CHANGES, NOW, ChangesParams
 from cstp.validation import parse_params

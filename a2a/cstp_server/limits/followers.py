@@ -1,4 +1,4 @@
-"""Places of the calls and streams that wait for changes, beside those of requests in flight."""
+"""Places of the calls and streams that wait for changes, apart from those of requests in flight."""
 
 from collections import Counter
 from datetime import UTC, datetime

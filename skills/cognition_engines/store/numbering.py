@@ -2,8 +2,8 @@
 
 `seq` is a time, in microseconds since 1970 in UTC, so that a gap shows how much time went by and not how many changes
 there were: some of them may be hidden. A transaction has a block of such times, the first of which is now, and begins
-no block before the last one is over. In it the numbers are drawn at random, so that those of the records that somebody
-sees do not depend on how many others were written with them.
+no block before the last one is over. In it the numbers are drawn at random, so that those of the records that a
+viewer sees do not depend on how many others were written with them.
 """
 
 from os import urandom

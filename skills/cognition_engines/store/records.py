@@ -12,7 +12,7 @@ from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
-from cognition_engines.store import compaction, erasing, following, origins, supersession, write
+from cognition_engines.store import compaction, erasing, origins, supersession, viewer_changes, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.change_watch import ChangeWatch
 from cognition_engines.store.compaction import CompactedDatabase
@@ -20,7 +20,6 @@ from cognition_engines.store.database import CALLS, SETTING, Store, open_store
 from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest, decision_graph
 from cognition_engines.store.erasure import Doomed
 from cognition_engines.store.erasures import Erasure
-from cognition_engines.store.following import SeenChanges
 from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
 from cognition_engines.store.reads import graph as around
@@ -49,6 +48,7 @@ from cognition_engines.store.values import (
     StoredRecord,
     Text,
 )
+from cognition_engines.store.viewer_changes import SeenChanges
 from cognition_engines.store.write_transaction import Author, WriteTransaction, read_transaction, write_transaction
 
 
@@ -282,11 +282,11 @@ class Records:
         Of a record that changed several times only its last change is returned. What was deleted or given other rights
         is gone for a viewer that saw it by then and does not see it now; what it never saw leaves no trace.
         """
-        return following.seen_changes(self._store, viewer, after, kinds, limit)
+        return viewer_changes.seen_changes(self._store, viewer, after, kinds, limit)
 
     def last_seen(self, viewer: Viewer) -> int:
         """The `seq` of the last change of what the viewer sees or saw; 0 where there is none."""
-        return following.last_seen(self._store, viewer)
+        return viewer_changes.last_seen(self._store, viewer)
 
     def page(self, space: Space, after: int, limit: int, model: str | None) -> Page:
         """The next `limit` changes of a space, as columns and without the texts: for those who follow.

@@ -1,4 +1,4 @@
-"""Changes as one viewer is told of them: what it sees now, and what it saw and sees no more."""
+"""Changes for one viewer: what it sees now, and what it saw and sees no more."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
