@@ -74,6 +74,7 @@ CALLS = [
     asked("setStatus", {"records"}, id="DECISION", status="draft", reason="early"),
     asked("linkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
     asked("unlinkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
+    asked("forget", {"records"}, id="DECISION", confirm=True, dryRun=True),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]
