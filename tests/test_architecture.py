@@ -36,6 +36,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "decision_reads": "the family",
     "decision_records": "the family",
     "decisions": "the family",
+    "forgetting": "the family",
     "episodes": "the family",
     "errors": "the errors of that room",
     "extractions": "the family",

@@ -76,7 +76,7 @@ def test_the_extension_tells_methods_limits_and_auth(live_server: Any, fetch: An
     assert told["auth"] == {
         "scheme": "Bearer",
         "header": "Authorization",
-        "scopes": ["ratify", "read", "review", "write"],
+        "scopes": ["admin", "ratify", "read", "review", "write"],
     }
 
 

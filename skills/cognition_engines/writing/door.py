@@ -33,8 +33,8 @@ from cognition_engines.writing.decisions import (
     update,
     updated_fields,
 )
+from cognition_engines.writing.erasing import ErasureCheck, LedgerFile, forget
 from cognition_engines.writing.errors import RecordNotFound, WriteConflict
-from cognition_engines.writing.forgetting import ErasureCheck, LedgerFile, forget
 from cognition_engines.writing.requests import (
     Answer,
     ChangedStatus,
