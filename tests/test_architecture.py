@@ -39,6 +39,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "decision_records": "the family",
     "decisions": "the family",
     "episode_records": "the family",
+    "forgetting": "the family",
     "episodes": "the family",
     "knowledge_records": "the family",
     "memory_records": "the family",

@@ -37,7 +37,7 @@ from cognition_engines.queries.search import Search
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.door import Writing
-from cognition_engines.writing.forgetting import LedgerFile
+from cognition_engines.writing.erasing import LedgerFile
 from cognition_engines.writing.retention import Retention
 
 if TYPE_CHECKING:

@@ -126,7 +126,10 @@ def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
     memory = client.remember("Orders are late.", context="note")
     knowledge = client.store_knowledge([{"kind": "chunk", "content": "Orders are durable."}])
     assert client.put_records(look_up=LookUp(guards=True)).seq == knowledge.seq
-    done = (first, second, updated, linked, accepted, reviewed, ended, episode, memory, knowledge)
+    third = client.record_decision("Keep no orders", 0.1)
+    gone = client.forget(third.id, True, reason="a mistake")
+    assert (gone.deleted, gone.receipt.remaining.records, gone.cascade.revisions) == (True, 0, 1)
+    done = (first, second, updated, linked, accepted, reviewed, ended, episode, memory, knowledge, third, gone)
     assert all(one.indexed for one in done)
     assert client.get_episode(episode.id).reflection == "Measure first."
     assert [one.seq for one in done] == sorted({one.seq for one in done})

@@ -84,6 +84,7 @@ CALLS = [
     asked("remember", {"records", "embedder"}, content="The queue is full.", context="note"),
     asked("storeKnowledge", {"records", "embedder"}, records=[{"kind": "chunk", "content": "Queues have bounds."}]),
     asked("putRecords", {"records"}, lookUp={"guards": True}),
+    asked("forget", {"records"}, id="DECISION", confirm=True, dryRun=True),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]

@@ -18,13 +18,13 @@ from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
-from cognition_engines.store.erasures import Erasure, append_ledger, read_ledger
+from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import Entry
+from cognition_engines.writing.erasing import LedgerFile
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
-from cognition_engines.writing.forgetting import LedgerFile
 from cognition_engines.writing.requests import (
     DecisionFields,
     Forget,

@@ -12,14 +12,16 @@ from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
-from cognition_engines.store import compaction, erasing, origins, supersession, viewer_changes, write
+from cognition_engines.store import origins, supersession, viewer_changes, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.change_watch import ChangeWatch
-from cognition_engines.store.compaction import CompactedDatabase
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
 from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest, decision_graph
-from cognition_engines.store.erasure import Doomed
-from cognition_engines.store.erasures import Erasure
+from cognition_engines.store.erasure import compacted_database as compaction
+from cognition_engines.store.erasure import expiry as erasing
+from cognition_engines.store.erasure.cascade import Doomed
+from cognition_engines.store.erasure.compacted_database import CompactedDatabase
+from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
 from cognition_engines.store.reads import graph as around

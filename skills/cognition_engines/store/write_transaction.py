@@ -19,9 +19,9 @@ from cognition_engines.models import Viewer
 from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again
-from cognition_engines.store.erasing import named_records
-from cognition_engines.store.erasure import Cascade, Doomed, Erasable, cascade_of, erasable
-from cognition_engines.store.erasures import erase
+from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, cascade_of, erasable
+from cognition_engines.store.erasure.expiry import named_records
+from cognition_engines.store.erasure.ledger import erase
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.numbering import numbered_up_to
 from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of, visible

@@ -37,8 +37,8 @@ from cognition_engines.writing.decisions import (
 )
 from cognition_engines.writing.entries import PreparedTexts, texts_of
 from cognition_engines.writing.episodes import episode_from, store_episode
+from cognition_engines.writing.erasing import ErasureCheck, LedgerFile, forget
 from cognition_engines.writing.errors import RecordNotFound, WriteConflict
-from cognition_engines.writing.forgetting import ErasureCheck, LedgerFile, forget
 from cognition_engines.writing.knowledge import knowledge_stated, store_knowledge
 from cognition_engines.writing.memories import memory_from, remember
 from cognition_engines.writing.memory_requests import (

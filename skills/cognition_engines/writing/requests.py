@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.models import AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
-from cognition_engines.store.erasure import Cascade, Doomed
+from cognition_engines.store.erasure.cascade import Cascade, Doomed
 
 Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
 Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]

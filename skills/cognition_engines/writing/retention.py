@@ -10,7 +10,7 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import now
-from cognition_engines.writing.forgetting import LedgerFile
+from cognition_engines.writing.erasing import LedgerFile
 
 POLL_SECONDS: Final = 5.0  # between two looks for what was written meanwhile
 LEAST_SECONDS: Final = 0.01

@@ -10,12 +10,12 @@ import typer
 
 import cstp
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
-from cognition_engines.store.erasures import read_ledger
+from cognition_engines.store.erasure.ledger import read_ledger
 from cognition_engines.store.inspection import sqlite_file
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import Backup, opened_backup
 from cognition_engines.store.transfer.copy import Contents
-from cognition_engines.writing.forgetting import LedgerFile
+from cognition_engines.writing.erasing import LedgerFile
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,

@@ -22,7 +22,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
-from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse
+from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.keywords.files import (
     COMPONENT,
@@ -37,6 +37,7 @@ from cognition_engines.indexes.keywords.files import (
     writer_lock,
 )
 from cognition_engines.indexes.keywords.label_terms import Marks
+from cognition_engines.indexes.keywords.open_index import index_in, writer_of
 from cognition_engines.indexes.keywords.schema import (
     make_analyzer,
     make_document,
@@ -56,7 +57,6 @@ DoubleArray = NDArray[np.float64]
 _NAMED: Final = (
     1500  # up to this many keys, a query of a term each takes less than one of a set: half at 100, as much here
 )
-_WRITER_BYTES: Final = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,11 +384,11 @@ def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None) -> Ke
         with writer_lock(folder):
             files = check_files(folder, read_list(folder))
     schema = make_schema()
-    index = _index_in(folder, schema)
+    index = index_in(folder, schema)
     with ForeignCalls(COMPONENT):
         index.config_reader("manual")
         index.register_tokenizer("words", make_splitter())
-    writer = _writer_of(index, folder)
+    writer = writer_of(index, folder)
     with ForeignCalls(COMPONENT):
         if index.searcher().num_docs == 0:
             write_checkpoint(writer, identity.store_id, identity.columns, 0)
@@ -398,23 +398,3 @@ def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None) -> Ke
         opened._seq = read_checkpoint(index.searcher(), schema, identity.store_id, identity.columns)
     opened.check()
     return opened
-
-
-def _index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
-    try:
-        with ForeignCalls(COMPONENT):
-            return tantivy.Index(schema, path=str(folder))
-    except ComponentFailed as error:
-        if "schema does not match" in str(error.__cause__):
-            raise ComponentFailed(COMPONENT, "the index is of another version") from error
-        raise
-
-
-def _writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
-    try:
-        with ForeignCalls(COMPONENT):
-            return index.writer(_WRITER_BYTES, 1)
-    except ComponentFailed as error:
-        if "LockBusy" in str(error.__cause__):
-            raise FolderInUse(f"the index folder {folder} is held by another process") from error
-        raise

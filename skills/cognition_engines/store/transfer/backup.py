@@ -25,7 +25,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
 from cognition_engines.store.database import Store, revision_of, upgrade
-from cognition_engines.store.erasures import Erasure, erase_again
+from cognition_engines.store.erasure.ledger import Erasure, erase_again
 from cognition_engines.store.schema import HEAD
 from cognition_engines.store.transactions import scanning, writing
 from cognition_engines.store.transfer.copy import (

@@ -19,7 +19,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.codec import COLUMNS, Cell, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import show_all
-from cognition_engines.store.erasures import ledger, note
+from cognition_engines.store.erasure.ledger import ledger, note
 from cognition_engines.store.rows import ORIGIN, origin_of
 from cognition_engines.store.schema import (
     PLACES,

@@ -13,7 +13,7 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.queries.pools import Caller, Pool, Pools
-from cognition_engines.store.erasures import append_ledger, read_ledger
+from cognition_engines.store.erasure.ledger import append_ledger, read_ledger
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
 from cognition_engines.writing.errors import RecordNotFound, WriteRefused

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.kind import KINDS, Kind
-from cognition_engines.store.erasure import CUT, Doomed, doomed
+from cognition_engines.store.erasure.cascade import CUT, Doomed, doomed
 from cognition_engines.store.schema import counter, erasures, receipts, records
 from cognition_engines.store.transactions import pages
 from cognition_engines.store.write_rows import bury

@@ -11,14 +11,14 @@ from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import microseconds, moment
 from cognition_engines.store.database import Store
-from cognition_engines.store.erasure import Doomed, erasable
-from cognition_engines.store.erasures import FORGET, Erasure, erase, forgotten, ledger
+from cognition_engines.store.erasure.cascade import Doomed, erasable
+from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, forgotten, ledger
 from cognition_engines.store.reads.by_key import found_by_keys, only_given, visible
 from cognition_engines.store.schema import TABLES, decision_links, links, receipts, records, reviews, revisions, vectors
 from cognition_engines.store.transactions import pages, reading, scanning, writing
 from cognition_engines.store.values import StoredRecord
 
-EXPIRED: Final = "expired"  # the reason that the ledger has for what nobody asked to be forgotten
+EXPIRED: Final = "expired"  # the reason in the ledger where no agent gave one
 _BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links)
 
 
