@@ -196,8 +196,9 @@ def _answered(transaction: WriteTransaction, writer: Writer, request: Request, k
     known = transaction.receipt(type(request).__name__, key)
     if known is None:
         return None
-    about_decision = isinstance(request, _OF_DECISIONS)
-    lost = about_decision and transaction.find(Kind.DECISION, known.record, writer.viewer) is None
+    lost = isinstance(request, _OF_DECISIONS) and (
+        known.record is None or transaction.find(Kind.DECISION, known.record, writer.viewer) is None
+    )
     if known.digest != digest:
         raise WriteConflict(None if lost else known.record, "idempotency", "the parameters of the first call", "others")
     if known.answer is None or lost:
