@@ -41,7 +41,7 @@ class Indexes:
         self._lock = lock
         self._stop = Event()
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
-        self._watcher = Watcher(records.change_watch(), self.follow_now)
+        self._watcher = Watcher(records.change_watch(), self._follow_what_is_behind)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
         return self._spaces[space.name]
@@ -79,6 +79,13 @@ class Indexes:
         """Lets all indexes look for changes at once."""
         for index in self.all:
             index.follow_now()
+
+    def _follow_what_is_behind(self) -> None:
+        """As `follow_now`, of those that lack a change: what this process wrote, they have followed already."""
+        last = self._records.last_seq()
+        for index in self.all:
+            if index.snapshot.seq < last:
+                index.follow_now()
 
     def name_holder(self, name: str) -> None:
         """Says who has the folder: the address of a server, or a command."""
