@@ -50,7 +50,7 @@ class Indexes:
         self._marks = read_marks(folder)
         self._stop = Event()
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
-        self._watcher = Watcher(records.change_watch(), self.follow_now)
+        self._watcher = Watcher(records.change_watch(), self._follow_what_is_behind)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
         return self._spaces[space.name]
@@ -123,6 +123,13 @@ class Indexes:
             remove_set_aside(self._folder)
             self._marks = replace(self._marks, keywords=words)
             write_marks(self._folder, self._marks)
+
+    def _follow_what_is_behind(self) -> None:
+        """As `follow_now`, of those that lack a change: what this process wrote, they have followed already."""
+        last = self._records.last_seq()
+        for index in self.all:
+            if index.snapshot.seq < last:
+                index.follow_now()
 
     def name_holder(self, name: str) -> None:
         """Says who has the folder: the address of a server, or a command."""

@@ -16,7 +16,10 @@ DOWN_SECONDS: Final = 2.0  # while the database does not answer
 
 
 class Watcher:
-    """Looks for commits until it is stopped. What it misses, the indexes find by themselves a moment later."""
+    """Looks for commits until it is stopped, and calls `found`, which may raise ComponentFailed.
+
+    What it misses, the indexes find by themselves a moment later.
+    """
 
     def __init__(self, watch: ChangeWatch, found: Callable[[], object]) -> None:
         self._watch: Final = watch
@@ -41,12 +44,11 @@ class Watcher:
         pause = LOOK_SECONDS
         while not self._stop.wait(pause):
             try:
-                changed = self._watch.changed()
+                if changed := self._watch.changed():
+                    self._found()
             except ComponentFailed:  # which the indexes report
                 pause = DOWN_SECONDS
                 continue
             pause = min(LONGEST_LOOK, 2 * pause) if changed else LOOK_SECONDS
-            if changed:
-                self._found()
         with suppress(ComponentFailed):
             self._watch.close()

@@ -92,6 +92,9 @@ def page(store: Store, space: Space, after: int, limit: int, model: str | None) 
 def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
     """The next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
     if len(space.kinds) > 1:
+        newest, concerned = connection.execute(_concerned(space), {"after": after}).one()
+        if not concerned:  # most changes are of another space, which is to cost this one a single statement
+            return [], [], max(after, newest)
         last = _end(connection, space.kinds, after, limit)
         if last == after:
             return [], [], last
@@ -109,6 +112,16 @@ def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tu
         return gone, rows, max(found[-1][0] for found in (gone, rows) if found)
     last = sorted([row[0] for row in (*gone, *rows)])[limit - 1]
     return [row for row in gone if row[0] <= last], [row for row in rows if row[0] <= last], last
+
+
+@cache
+def _concerned(space: Space) -> sa.Select[Any]:
+    """The last `seq` of the store, and whether anything after a `seq` is of a space."""
+    found = [
+        sa.exists().where(table.c.kind.in_([int(kind) for kind in space.kinds]), table.c.seq > sa.bindparam("after"))
+        for table in (records, tombstones)
+    ]
+    return sa.select(counter.c.seq, sa.or_(*found))
 
 
 def _newest(connection: sa.Connection, after: int, limit: int) -> int:
