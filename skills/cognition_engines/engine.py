@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Protocol
 
+from cognition_engines.auditing.trail import AuditOptions, AuditTrail
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
@@ -64,6 +65,7 @@ class EngineOptions:
     store_named: str = SETTING
     sources: tuple[FollowedSource, ...] = ()
     source_seconds: float = 15.0
+    audit: AuditOptions = AuditOptions()
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -120,7 +122,8 @@ class Engine:
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.cut: Final = passages.cut_for
-        self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes))
+        self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
+        self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes), self.audit)
         self.write: Final = self.writing.write
 
     @classmethod
@@ -151,6 +154,7 @@ class Engine:
             indexes.start()
             engine = cls(records, indexes, model, options)
             engine.listings.start()
+            engine.audit.start()
             if engine.sources is not None:
                 engine.sources.start()
             undo.pop_all()
@@ -181,6 +185,7 @@ class Engine:
         """Ends all. Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
         deadline = monotonic() + wait_seconds
         self.pools.close()
+        self.audit.close(wait_seconds / 2)
         if self.sources is not None:
             self.sources.close(wait_seconds)
         self.indexes.close(wait_seconds)
