@@ -110,7 +110,9 @@ class Serving:
         """The whole JSON-RPC answer; without a token, to one who may see everything."""
         if token is None:
             if not self.tokens:
-                self.tokens.append(self.token(clearance="highly_sensitive", scopes=("read", "write", "review")))
+                self.tokens.append(
+                    self.token(clearance="highly_sensitive", scopes=("read", "write", "review", "admin"))
+                )
             token = self.tokens[0]
         name = method if method.startswith("rpc.") else f"cstp.{method}"
         request = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}

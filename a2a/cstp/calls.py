@@ -8,6 +8,7 @@ from typing import Literal
 
 from cstp.call import Call, typed_call
 from cstp.fields import Instant
+from cstp.methods.audit import AUDIT, AuditResult
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS, GetDecisionResult, ListDecisionsResult
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
@@ -449,6 +450,31 @@ def unlink_decisions(
             "idempotency_key": idempotency_key,
             "agent_id": agent_id,
             "dry_run": dry_run,
+        },
+    )
+
+
+def audit(
+    *,
+    agent: str | None = None,
+    method: str | None = None,
+    id: str | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    limit: int = 50,
+    before: int | None = None,
+) -> Call[AuditResult]:
+    """List who has read or written which records, newest first, with filters."""
+    return typed_call(
+        AUDIT,
+        {
+            "agent": agent,
+            "method": method,
+            "id": id,
+            "since": since,
+            "until": until,
+            "limit": limit,
+            "before": before,
         },
     )
 

@@ -21,6 +21,7 @@ from cognition_engines.queries.pools import Caller, Pool
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
+from cstp_server.handlers.audit import audit_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -52,6 +53,7 @@ from cstp_server.observe.metrics import CallMetrics, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
 from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace
+from cstp_server.rpc.audited_calls import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
@@ -168,6 +170,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *episode_methods(engine),
         *knowledge_methods(engine),
         *recall_methods(engine),
+        *audit_methods(engine),
     )
     bounds = Bounds(
         max_batch=server.max_batch,
@@ -177,7 +180,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
     return Parts(
-        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser),
+        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, AuditedCalls(engine.audit)),
         limiter=limiter,
         tokens=tokens,
         gate=prepared.gate,
@@ -210,3 +213,5 @@ async def _close(engine: Engine, seconds: float) -> None:
         _log.error("not_closed", component=error.component, reason=str(error))
     finally:
         pool.close()
+    if engine.audit_rows_lost:
+        _log.error("audit_rows_lost", count=engine.audit_rows_lost)

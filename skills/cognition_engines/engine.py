@@ -20,6 +20,7 @@ from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
+from cognition_engines.queries.audit_pages import AuditPages
 from cognition_engines.queries.chunks import Chunks
 from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
@@ -123,6 +124,8 @@ class Engine:
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
+        self.audit_rows_lost = 0  # that could not be stored before the engine was closed
+        self.list_audit: Final = AuditPages(records.audit, self.audit, self.pools).page
         self.writing: Final = Writing(records, indexes, embedder, self.pools, PublishedSeq(indexes), self.audit)
         self.write: Final = self.writing.write
 
@@ -185,7 +188,7 @@ class Engine:
         """Ends all. Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
         deadline = monotonic() + wait_seconds
         self.pools.close()
-        self.audit.close(wait_seconds / 2)
+        self.audit_rows_lost = self.audit.close(wait_seconds / 2)
         if self.sources is not None:
             self.sources.close(wait_seconds)
         self.indexes.close(wait_seconds)

@@ -40,6 +40,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "list_episodes": {"since": "2026-01-01", "tags": ["filters"]},
     "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
     "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
+    "audit": {"agent": "ann", "limit": 3},
     "whoami": {},
     "discover": {},
 }
@@ -54,7 +55,7 @@ CHANGES = {"queryTimeMs", "remaining", "expiresAt"}
 
 @pytest.fixture
 def client(connect: Any, sample: Serving) -> Any:
-    return connect(sample.url, sample.token(clearance="highly_sensitive"))
+    return connect(sample.url, sample.token(clearance="highly_sensitive", scopes=("read", "admin")))
 
 
 def lasting(value: Any) -> Any:
@@ -78,7 +79,7 @@ def test_every_method_gives_the_whole_answer_as_its_model(client: Any, name: str
     assert lasting(found.model_dump(mode="json", by_alias=True)) == lasting(sent)
     assert any(
         sent[key]
-        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found")
+        for key in ("decisions", "results", "episodes", "turns", "chunkId", "agent", "methods", "found", "head")
         if key in sent
     )
 

@@ -74,13 +74,14 @@ CALLS = [
     asked("setStatus", {"records"}, id="DECISION", status="draft", reason="early"),
     asked("linkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
     asked("unlinkDecisions", {"records"}, sourceId="DECISION", targetId="OTHER", edgeType="blocks"),
+    asked("audit", {"records"}, limit=3),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]
 
 
 # one of these is in each result
-MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
+MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found", "rows")
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,17 @@ class StoppableEmbedder(SeededEmbedder):
 
 @contextmanager
 def records_down(serving: Serving) -> Iterator[None]:
-    """Another process has renamed a table."""
+    """Another process has renamed the tables of records and of the audit."""
     engine = sa.create_engine(serving.settings.store_url)
     with engine.begin() as connection:
-        connection.execute(sa.text("ALTER TABLE records RENAME TO elsewhere"))
+        for table in ("records", "audit_rows"):
+            connection.execute(sa.text(f"ALTER TABLE {table} RENAME TO {table}_elsewhere"))
     try:
         yield
     finally:
         with engine.begin() as connection:
-            connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO records"))
+            for table in ("records", "audit_rows"):
+                connection.execute(sa.text(f"ALTER TABLE {table}_elsewhere RENAME TO {table}"))
         engine.dispose()
 
 

@@ -28,7 +28,16 @@ Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
 MANY = PAGE * 2 + 3
 WRITTEN = {"revisions", "reviews", "decision_links", "receipts"}
-CARRIED = {"records", "vectors", "links", *WRITTEN, *(table.name for table in TABLES.values())}
+CARRIED = {
+    "records",
+    "vectors",
+    "links",
+    "audit_rows",
+    "audit_records",
+    "audit_head",
+    *WRITTEN,
+    *(table.name for table in TABLES.values()),
+}
 LEFT_OUT = {"meta", "counter", "tombstones"}  # each store's own
 # these are made of the others
 DERIVED = {"project", "sensitivity", "at", "context", "system", "importance", "parent", "source_key", "since", "until"}

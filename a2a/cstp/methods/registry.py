@@ -3,6 +3,7 @@
 from typing import Any
 
 from cstp.contract import Method
+from cstp.methods.audit import AUDIT
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
@@ -36,6 +37,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     SET_STATUS,
     LINK_DECISIONS,
     UNLINK_DECISIONS,
+    AUDIT,
     WHOAMI,
     DISCOVER,
 )

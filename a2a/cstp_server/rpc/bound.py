@@ -14,11 +14,12 @@ R = TypeVar("R", bound=Wire)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks, under which request id, and by which way: cstp or mcp."""
+    """Who asks, under which request id, by which way (cstp or mcp), and once it is known for which method."""
 
     token: Token
     request_id: str
     via: str = "cstp"
+    method: str = ""
 
     @property
     def agent(self) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import BoundArguments, Signature, signature
 from time import monotonic, perf_counter
 from typing import Any, Final
@@ -39,6 +39,7 @@ from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter
 from cstp_server.observe.log import call_line
 from cstp_server.observe.metrics import CallMetrics
+from cstp_server.rpc.audited_calls import AuditedCalls, AuditNotes
 from cstp_server.rpc.bound import AnyBound, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
 
@@ -83,6 +84,7 @@ class Outcome:
     snake_case: bool = False
     result: str = ""
     error: CstpError | None = None
+    audit: AuditNotes = field(default_factory=AuditNotes)
 
 
 @dataclass(slots=True)
@@ -118,8 +120,11 @@ class Dispatcher:
         bounds: Bounds,
         metrics: CallMetrics,
         parser: BodyParser,
+        audit: AuditedCalls,
     ) -> None:
+        audit.check(bound.method.name for bound in methods)
         self.parser = parser
+        self._audit = audit
         self._limiter = limiter
         self._bounds = bounds
         self._metrics = metrics
@@ -154,6 +159,7 @@ class Dispatcher:
         await self._dispatch(method, params, call, outcome)
         if len(outcome.result.encode()) > self._bounds.answer_bytes:
             outcome.error = QueryFailed("answer", call.request_id)
+        await self._add_to_audit(method, call, outcome)
         self._note_outcome(method, call, outcome, began)
         return outcome
 
@@ -205,6 +211,9 @@ class Dispatcher:
         )
         if not request.notification and not room.holds(body):
             outcome.error = QueryFailed("answer", call.request_id)
+        if request.notification:
+            outcome.audit.records = ()  # nothing is returned
+        await self._add_to_audit(request.method, call, outcome)
         self._note_outcome(request.method, call, outcome, began)
         if request.notification:
             return Answer(None)
@@ -222,10 +231,11 @@ class Dispatcher:
         name = "" if bound is None else bound.method.name
 
         async def run(context: tuple[Call, Outcome], sent: object, /) -> Result:
-            call, outcome = context
+            call, outcome = Call(context[0].token, context[0].request_id, context[0].via, name), context[1]
             try:
                 await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
-                result = await _run(bound, sent, call)
+                outcome.audit.admitted = True
+                result = await self._run(bound, sent, call, outcome.audit)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
             except CstpError as error:
@@ -245,6 +255,27 @@ class Dispatcher:
         # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
         run.__signature__ = _Fitting(list(signature(run).parameters.values()))  # type: ignore[attr-defined]
         return run
+
+    async def _run(self, bound: AnyBound | None, sent: object, call: Call, notes: AuditNotes) -> Wire:
+        if bound is None:
+            raise MethodNotFound
+        method = bound.method
+        if method.scope is not None and not set(method.scopes) & set(call.token.scopes):
+            raise Forbidden(method.scope)
+        params = parse_params(method.params, sent)
+        self._audit.asked(method.name, params, notes)
+        result: Wire = await bound.handle(params, call)
+        self._audit.answered(method.name, result, notes)
+        return result
+
+    async def _add_to_audit(self, method: str, call: Call, outcome: Outcome) -> None:
+        """Leaves the row of a call before its answer does; the call fails where the store does not take it."""
+        try:
+            await self._audit.add(method, call, outcome.audit, outcome.error)
+        except ComponentFailed as error:
+            fields = {"component": error.component, "reason": str(error), "request_id": call.request_id}
+            _log.error("not_audited", **fields)
+            outcome.error = QueryFailed(error.component, call.request_id)
 
     def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
         name = method if method in self._guarded else UNKNOWN
@@ -276,13 +307,3 @@ def _units_of_texts(sent: object) -> int:
         return (len(sent) - 1) // TEXT_UNIT if sent else 0
     inner = sent.values() if isinstance(sent, Mapping) else sent if isinstance(sent, list) else ()
     return sum(map(_units_of_texts, inner))
-
-
-async def _run(bound: AnyBound | None, sent: object, call: Call) -> Wire:
-    if bound is None:
-        raise MethodNotFound
-    scope = bound.method.scope
-    if scope is not None and not set(bound.method.scopes) & set(call.token.scopes):
-        raise Forbidden(scope)
-    result: Wire = await bound.handle(parse_params(bound.method.params, sent), call)
-    return result

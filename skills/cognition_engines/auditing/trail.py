@@ -54,7 +54,7 @@ class TrailState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiter:
-    """A call that waits until so many rows are settled: stored, or given up."""
+    """A call that waits until `target` rows, counted from the start, are stored or given up."""
 
     target: int
     loop: AbstractEventLoop
