@@ -23,8 +23,8 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
-    `unavailable`: a part that a search needs is `down`. `degraded`: all are answered, but limits are not shared, a Chroma
-    server is away and vectors are compared in memory, or audit rows wait for the store.
+    `unavailable`: a part that a call needs is `down`. `degraded`: all are answered, but limits are not shared, a
+    Chroma server is away and vectors are compared in memory, or audit rows wait for the store.
     """
 
     status: Status
