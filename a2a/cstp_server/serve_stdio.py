@@ -41,7 +41,7 @@ def _folder_run(parts: Parts, identify: Identify) -> Run:
             return Outcome(error=Overloaded(_RETRY_SECONDS))
         try:
             # identifies a request, is no secret
-            return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}"))
+            return await parts.dispatcher.run(method, arguments, Call(token, f"{getrandbits(128):032x}", "mcp"))
         finally:
             parts.gate.leave(token.agent)
 

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.auditing.trail import CAPACITY, AuditOptions, AuditTrail
-from cognition_engines.engine import Engine, EngineOptions
+from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import ReviewContent
@@ -207,13 +207,12 @@ async def test_old_rows_are_pruned_when_the_engine_starts(tmp_path: Path, stores
     engine.close()
 
 
-async def test_two_servers_of_a_store_append_to_one_unbroken_chain(
-    engine: Engine, tmp_path: Path, stores: Stores
-) -> None:
-    other = Engine.open(stores.records(tmp_path), tmp_path / "others", None)
+async def test_two_servers_of_a_store_append_to_one_unbroken_chain(tmp_path: Path, stores: Stores) -> None:
+    patient = EngineOptions(call_seconds=60, store=PartBounds(4, 60))
+    engine, other = (Engine.open(stores.records(tmp_path), tmp_path / name, None, patient) for name in ("one", "other"))
 
     async def use(one: Engine, name: str) -> None:
-        for number in range(15):
+        for number in range(10):
             await one.write(ANN, new(f"{name} {number}"))
             for _ in range(4):
                 await one.audit.add(call(number))
@@ -222,7 +221,8 @@ async def test_two_servers_of_a_store_append_to_one_unbroken_chain(
     await other.audit.flush()
     await engine.audit.flush()
     report = engine.records.audit.verify()
-    assert (report.intact, report.rows) == (True, 4 * 15 * 5)
+    assert (report.intact, report.rows) == (True, 4 * 10 * 5)
+    engine.close()
     other.close()
 
 

@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
@@ -103,7 +103,7 @@ def _error_body(error: CstpError) -> bytes:
 
 async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
-    asked = _Authorized(call)
+    asked = _Authorized(replace(call, via="mcp"))
     if refused := await _refused(body, asked, parts.dispatcher):
         return refused
     sent: list[Message] = []
