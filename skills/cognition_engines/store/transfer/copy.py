@@ -153,7 +153,7 @@ def copy(source: Store, target: Store, watcher: Watcher) -> Contents:
                 "store with cstp backup and cstp restore --replace"
             )
         if head_of(write).number:
-            raise ConfigurationError("the target has an audit of its own already; name an empty database")
+            raise ConfigurationError("the target has an audit already; name an empty database")
         done = transfer(Source(read), write, watcher)
         verify(write, done.contents, "target", watcher)
     return done.contents
