@@ -106,7 +106,7 @@ def test_verify_ends_with_1_and_names_what_is_wrong(cstp: Cstp) -> None:
 
 
 @pytest.mark.usefixtures("calls")
-@pytest.mark.parametrize("noted", ["5", "5:abc", "0:" + "0" * 64, "x:" + "0" * 64])
+@pytest.mark.parametrize("noted", ["5", "5:abc", "-1:" + "0" * 64, "x:" + "0" * 64])
 def test_what_is_no_row_is_not_taken_as_noted(cstp: Cstp, noted: str) -> None:
     done = cstp("audit", "verify", "--noted", noted)
     assert done.code == 2

@@ -202,7 +202,7 @@ def _run(
     around |= {
         "PATH": f"{programs}:{Path(sys.executable).parent}:{around['PATH']}",
         "CSTP_URL": serving.url,
-        "CSTP_TOKEN": serving.token(scopes=SCOPES if page.name == "writing.md" else ("read",)),
+        "CSTP_TOKEN": serving.token(scopes=SCOPES if page.name in ("audit.md", "writing.md") else ("read",)),
         "HOME": str(home),
     }
     if page.name != "operations.md":

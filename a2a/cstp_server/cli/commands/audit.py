@@ -22,7 +22,7 @@ from cstp_server.handlers.audit import audit_call
 from cstp_server.terminal import say
 
 app = command_family("Show who has read and written which records, and verify that nothing of it was changed.")
-_NOTED: Final = re.compile(r"([1-9][0-9]{0,18}):([0-9a-f]{64})")
+_NOTED: Final = re.compile(r"(0|[1-9][0-9]{0,18}):([0-9a-f]{64})")
 
 
 def _text(name: str, metavar: str, help: str) -> typer.models.OptionInfo:
