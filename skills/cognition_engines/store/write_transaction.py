@@ -16,7 +16,7 @@ from cognition_engines.kinds.registry import kind_of
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, Review
 from cognition_engines.models import Viewer
 from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
-from cognition_engines.store.audit.chain import append_rows
+from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again
@@ -46,10 +46,10 @@ class Author:
 class WriteTransaction:
     """Reads and writes of one transaction, which holds the counter: no other writer runs beside it."""
 
-    def __init__(self, connection: sa.Connection, author: Author) -> None:
+    def __init__(self, connection: sa.Connection, author: Author, begun_at: int = 0) -> None:
         self._connection: Final = connection
         self.author: Final = author
-        self._written: dict[tuple[Kind, str], None] = {}  # what this transaction has changed, in order
+        self._begun_at: Final = begun_at  # the `seq` before this transaction
 
     def seq(self) -> int:
         """The `seq` of the last change, by this transaction or before it."""
@@ -89,7 +89,6 @@ class WriteTransaction:
         if model is not None and vectors is not None:
             settle_dimension(self._connection, model, vectors.shape[1])
         at = microseconds(self.author.at)
-        self._note(kind_of(entry.record), entry.record.id)
         (key,) = place(self._connection, [PlacedEntry(entry, None if known is None else known.key, updated_at=at)])
         if model is not None and vectors is not None:
             insert_vectors(self._connection, [(key, vectors)], model)
@@ -121,7 +120,6 @@ class WriteTransaction:
 
     def add_review(self, stored: StoredRecord, review: Review) -> StoredRecord:
         """Adds a review; the decision as it is shown then, with a new `seq`."""
-        self._note(stored.kind, stored.record.id)
         self._connection.execute(
             sa.insert(reviews).values(
                 key=stored.key,
@@ -156,8 +154,6 @@ class WriteTransaction:
                 context=link.context,
             )
         )
-        self._note(source.kind, source.record.id)
-        self._note(target.kind, target.record.id)
         renumber(self._connection, [target.key])
         return self._settled(source)
 
@@ -165,30 +161,26 @@ class WriteTransaction:
         """Removes a link and ends its effect; whether it was there. Both ends get a new `seq`."""
         if not self._drop_link(source, target, type):
             return False
-        self._note(source.kind, source.record.id)
-        self._note(target.kind, target.record.id)
         renumber(self._connection, [source.key, target.key])
         show_again(self._connection, [target.key])
         return True
 
     def forget(self, kind: Kind, stored: StoredRecord) -> None:
         """Deletes a record with all that belongs to it, and what its author was answered."""
-        self._note(kind, stored.record.id)
         bury(self._connection, [(kind, str(stored.record.id), stored.key)])
         spent = sa.update(receipts).where(receipts.c.record == str(stored.record.id))
         self._connection.execute(spent.values(answer=None))
 
     def audit(self, entry: AuditEntry) -> None:
-        """Adds the audit row of this write: all that it has changed, then what `entry` names besides.
+        """Adds the audit row of this write: all records that have another `seq` now, then what `entry` names besides.
 
         Last of all: from here to the commit no one else can append a row.
         """
-        written = [record_of(kind, id, written=True) for kind, id in self._written]
+        written = [
+            record_of(Kind(kind), id, written=True) for kind, id in changed_since(self._connection, self._begun_at)
+        ]
         others = [one for one in entry.records if replace(one, written=True) not in written]
         append_rows(self._connection, [replace(entry, records=(*written, *others))], [])
-
-    def _note(self, kind: Kind, id: object) -> None:
-        self._written[kind, str(id)] = None
 
     def _drop_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
         chosen = sa.delete(decision_links).where(
@@ -217,8 +209,8 @@ def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[W
         raise ComponentFailed("records", REPLACED)
     try:
         with writing(store) as connection:
-            seq_of(store, connection, store.seen.last_seq)
-            yield WriteTransaction(connection, author)
+            begun_at = seq_of(store, connection, store.seen.last_seq)
+            yield WriteTransaction(connection, author, begun_at)
             if not keep:
                 raise _RolledBack
     except _RolledBack:

@@ -21,7 +21,7 @@ from cognition_engines.store.audit.audit_rows import (
 from cognition_engines.store.audit.verification import ChainReport, verified
 from cognition_engines.store.codec import microseconds, moment
 from cognition_engines.store.database import WAIT, Store
-from cognition_engines.store.schema import audit_head, audit_records, audit_rows
+from cognition_engines.store.schema import audit_head, audit_records, audit_rows, records, tombstones
 from cognition_engines.store.transactions import REPLACED, failures, pages, reading, scanning
 
 ROWS_AT_A_TIME: Final = 1000
@@ -161,6 +161,14 @@ def rows_after(connection: sa.Connection, number: int) -> Iterator[list[AuditRow
     ):
         yield page
         number = page[-1].number
+
+
+def changed_since(connection: sa.Connection, seq: int) -> list[tuple[int, str]]:
+    """Kind and id of all records that were written or deleted after a `seq`, in the order of these changes."""
+    kept = sa.select(records.c.seq, records.c.kind, records.c.id).where(records.c.seq > seq)
+    gone = sa.select(tombstones.c.seq, tombstones.c.kind, tombstones.c.id).where(tombstones.c.seq > seq)
+    found = connection.execute(kept.union_all(gone).order_by("seq"))
+    return list(dict.fromkeys((kind, id) for _, kind, id in found))
 
 
 def put_rows(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
