@@ -50,7 +50,7 @@ MORE_RECALLS = [
     {"context": "document", "include_events": False},
     {"query": "sqlite", "limit": 50},
 ]
-CHANGES = {"queryTimeMs", "remaining", "expiresAt"}
+CHANGES = {"queryTimeMs", "remaining", "expiresAt", "head"}
 
 
 @pytest.fixture
