@@ -27,6 +27,7 @@ NO_SHARED: Final = "the folder ../shared is absent"
 # SQLite and Chroma in a folder. tests/records, tests/several and tests/chaos bring the servers that they need.
 ON_SERVERS: Final = (
     "tests/indexes/",  # follow the records, and write their vectors into Chroma
+    "tests/audit/",  # the rows of writes are in their transactions, those of reads come late
     "tests/ingest/test_batches.py",  # an ingest writes while others write and read, and is killed
     "tests/ingest/test_interrupted_runs.py",
     "tests/ingest/test_pruning.py",

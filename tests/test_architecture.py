@@ -30,6 +30,7 @@ UNSET = {name: value for name, value in os.environ.items() if not name.startswit
 LONGEST_FILE = 400
 LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
+    "audit": "the family",
     "auth": "how a caller shows who it is",
     "backup": "a backup of the store",
     "bulk": "the family",

@@ -8,6 +8,7 @@ from typing import Literal
 
 from cstp.call import Call, typed_call
 from cstp.fields import Instant
+from cstp.methods.audit import AUDIT, AuditResult
 from cstp.methods.bulk import PUT_RECORDS, LookUp, PutRecordsResult, ReplacedDocument
 from cstp.methods.changes import CHANGES, ChangesResult
 from cstp.methods.decision_graph import GET_GRAPH, GetGraphResult
@@ -740,6 +741,31 @@ def put_records(
             "replaces": replaces,
             "look_up": look_up,
             "dry_run": dry_run,
+        },
+    )
+
+
+def audit(
+    *,
+    agent: str | None = None,
+    method: str | None = None,
+    id: str | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    limit: int = 50,
+    before: int | None = None,
+) -> Call[AuditResult]:
+    """List who has read or written which records, newest first, with filters."""
+    return typed_call(
+        AUDIT,
+        {
+            "agent": agent,
+            "method": method,
+            "id": id,
+            "since": since,
+            "until": until,
+            "limit": limit,
+            "before": before,
         },
     )
 

@@ -3,6 +3,7 @@
 from cstp.call import Call
 from cstp.client.sync_client import Client
 from cstp.filters import Filters, KnowledgeFilters, QueryFilters
+from cstp.methods.audit import AuditCall, AuditedId, AuditHead, AuditResult
 from cstp.methods.bulk import (
     FilePlace,
     GuardedPlace,
@@ -127,6 +128,10 @@ __all__ = [
     "AffectedPart",
     "ArtifactMetadata",
     "AttachedEvent",
+    "AuditCall",
+    "AuditHead",
+    "AuditResult",
+    "AuditedId",
     "Call",
     "ChangesResult",
     "ChecklistContent",

@@ -21,6 +21,7 @@ from cognition_engines.queries.pools import Caller, Pool
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
+from cstp_server.handlers.audit import audit_methods
 from cstp_server.handlers.bulk import bulk_methods
 from cstp_server.handlers.changes import change_methods
 from cstp_server.handlers.decision_overviews import decision_overview_methods
@@ -61,6 +62,7 @@ from cstp_server.observe.metrics import CallMetrics, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
 from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace
+from cstp_server.rpc.audited_calls import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
@@ -193,6 +195,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         *memory_record_methods(engine),
         *recall_methods(engine),
         *change_methods(engine.following, followers),
+        *audit_methods(engine),
     )
     for bound in methods:  # here, and not on the loop in the first call of each
         bound.method.params.model_rebuild()
@@ -205,7 +208,7 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
         batch_answer_bytes=server.max_batch_answer_bytes,
     )
     return Parts(
-        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, engine.reached),
+        dispatcher=Dispatcher(methods, limiter, bounds, metrics, parser, engine.reached, AuditedCalls(engine.audit)),
         limiter=limiter,
         tokens=tokens,
         gate=prepared.gate,
@@ -239,3 +242,5 @@ async def _close(engine: Engine, seconds: float) -> None:
         _log.error("not_closed", component=error.component, reason=str(error))
     finally:
         pool.close()
+    if engine.audit_rows_lost:
+        _log.error("audit_rows_lost", count=engine.audit_rows_lost)

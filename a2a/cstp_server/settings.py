@@ -204,6 +204,17 @@ class LogSettings(Section):
 
     level: Literal["debug", "info", "warning", "error"] = Field("info", description="info has one line per call.")
     format: Literal["auto", "json", "pretty"] = Field("auto", description="auto is pretty on a terminal, else JSON.")
+    audit_queries: bool = Field(False, description="Keeps the texts of queries in the audit; no log has them.")
+
+
+class AuditSettings(Section):
+    """Who has read and written which records: see docs/audit.md."""
+
+    reads: bool = Field(True, description="False leaves out calls that read; writes always have a row.")
+    durable: bool = Field(
+        False, description="True lets no answer leave before its row is stored; else a kill loses 0.1 s of them."
+    )
+    days: Positive | None = Field(365, description="Older rows are removed; null keeps all.")
 
 
 class SourceSettings(Section):
@@ -245,6 +256,7 @@ class Settings(Section):
     auth: AuthSettings = AuthSettings()
     mcp: McpSettings = McpSettings()
     log: LogSettings = LogSettings()
+    audit: AuditSettings = AuditSettings()
     sources: tuple[SourceSettings, ...] = Field(
         (),
         description="Chroma collections to follow: a list of url (chroma:http://host:8000/NAME or "

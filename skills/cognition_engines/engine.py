@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Protocol
 
+from cognition_engines.auditing.trail import AuditOptions, AuditTrail
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
@@ -19,6 +20,7 @@ from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
+from cognition_engines.queries.audit_pages import AuditPages
 from cognition_engines.queries.chunks import Chunks
 from cognition_engines.queries.decision_counts import Statistics
 from cognition_engines.queries.decision_record import DecisionRecords
@@ -74,6 +76,7 @@ class EngineOptions:
     sources: tuple[FollowedSource, ...] = ()
     source_seconds: float = 15.0
     ledger: Path | None = None
+    audit: AuditOptions = AuditOptions()
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -137,11 +140,14 @@ class Engine:
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.cut: Final = passages.cut_for
+        self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
+        self.audit_rows_lost = 0  # that could not be stored before the engine was closed
+        self.list_audit: Final = AuditPages(records.audit, self.audit, self.pools).page
         published = PublishedSeq(indexes)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         ledger = LedgerFile(options.ledger)
-        self.writing: Final = Writing(records, indexes, embedder, self.pools, published, ledger)
+        self.writing: Final = Writing(records, indexes, embedder, self.pools, published, ledger, self.audit)
         self.retention: Final = Retention(records, indexes, ledger)
         self.write: Final = self.writing.write
 
@@ -174,6 +180,7 @@ class Engine:
             engine = cls(records, indexes, model, options)
             engine.listings.start()
             engine.retention.start()
+            engine.audit.start()
             if engine.sources is not None:
                 engine.sources.start()
             undo.pop_all()
@@ -204,6 +211,7 @@ class Engine:
         """Ends all. Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
         deadline = monotonic() + wait_seconds
         self.pools.close()
+        self.audit_rows_lost = self.audit.close(wait_seconds / 2)
         if self.sources is not None:
             self.sources.close(wait_seconds)
         self.retention.close(max(0.0, deadline - monotonic()))

@@ -16,10 +16,11 @@ import cstp_server
 Cstp = Callable[..., Any]
 COMMANDS = (
     *("demo", "serve", "mcp", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
-    "compact",
+    *("compact", "audit", "record", "review"),
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
 )
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
+WITHIN += [("audit", word) for word in ("list", "verify")]
 
 
 @pytest.mark.parametrize("words", [(), *((word,) for word in COMMANDS), *WITHIN], ids=" ".join)

@@ -25,7 +25,7 @@ from tests.stores import ChromaProgram, PostgreSQL, Stores
 MODEL = "/models/gte-small-int8"
 # Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp.
 NOT_RUN = ("docker", "claude", "pip", "make")
-WRITING = ("writing.md", "SKILL.md")  # whose commands write
+WRITING = ("writing.md", "SKILL.md", "audit.md", "forgetting.md")  # whose commands write
 BLOCKS = {
     page: blocks
     for page in PAGES

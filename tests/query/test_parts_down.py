@@ -85,6 +85,7 @@ CALLS = [
     asked("storeKnowledge", {"records", "embedder"}, records=[{"kind": "chunk", "content": "Queues have bounds."}]),
     asked("putRecords", {"records"}, lookUp={"guards": True}),
     asked("forget", {"records"}, id="DECISION", confirm=True, dryRun=True),
+    asked("audit", {"records"}, limit=3),
     asked("whoami", set()),
     asked("rpc.discover", set()),
 ]
@@ -92,7 +93,7 @@ CALLS = [
 
 # one of these is in each result
 MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
-MEMBERS += ("total", "nodes", "provenance")
+MEMBERS += ("total", "nodes", "provenance", "rows")
 
 
 @dataclass(frozen=True)
@@ -114,15 +115,17 @@ class StoppableEmbedder(SeededEmbedder):
 
 @contextmanager
 def records_down(serving: Serving) -> Iterator[None]:
-    """Another process has renamed a table."""
+    """Another process has renamed the tables of records and of the audit."""
     engine = sa.create_engine(serving.settings.store_url)
     with engine.begin() as connection:
-        connection.execute(sa.text("ALTER TABLE records RENAME TO elsewhere"))
+        for table in ("records", "audit_rows"):
+            connection.execute(sa.text(f"ALTER TABLE {table} RENAME TO {table}_elsewhere"))
     try:
         yield
     finally:
         with engine.begin() as connection:
-            connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO records"))
+            for table in ("records", "audit_rows"):
+                connection.execute(sa.text(f"ALTER TABLE {table}_elsewhere RENAME TO {table}"))
         engine.dispose()
 
 

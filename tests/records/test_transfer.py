@@ -28,7 +28,11 @@ Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
 MANY = PAGE * 2 + 3
 WRITTEN = {"revisions", "reviews", "decision_links", "receipts"}
-CARRIED = {"records", "vectors", "links", "erasures", *WRITTEN, *(table.name for table in TABLES.values())}
+CARRIED = {
+    *("records", "vectors", "links", "erasures", "audit_rows", "audit_records", "audit_head"),
+    *WRITTEN,
+    *(table.name for table in TABLES.values()),
+}
 LEFT_OUT = {"meta", "counter", "tombstones", "departures"}  # each store's own
 # these are made of the others
 DERIVED = {"project", "sensitivity", "at", "context", "system", "importance", "parent", "source_key", "since", "until"}

@@ -45,7 +45,14 @@ def test_a_server_that_can_answer_is_ready_and_names_each_part(live_server: Any,
     assert reply.header("content-type") == "application/json"
     assert reply.json == {
         "status": "ready",
-        "parts": {"records": "ready", "keywords": "ready", "vectors": "off", "embedder": "off", "limits": "memory"},
+        "parts": {
+            "records": "ready",
+            "keywords": "ready",
+            "vectors": "off",
+            "embedder": "off",
+            "limits": "memory",
+            "audit": "ready",
+        },
     }
 
 

@@ -11,6 +11,7 @@ import cstp.calls as calls
 from cstp.call import Call
 from cstp.client.pages import Page, each_async
 from cstp.fields import Instant
+from cstp.methods.audit import AuditResult
 from cstp.methods.bulk import LookUp, PutRecordsResult, ReplacedDocument
 from cstp.methods.changes import ChangesResult
 from cstp.methods.decision_graph import GetGraphResult
@@ -837,6 +838,25 @@ class AsyncMethods(ABC):
             look_up=look_up,
             dry_run=dry_run,
         )
+        return await self.send(call, timeout=timeout)
+
+    async def audit(
+        self,
+        *,
+        agent: str | None = None,
+        method: str | None = None,
+        id: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        limit: int = 50,
+        before: int | None = None,
+        timeout: float | None = None,
+    ) -> AuditResult:
+        """List who has read or written which records, newest first, with filters.
+
+        Which rows of the audit, all conditions together. Bounds of times are inclusive.
+        """
+        call = calls.audit(agent=agent, method=method, id=id, since=since, until=until, limit=limit, before=before)
         return await self.send(call, timeout=timeout)
 
     async def whoami(self, *, timeout: float | None = None) -> WhoamiResult:

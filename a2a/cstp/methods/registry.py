@@ -3,6 +3,7 @@
 from typing import Any
 
 from cstp.contract import Method
+from cstp.methods.audit import AUDIT
 from cstp.methods.bulk import PUT_RECORDS
 from cstp.methods.changes import CHANGES
 from cstp.methods.decision_graph import GET_GRAPH
@@ -54,6 +55,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     STORE_KNOWLEDGE,
     FORGET,
     PUT_RECORDS,
+    AUDIT,
     WHOAMI,
     DISCOVER,
 )

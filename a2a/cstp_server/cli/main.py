@@ -45,6 +45,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "delete": _Entry("records", "Delete records from everything"),
     "schema": _Entry("records", "Print the JSON Schema of a record"),
     "token": _Entry("token", "Make, list, revoke and rotate bearer tokens"),
+    "audit": _Entry("audit", "Show who has read and written which records, and verify that nothing of it was changed"),
     "call": _Entry("call", "Call a method and print its result"),
     "record": _Entry("authoring", "Record a decision"),
     "review": _Entry("authoring", "State how a decision turned out"),
@@ -61,6 +62,9 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "conform": _Entry("conform", "Hold the conversations that define the protocol with a server"),
     "completion": _Entry("completion", "Print a script for the shell to read"),
 }
+
+
+_FAMILIES: Final = ("token", "audit")  # commands that have commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class _Commands(TyperGroup):
         module = importlib.import_module(f"cstp_server.cli.commands.{_COMMANDS[cmd_name].module}")
         gc.enable()
         family: Any = typer.main.get_command(module.app)
-        if cmd_name == "token":
+        if cmd_name in _FAMILIES:
             family.name = cmd_name
             return family
         return family.commands[cmd_name]

@@ -16,7 +16,7 @@ def writer_of(call: Call, params: WriteParams) -> Writer:
     """The agent of the token, whatever the parameters say. Raises InvalidParams where they say another one."""
     if params.agent_id is not None and params.agent_id != call.agent:
         raise InvalidParams((Violation("agentId", "must be absent, or the agent of the token"),))
-    return Writer(call.agent, call.viewer, frozenset(call.token.scopes), call.via)
+    return Writer(call.agent, call.viewer, frozenset(call.token.scopes), call.via, call.method, call.request_id)
 
 
 @contextmanager

@@ -12,9 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cognition_engines.queries.following import Following
-from cognition_engines.store.viewer_changes import SeenChange
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
-from cstp.methods.changes import CHANGES, NOW, ChangesParams
+from cstp.methods.changes import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp.validation import parse_params
 from cstp_server.handlers.changes import change_of, cursor_of, kinds_of
 from cstp_server.http.auth import Header, Refusal, authenticate
@@ -135,13 +134,15 @@ async def _events(
             return
         cursor = found.cursor
         if found.changes:
-            yield b"".join(map(_event, found.changes))
+            shown = [change_of(change) for change in found.changes]
+            page = ChangesResult(changes=shown, cursor=cursor, more=False)
+            await parts.dispatcher.audit_part(CHANGES.name, call, page)
+            yield b"".join(map(_event, shown))
         elif not ended():
             yield b": nothing new\n\n"
 
 
-def _event(change: SeenChange) -> bytes:
-    shown = change_of(change)
+def _event(shown: RecordChange) -> bytes:
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (shown.seq, shown.op.encode(), shown.model_dump_json().encode())
 
 

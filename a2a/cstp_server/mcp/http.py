@@ -103,7 +103,7 @@ def _error_body(error: CstpError) -> bytes:
 
 async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
-    asked = _Authorized(call)
+    asked = _Authorized(replace(call, via="mcp"))
     if refused := await _refused(body, asked, parts.dispatcher):
         return refused
     sent: list[Message] = []

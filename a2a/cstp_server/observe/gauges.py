@@ -37,6 +37,9 @@ class StateGauges(Collector):
         yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)
         yield _gauge("cstp_followers", "Calls and streams that wait for changes.", self.followers.taken)
         yield _gauge("cstp_bodies_bytes", "Bytes of bodies over 64 KiB that are held.", self.bodies.held)
+        audit = self.engine.audit.state
+        yield _gauge("cstp_audit_waiting", "Audit rows that wait to be stored.", audit.waiting)
+        yield _gauge("cstp_audit_failing", "1 while the store takes no audit rows.", audit.failing)
         yield _gauge("cstp_draining", "1 once the server is stopping.", self.gate.draining)
         if self.counts_records and self.engine.sources is not None:
             yield from _sources(self.engine.sources.states)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final, Literal
 
+from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Caller, Pool
@@ -22,8 +23,8 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
-    `unavailable`: a part that a search needs is `down`. `degraded`: all are answered, but limits are not shared, or a
-    Chroma server is away and vectors are compared in memory.
+    `unavailable`: a part that a call needs is `down`. `degraded`: all are answered, but limits are not shared, a
+    Chroma server is away and vectors are compared in memory, or audit rows wait for the store.
     """
 
     status: Status
@@ -66,6 +67,7 @@ class ReadinessCheck:
             "vectors": indexes.vectors_state.replace("down", "degraded") if vectors else "down",
             "embedder": embedder,
             "limits": limits,
+            "audit": _audit(self._engine.audit),
         }
         states = parts.values()
         status: Status = "unavailable" if "down" in states else "degraded" if "degraded" in states else "ready"
@@ -87,6 +89,14 @@ class ReadinessCheck:
             except ComponentFailed:
                 return "down"
         return "ready"
+
+
+def _audit(trail: AuditTrail) -> str:
+    """Rows that the store does not take wait; once there is no place for more, or where none may wait, calls fail."""
+    state = trail.state
+    if not state.failing:
+        return "ready"
+    return "down" if state.full or trail.options.durable else "degraded"
 
 
 async def _works(pool: Pool) -> bool:

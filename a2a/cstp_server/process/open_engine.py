@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from cognition_engines.auditing.trail import AuditOptions
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.vectors.choice import VectorChoice
@@ -37,7 +38,14 @@ def engine_options(settings: Settings) -> EngineOptions:
         store_named=settings.store_named,
         ledger=settings.ledger_path,
         sources=tuple(map(_followed, settings.sources)),
+        audit=audit_options(settings),
     )
+
+
+def audit_options(settings: Settings) -> AuditOptions:
+    """What is audited, and how."""
+    audit = settings.audit
+    return AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries)
 
 
 def _followed(source: SourceSettings) -> FollowedSource:

@@ -21,7 +21,7 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks, under which request id, and by which way: cstp or mcp.
+    """Who asks, under which request id, by which way (cstp or mcp), and once it is known for which method.
 
     A call that waits leaves its `place` to others, which it has not where it is `batched` with others.
     """
@@ -29,6 +29,7 @@ class Call:
     token: Token
     request_id: str
     via: str = "cstp"
+    method: str = ""
     place: Place | None = None
     batched: bool = False
 

@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import BoundArguments, Signature, signature
 from string import ascii_letters, digits, whitespace
 from time import monotonic, perf_counter
@@ -42,6 +42,7 @@ from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter
 from cstp_server.observe.log import call_line
 from cstp_server.observe.metrics import CallMetrics
+from cstp_server.rpc.audited_calls import AuditedCalls, AuditNotes
 from cstp_server.rpc.bound import AnyBound, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
 
@@ -94,6 +95,7 @@ class Outcome:
     snake_case: bool = False
     result: str = ""
     error: CstpError | None = None
+    audit: AuditNotes = field(default_factory=AuditNotes)
 
 
 @dataclass(slots=True)
@@ -130,8 +132,11 @@ class Dispatcher:
         metrics: CallMetrics,
         parser: BodyParser,
         reached: Reached,
+        audit: AuditedCalls,
     ) -> None:
+        audit.check(bound.method.name for bound in methods)
         self.parser = parser
+        self._audit = audit
         self._limiter = limiter
         self._reached = reached
         self._bounds = bounds
@@ -176,6 +181,7 @@ class Dispatcher:
         await self._dispatch(method, params, call, outcome)
         if len(outcome.result.encode()) > self._bounds.answer_bytes:
             outcome.error = QueryFailed("answer", call.request_id)
+        await self._add_to_audit(method, call, outcome)
         self._note_outcome(method, call, outcome, began)
         return outcome
 
@@ -227,6 +233,9 @@ class Dispatcher:
         )
         if not request.notification and not room.holds(body):
             outcome.error = QueryFailed("answer", call.request_id)
+        if request.notification:
+            outcome.audit.records = ()  # nothing is returned
+        await self._add_to_audit(request.method, call, outcome)
         self._note_outcome(request.method, call, outcome, began)
         if request.notification:
             return Answer(None)
@@ -244,10 +253,11 @@ class Dispatcher:
         name = "" if bound is None else bound.method.name
 
         async def run(context: tuple[Call, Outcome], sent: object, /) -> Result:
-            call, outcome = context
+            call, outcome = Call(context[0].token, context[0].request_id, context[0].via, name), context[1]
             try:
                 await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
-                result = await _run(bound, sent, call, self._reached)
+                outcome.audit.admitted = True
+                result = await self._run(bound, sent, call, outcome.audit)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
             except CstpError as error:
@@ -268,9 +278,36 @@ class Dispatcher:
         run.__signature__ = _Fitting(list(signature(run).parameters.values()))  # type: ignore[attr-defined]
         return run
 
+    async def _run(self, bound: AnyBound | None, sent: object, call: Call, notes: AuditNotes) -> Wire:
+        if bound is None:
+            raise MethodNotFound
+        method = bound.method
+        if method.scope is not None and not set(method.scopes) & set(call.token.scopes):
+            raise Forbidden(method.scope)
+        params = parse_params(method.params, sent)
+        self._audit.asked(method.name, params, notes)
+        if isinstance(params, ReadParams) and params.min_seq is not None:
+            await self._reached(params.min_seq, call.agent, searched=not method.from_records)
+        result: Wire = await bound.handle(params, call)
+        self._audit.answered(method.name, result, notes)
+        return result
+
+    async def _add_to_audit(self, method: str, call: Call, outcome: Outcome) -> None:
+        """Leaves the row of a call before its answer does; the call fails where the store does not take it."""
+        try:
+            await self._audit.add(method, call, outcome.audit, outcome.error)
+        except ComponentFailed as error:
+            fields = {"component": error.component, "reason": str(error), "request_id": call.request_id}
+            _log.error("not_audited", **fields)
+            outcome.error = QueryFailed(error.component, call.request_id)
+
     def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
         name = method if method in self._guarded else UNKNOWN
         self.note(name, call, 0 if outcome.error is None else outcome.error.code, began)
+
+    async def audit_part(self, method: str, call: Call, result: Wire) -> None:
+        """Leaves a row for a part of an answer that is streamed. Raises ComponentFailed where the store takes none."""
+        await self._audit.add_answer(method, call, result)
 
     def note(self, method: str, call: Call, code: int, began: float) -> None:
         """One line in the log and one count for each call."""
@@ -312,16 +349,3 @@ def _units_of(text: str) -> int:
     plain = len(encoded) - len(encoded.translate(None, _PLAIN))
     filled = plain + _DENSE * (len(text) - plain)
     return max(units, min(QUERY_WINDOWS - 1, (filled - 1) // TEXT_UNIT))
-
-
-async def _run(bound: AnyBound | None, sent: object, call: Call, reached: Reached) -> Wire:
-    if bound is None:
-        raise MethodNotFound
-    scope = bound.method.scope
-    if scope is not None and not set(bound.method.scopes) & set(call.token.scopes):
-        raise Forbidden(scope)
-    params = parse_params(bound.method.params, sent)
-    if isinstance(params, ReadParams) and params.min_seq is not None:
-        await reached(params.min_seq, call.agent, searched=not bound.method.from_records)
-    result: Wire = await bound.handle(params, call)
-    return result

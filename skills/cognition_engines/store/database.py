@@ -18,7 +18,7 @@ from cognition_engines.store.schema import HEAD, meta
 
 SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
 CALLS: Final = 8  # that use a store at a time, by default
-_FOLLOWERS: Final = 8  # connections beyond these: an index for each space, its neighbours, what embeds, what lists
+_FOLLOWERS: Final = 9  # connections beyond these: an index for each space, its neighbours, what embeds, lists, audits
 WAIT: Final = 30  # seconds that a writer waits for another one
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see shared_lock.py

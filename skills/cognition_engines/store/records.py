@@ -14,6 +14,7 @@ from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
 from cognition_engines.store import origins, supersession, viewer_changes, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
+from cognition_engines.store.audit.chain import AuditChain
 from cognition_engines.store.change_watch import ChangeWatch
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
 from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest, decision_graph
@@ -85,6 +86,7 @@ class Records:
     def __init__(self, store: Store) -> None:
         self._store: Final = store
         self.store_id: Final = store.store_id  # made with the database, 32 hexadecimal digits
+        self.audit: Final = AuditChain(store)
 
     def close(self) -> None:
         """Close the connections that no call is using."""

@@ -260,3 +260,40 @@ def _leavings(name: str) -> sa.Table:
 tombstones: Final = _leavings("tombstones")
 # The records that live on with other rights, with those that they had, at the `seq` from which they have others.
 departures: Final = _leavings("departures")
+# Who read or wrote which records, in a chain: see store/audit. `query` is JSON, null where queries are not kept.
+audit_rows: Final = sa.Table(
+    "audit_rows",
+    metadata,
+    sa.Column("number", _BIGINT, primary_key=True, autoincrement=False),
+    sa.Column("at", _BIGINT, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("via", sa.Text, nullable=False),
+    sa.Column("method", sa.Text, nullable=False),
+    sa.Column("request_id", sa.Text, nullable=False),
+    sa.Column("code", sa.Integer, nullable=False),
+    sa.Column("query", sa.Text),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Index(None, "at"),
+)
+
+# The records that an audit row names, in order; they may be gone.
+audit_records: Final = sa.Table(
+    "audit_records",
+    metadata,
+    sa.Column("number", _BIGINT, primary_key=True, autoincrement=False),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("written", sa.Integer, nullable=False),
+    sa.Index(None, "id", "number"),
+)
+
+# One row: the last audit row, and the last one that was pruned. Who appends holds it until the commit.
+audit_head: Final = sa.Table(
+    "audit_head",
+    metadata,
+    sa.Column("number", _BIGINT, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("pruned", _BIGINT, nullable=False),
+    sa.Column("pruned_hash", sa.Text, nullable=False),
+)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,6 +16,8 @@ from cognition_engines.kinds.registry import kind_of
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Role
 from cognition_engines.models import Viewer
+from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
+from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again
@@ -58,9 +60,10 @@ class Author:
 class WriteTransaction:
     """Reads and writes of one transaction, which holds the counter: no other writer runs meanwhile."""
 
-    def __init__(self, connection: sa.Connection, author: Author) -> None:
+    def __init__(self, connection: sa.Connection, author: Author, begun_at: int = 0) -> None:
         self._connection: Final = connection
         self.author: Final = author
+        self._begun_at: Final = begun_at  # the `seq` before this transaction
 
     def seq(self) -> int:
         """From which on reads see all that this transaction wrote, and no later change has it; 0 when it wrote nothing.
@@ -244,6 +247,17 @@ class WriteTransaction:
         """Deletes records with all that belongs to them, and what their authors were answered; the ledger has them."""
         erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 
+    def audit(self, entry: AuditEntry) -> None:
+        """Adds the audit row of this write: all records that have another `seq` now, then what `entry` names besides.
+
+        Last of all: from here to the commit no one else can append a row.
+        """
+        written = [
+            record_of(Kind(kind), id, written=True) for kind, id in changed_since(self._connection, self._begun_at)
+        ]
+        others = [one for one in entry.records if replace(one, written=True) not in written]
+        append_rows(self._connection, [replace(entry, records=(*written, *others))], [])
+
     def _drop_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
         chosen = sa.delete(decision_links).where(
             decision_links.c.key == source.key,
@@ -277,8 +291,8 @@ def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[W
         raise ComponentFailed("records", REPLACED)
     try:
         with writing(store) as connection:
-            seq_of(store, connection, store.seen.last_seq)
-            yield WriteTransaction(connection, author)
+            begun_at = seq_of(store, connection, store.seen.last_seq)
+            yield WriteTransaction(connection, author, begun_at)
             if not keep:
                 raise _RolledBack
     except _RolledBack:

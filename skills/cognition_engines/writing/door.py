@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, assert_never
 
 from pydantic import TypeAdapter
 
+from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
@@ -21,6 +22,7 @@ from cognition_engines.queries.pools import Caller, Pools
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Receipt, StoredRecord
 from cognition_engines.store.write_transaction import Author, WriteTransaction, now
+from cognition_engines.writing.audited import audit_entry
 from cognition_engines.writing.bulk import put_records, records_put
 from cognition_engines.writing.decisions import (
     Outdated,
@@ -118,6 +120,7 @@ class Writing:
         pools: Pools,
         published: PublishedSeq,
         ledger: LedgerFile,
+        trail: AuditTrail,
     ) -> None:
         self._records = records
         self._indexes = indexes
@@ -125,6 +128,7 @@ class Writing:
         self._pools = pools
         self._published = published
         self._erasures = ErasureCheck(records, indexes, pools, published, ledger)
+        self._trail = trail
 
     async def write(self, writer: Writer, request: Request, key: str | None = None, dry_run: bool = False) -> Answer:
         """Writes one thing, once for each `key` of the agent; with `dry_run` only checks whether that would work."""
@@ -133,6 +137,7 @@ class Writing:
         if key is not None:
             known = await self._pools.writes.run(caller, self._known, writer, request, key, digest)
             if known is not None:
+                await self._trail.add(audit_entry(writer, request, known, now(), stored=True))
                 return await self._finished(caller, known)
         for _ in range(_ATTEMPTS):
             made = await self._prepared(caller, writer, request)
@@ -140,9 +145,12 @@ class Writing:
                 answer = await self._pools.writes.run(
                     caller, self._transact, writer, request, made, key, digest, not dry_run
                 )
-                return answer if dry_run else await self._finished(caller, answer)
             except Outdated:
                 continue
+            if dry_run:
+                await self._trail.add(audit_entry(writer, request, answer, now(), stored=False))
+                return answer
+            return await self._finished(caller, answer)
         raise ComponentFailed("records", "the record changes faster than it can be updated")
 
     async def _finished(self, caller: Caller, answer: Answer) -> Answer:
@@ -157,15 +165,16 @@ class Writing:
     def _transact(
         self, writer: Writer, request: Request, made: Prepared | PreparedTexts, key: str | None, digest: str, keep: bool
     ) -> Answer:
-        with self._records.write_transaction(Author(writer.agent, writer.via, now()), keep=keep) as transaction:
-            if key is not None and (known := _answered(transaction, writer, request, key, digest)) is not None:
-                return known
-            answer = _apply(transaction, writer, request, made)
+        author = Author(writer.agent, writer.via, now())
+        with self._records.write_transaction(author, keep=keep) as transaction:
+            known = None if key is None else _answered(transaction, writer, request, key, digest)
+            answer = _apply(transaction, writer, request, made) if known is None else known
             if not keep:
                 return replace(answer, seq=0)  # nothing to wait for
-            if key is not None:
+            if key is not None and known is None:
                 receipt = Receipt(digest, answer.id, _ANSWERS[type(request)].dump_json(answer).decode())
                 transaction.keep_receipt(type(request).__name__, key, receipt)
+            transaction.audit(audit_entry(writer, request, answer, author.at, stored=True))
             return answer
 
     async def _prepared(self, caller: Caller, writer: Writer, request: Request) -> Prepared | PreparedTexts:

@@ -17,12 +17,17 @@ Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejecte
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes: its name, what it sees, what it may do, and the way it came by (cstp, mcp or a2a)."""
+    """Who writes: its name, what it sees, what it may do, and the way it came by (cstp, mcp or a2a).
+
+    `method` and `request_id` are those of the call, for the audit.
+    """
 
     agent: str
     viewer: Viewer
     scopes: frozenset[str]
     via: str = "cstp"
+    method: str = ""
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

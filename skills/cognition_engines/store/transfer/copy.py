@@ -16,6 +16,8 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.store.audit.carried import carry_audit
+from cognition_engines.store.audit.chain import head_of
 from cognition_engines.store.codec import COLUMNS, Cell, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import show_all
@@ -152,6 +154,8 @@ def copy(source: Store, target: Store, watcher: Watcher) -> Contents:
                 f"the target holds {held} records already; name an empty database, or make that one equal to this "
                 "store with cstp backup and cstp restore --replace"
             )
+        if head_of(write).number:
+            raise ConfigurationError("the target has an audit already; name an empty database")
         done = transfer(Source(read), write, watcher)
         verify(write, done.contents, "target", watcher)
     return done.contents
@@ -195,6 +199,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
     with failures(source.component):
         erasures = ledger(source.connection)
     note(target, erasures)
+    carry_audit(source.connection, target, source.component)
     contents = tally.contents()
     return TransferSummary(contents.records - common, changed, common - changed, held - common, contents)
 

@@ -124,6 +124,7 @@ def upgrade() -> None:
     op.create_index("ix_erasures_seq", "erasures", ["seq"])
     _make_leavings("tombstones")
     _make_leavings("departures")
+    _make_audit()
 
 
 def _make_leavings(name: str) -> None:
@@ -140,6 +141,27 @@ def _make_leavings(name: str) -> None:
     )
     op.create_index(f"ix_{name}_kind_seq", name, ["kind", "seq"])
     op.create_index(f"ix_{name}_id_seq", name, ["id", "seq"])
+
+
+def _make_audit() -> None:
+    """Who read or wrote which records."""
+    op.create_table(
+        "audit_rows",
+        sa.Column("number", _BIGINT, autoincrement=False, nullable=False),
+        *map(_column, ["at:whole!", "agent!", "via!", "method!", "request_id!", "code:count!", "query", "hash!"]),
+        sa.PrimaryKeyConstraint("number", name="pk_audit_rows"),
+    )
+    op.create_index("ix_audit_rows_at", "audit_rows", ["at"])
+    op.create_table(
+        "audit_records",
+        sa.Column("number", _BIGINT, autoincrement=False, nullable=False),
+        sa.Column("place", sa.Integer, autoincrement=False, nullable=False),
+        *map(_column, ["kind!", "id!", "written:count!"]),
+        sa.PrimaryKeyConstraint("number", "place", name="pk_audit_records"),
+    )
+    op.create_index("ix_audit_records_id_number", "audit_records", ["id", "number"])
+    head = op.create_table("audit_head", *map(_column, ["number:whole!", "hash!", "pruned:whole!", "pruned_hash!"]))
+    op.bulk_insert(head, [{"number": 0, "hash": "0" * 64, "pruned": 0, "pruned_hash": "0" * 64}])
 
 
 def _make_written() -> None:

@@ -1,0 +1,1 @@
+"""Which records the answers of methods name, for the audit."""

@@ -1,0 +1,84 @@
+"""The audit rows of calls, as the dispatcher sees them: every read, and every write that was refused or failed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from cognition_engines.auditing.trail import AuditTrail
+from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cstp.contract import Wire
+from cstp.errors import Conflict, CstpError
+from cstp_server.audit.returned import AUDITED, BY_THE_DOOR, NO_RECORDS
+from cstp_server.rpc.bound import Call
+
+ANY_KIND: Final = "record"  # of a record whose kind an error does not say
+
+
+@dataclass(slots=True)
+class AuditNotes:
+    """What is known of a call until it is answered; `admitted` once the limits let it in."""
+
+    admitted: bool = False
+    records: tuple[AuditedRecord, ...] = ()
+    query: str | None = None
+
+
+class AuditedCalls:
+    """Makes the rows and leaves them with the engine."""
+
+    def __init__(self, trail: AuditTrail) -> None:
+        self._trail: Final = trail
+        self._reads: Final = trail.options.reads
+        self._queries: Final = trail.options.queries
+
+    def check(self, methods: Iterable[str]) -> None:
+        """Raises ValueError for a method of which it is not known which records its answers name."""
+        unknown = set(methods) - AUDITED.keys() - BY_THE_DOOR - NO_RECORDS
+        if unknown:
+            raise ValueError(f"audit/returned.py: name {', '.join(sorted(unknown))}")
+
+    def asked(self, method: str, params: Wire, notes: AuditNotes) -> None:
+        """Notes the text that is searched for, where queries are kept."""
+        if self._queries and method in AUDITED:
+            notes.query = AUDITED[method].query(params)
+
+    def answered(self, method: str, result: Wire, notes: AuditNotes) -> None:
+        """Notes the records that a result names, each once."""
+        if self._reads and method in AUDITED:
+            notes.records = tuple(dict.fromkeys(AUDITED[method].returned(result)))
+
+    async def add_answer(self, method: str, call: Call, result: Wire) -> None:
+        """Leaves a row for a part of an answer that is sent bit by bit. Raises ComponentFailed as `add`."""
+        notes = AuditNotes(admitted=True)
+        self.answered(method, result, notes)
+        await self.add(method, call, notes, None)
+
+    async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
+        """Leaves the row of a call that ends now. Raises ComponentFailed where it is not taken."""
+        if not notes.admitted or method in NO_RECORDS:
+            return
+        if method in BY_THE_DOOR:
+            if error is None:
+                return
+        elif method not in AUDITED or not self._reads:
+            return
+        await self._trail.add(
+            AuditEntry(
+                at=datetime.now(UTC),
+                agent=call.agent,
+                via=call.via,
+                method=method,
+                request_id=call.request_id,
+                code=0 if error is None else error.code,
+                records=notes.records if error is None else _refused(error),
+                query=notes.query,
+            )
+        )
+
+
+def _refused(error: CstpError) -> tuple[AuditedRecord, ...]:
+    """The record that a conflict names, whatever its kind. What callers send themselves is not kept."""
+    if isinstance(error, Conflict) and error.id is not None:
+        return (AuditedRecord(ANY_KIND, error.id),)
+    return ()

@@ -1,0 +1,1 @@
+"""The audit of calls while they are answered."""

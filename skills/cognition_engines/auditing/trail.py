@@ -1,0 +1,238 @@
+"""Audit rows on their way into the store: calls leave them here, and one thread writes them in batches.
+
+A row is in the store about 0.1 s after its call was answered, or before that where the trail is durable. What a killed
+process had not written is lost: the rows of the last 0.1 s and of the batch in progress, at most CAPACITY of them.
+"""
+
+import asyncio
+from asyncio import AbstractEventLoop, Future
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from threading import Condition, Thread
+from time import monotonic
+from typing import Final
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.store.audit.audit_rows import AuditEntry, ChainHead
+from cognition_engines.store.audit.chain import AuditChain
+
+CAPACITY: Final = 10_000  # rows that wait; further calls wait for a place
+BATCH: Final = 500  # rows of one transaction
+COLLECT_SECONDS: Final = 0.1  # from the first row of a batch to its transaction
+RETRY_SECONDS: Final = 1.0
+PRUNE_SECONDS: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """What is audited, and how. `reads` False leaves out calls that read; writes always have a row.
+
+    `durable` lets no answer leave before its row is stored. Rows older than `days` are pruned; None keeps all.
+    `queries` keeps the texts of queries.
+    """
+
+    reads: bool = True
+    durable: bool = False
+    days: int | None = None
+    queries: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrailState:
+    """Rows that wait, and whether the store did not take the last batch."""
+
+    waiting: int
+    failing: bool
+
+    @property
+    def full(self) -> bool:
+        return self.waiting >= CAPACITY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiter:
+    """A call that waits until `target` rows, counted from the start, are stored or given up."""
+
+    target: int
+    loop: AbstractEventLoop
+    done: "Future[None]"
+
+
+class AuditTrail:
+    """Takes the rows of calls and writes them. Its thread begins with the first one, or with `start`."""
+
+    def __init__(self, chain: AuditChain, options: AuditOptions, call_seconds: float) -> None:
+        self.options: Final = options
+        self._chain: Final = chain
+        self._call_seconds: Final = call_seconds
+        self._changed: Final = Condition()
+        self._queue: deque[AuditEntry] = deque()
+        self._settled = 0  # rows that left the queue
+        self._waiters: list[_Waiter] = []
+        self._hurried = False  # someone waits, so that no more rows are collected
+        self._failing = False
+        self._closing = False
+        self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was
+        self._failed_size = 0  # of that batch
+        self._thread: Thread | None = None
+
+    @property
+    def state(self) -> TrailState:
+        with self._changed:
+            return TrailState(len(self._queue), self._failing)
+
+    def start(self) -> None:
+        """Starts the thread, which also prunes."""
+        with self._changed:
+            self._begin()
+
+    async def add(self, entry: AuditEntry) -> None:
+        """Takes a row; returns when it is stored where the trail is durable.
+
+        Waits while the queue is full. Raises ComponentFailed for a store that does not take it in the time of a call.
+        """
+        until = monotonic() + self._call_seconds
+        while (target := self._added(entry)) is None:
+            await self._reached(self._settled + 1, until)
+        if self.options.durable:
+            await self._reached(target, until)
+
+    async def flush(self) -> None:
+        """Returns when every row that was added is stored. Raises ComponentFailed where the store does not take it."""
+        with self._changed:
+            target = self._settled + len(self._queue)
+        await self._reached(target, monotonic() + self._call_seconds)
+
+    def close(self, seconds: float) -> int:
+        """Writes what waits, in this time; how many rows are lost."""
+        with self._changed:
+            self._closing = True
+            thread = self._thread
+            self._changed.notify_all()
+        if thread is not None:
+            thread.join(seconds)
+        with self._changed:
+            return len(self._queue)
+
+    def _begin(self) -> None:
+        if self._thread is None and not self._closing:
+            self._thread = Thread(target=self._work, name="audit", daemon=True)
+            self._thread.start()
+
+    def _added(self, entry: AuditEntry) -> int | None:
+        """Which row this one is; None where the queue has no place for it."""
+        with self._changed:
+            if self._closing:
+                raise ComponentFailed("records", "the audit is closed")
+            waiting = len(self._queue)
+            if waiting >= CAPACITY:
+                return None
+            self._queue.append(entry)
+            self._begin()
+            if waiting == 0 or waiting + 1 == BATCH:
+                self._changed.notify()
+            return self._settled + waiting + 1
+
+    async def _reached(self, target: int, until: float) -> None:
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(target, loop, loop.create_future())
+        with self._changed:
+            if self._settled >= target:
+                return
+            self._waiters.append(waiter)
+            self._hurried = True
+            self._changed.notify()
+        try:
+            await asyncio.wait_for(waiter.done, max(0.0, until - monotonic()))
+        except TimeoutError:
+            raise ComponentFailed("records", "the store takes no audit rows") from None
+        finally:
+            with self._changed, suppress(ValueError):
+                self._waiters.remove(waiter)
+
+    def _work(self) -> None:
+        prune_at = monotonic()
+        while self._awaits_rows(prune_at):
+            if self.options.days is not None and monotonic() >= prune_at:
+                self._prune(self.options.days)
+                prune_at = monotonic() + PRUNE_SECONDS
+            if not self._write_batch() and self._rests():
+                return
+
+    def _awaits_rows(self, prune_at: float) -> bool:
+        """Waits for rows and collects what comes with the first, or until it is time to prune; False to end."""
+        with self._changed:
+            prunes = self.options.days is not None
+            rest = max(0.0, prune_at - monotonic()) if prunes else None
+            self._changed.wait_for(lambda: self._queue or self._closing, rest)
+            if self._queue:
+                self._changed.wait_for(
+                    lambda: self._hurried or self._closing or len(self._queue) >= BATCH, COLLECT_SECONDS
+                )
+            return bool(self._queue) or not self._closing
+
+    def _rests(self) -> bool:
+        """After a failure: waits a while before the next attempt; whether the trail was closed."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._closing, RETRY_SECONDS)
+
+    def _write_batch(self) -> bool:
+        """Writes what waits; False where the store does not take it."""
+        with self._changed:
+            batch = list(islice(self._queue, self._failed_size or BATCH))
+            self._hurried = False
+        if not batch:
+            return True
+        try:
+            self._chain.append(batch, self._attempts)
+        except ComponentFailed as error:
+            self._fail(len(batch), error)
+            return False
+        self._settle(len(batch), None)
+        return True
+
+    def _fail(self, size: int, error: ComponentFailed) -> None:
+        """Rows of answers that left stay; where none leaves without its row, the calls fail and have none."""
+        self._failing = True
+        if self.options.durable:
+            self._settle(size, error)
+            return
+        with self._changed:
+            self._failed_size = size
+            waiters, self._waiters = self._waiters, []
+        for one in waiters:
+            _answer(one, error)
+
+    def _settle(self, size: int, error: ComponentFailed | None) -> None:
+        with self._changed:
+            for _ in range(size):
+                self._queue.popleft()
+            self._settled += size
+            self._failing = error is not None
+            self._attempts, self._failed_size = [], 0
+            settled = [one for one in self._waiters if one.target <= self._settled]
+            self._waiters = [one for one in self._waiters if one.target > self._settled]
+            self._hurried = bool(self._waiters)
+        for one in settled:
+            _answer(one, error)
+
+    def _prune(self, days: int) -> None:
+        with suppress(ComponentFailed):  # another time
+            self._chain.prune(datetime.now(UTC) - timedelta(days=days))
+
+
+def _answer(waiter: _Waiter, error: ComponentFailed | None) -> None:
+    with suppress(RuntimeError):  # its loop has ended
+        waiter.loop.call_soon_threadsafe(_finish, waiter.done, error)
+
+
+def _finish(done: "Future[None]", error: ComponentFailed | None) -> None:
+    if done.done():
+        return
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)

@@ -1,0 +1,263 @@
+"""The chain of audit rows in the store: appended to, read page by page, pruned, and carried to another store."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
+
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.store.audit.audit_rows import (
+    AuditedRecord,
+    AuditEntry,
+    AuditRow,
+    ChainHead,
+    hash_after,
+    query_cell,
+)
+from cognition_engines.store.audit.verification import ChainReport, verified
+from cognition_engines.store.codec import microseconds, moment
+from cognition_engines.store.database import WAIT, Store
+from cognition_engines.store.schema import audit_head, audit_records, audit_rows, records, tombstones
+from cognition_engines.store.transactions import REPLACED, failures, pages, reading, scanning
+
+ROWS_AT_A_TIME: Final = 1000
+_HEAD: Final = sa.select(audit_head.c.number, audit_head.c.hash, audit_head.c.pruned, audit_head.c.pruned_hash)
+_MOVE: Final = sa.update(audit_head).values(number=sa.bindparam("to_number"), hash=sa.bindparam("to_hash"))
+_ROWS: Final = sa.select(
+    audit_rows.c.number,
+    audit_rows.c.at,
+    audit_rows.c.agent,
+    audit_rows.c.via,
+    audit_rows.c.method,
+    audit_rows.c.request_id,
+    audit_rows.c.code,
+    audit_rows.c.query,
+    audit_rows.c.hash,
+)
+_PRUNED_AT_A_TIME: Final = 5000  # rows; others may append in between
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilters:
+    """Which rows: all conditions together; times are inclusive, `id` is one that a row names."""
+
+    agent: str | None = None
+    method: str | None = None
+    id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Rows, newest first; `before` is where the next page begins, None for the last one."""
+
+    rows: tuple[AuditRow, ...]
+    before: int | None
+    head: ChainHead
+
+
+class AuditChain:
+    """The audit of an open store. Every method is one transaction and raises ComponentFailed when it fails."""
+
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
+
+    def append(self, entries: Sequence[AuditEntry], attempts: list[ChainHead]) -> None:
+        """Adds rows in this order, all or none.
+
+        `attempts` is empty at first, and given again where these entries are given again after a failure: it notes
+        what was tried, for a commit may have failed to be reported only.
+        """
+        with _appending(self._store) as connection:
+            locked_head(connection)  # first: what was tried may be about to be committed
+            if any(has_row(connection, one) for one in attempts):
+                return
+            append_rows(connection, entries, attempts)
+
+    def head(self) -> ChainHead:
+        """Where the chain ends, and up to where it was pruned."""
+        with reading(self._store) as connection:
+            return head_of(connection)
+
+    def page(self, filters: AuditFilters, before: int | None, limit: int) -> AuditPage:
+        """The `limit` newest rows that meet the conditions, of those with a number below `before`."""
+        statement = _ROWS.where(*_conditions(filters)).order_by(audit_rows.c.number.desc()).limit(limit + 1)
+        if before is not None:
+            statement = statement.where(audit_rows.c.number < before)
+        with reading(self._store) as connection:
+            found = _read(connection, statement)
+            head = head_of(connection)
+        rows = tuple(found[:limit])
+        return AuditPage(rows, rows[-1].number if len(found) > limit else None, head)
+
+    def verify(self, noted: tuple[int, str] | None = None) -> ChainReport:
+        """What is wrong with the chain; see `verification.verified`."""
+        with scanning(self._store) as connection:
+            return verified(head_of(connection), rows_after(connection, -1), noted)
+
+    def prune(self, older_than: datetime) -> int:
+        """Removes the oldest rows up to the first that is not older; how many. The head keeps the hash at the cut."""
+        removed = 0
+        while step := self._prune_step(older_than):
+            removed += step
+        return removed
+
+    def _prune_step(self, older_than: datetime) -> int:
+        with _appending(self._store) as connection:
+            head = locked_head(connection)
+            kept = sa.select(audit_rows.c.number).where(audit_rows.c.at >= microseconds(older_than))
+            first = connection.execute(kept.order_by(audit_rows.c.number).limit(1)).scalar()
+            cut = min(head.number if first is None else first - 1, head.pruned + _PRUNED_AT_A_TIME)
+            at_cut = sa.select(audit_rows.c.hash).where(audit_rows.c.number == cut)
+            hash = connection.execute(at_cut).scalar()
+            if cut <= head.pruned or hash is None:  # a chain that lacks this row is left as it is, to be verified
+                return 0
+            connection.execute(sa.delete(audit_records).where(audit_records.c.number <= cut))
+            connection.execute(sa.delete(audit_rows).where(audit_rows.c.number <= cut))
+            connection.execute(sa.update(audit_head).values(pruned=cut, pruned_hash=hash))
+        return cut - head.pruned
+
+
+def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attempts: list[ChainHead]) -> None:
+    """Adds rows inside a transaction that writes, which holds the head of the chain from here to its end."""
+    head = locked_head(connection)
+    number, hash = head.number, head.hash
+    rows: list[AuditRow] = []
+    for entry in entries:
+        number, hash = number + 1, hash_after(hash, entry)
+        rows.append(AuditRow(number, entry, hash))
+    if not rows:
+        return
+    put_rows(connection, rows)
+    connection.execute(_MOVE, {"to_number": number, "to_hash": hash})
+    attempts.append(ChainHead(number, hash))
+
+
+def head_of(connection: sa.Connection) -> ChainHead:
+    """The head of the chain, as it is."""
+    return ChainHead(*connection.execute(_HEAD).one())
+
+
+def locked_head(connection: sa.Connection) -> ChainHead:
+    """The head of the chain, which no one else can move until the end of this transaction."""
+    return ChainHead(*connection.execute(_HEAD.with_for_update()).one())  # on SQLite, BEGIN IMMEDIATE has done it
+
+
+def has_row(connection: sa.Connection, head: ChainHead) -> bool:
+    """Whether the chain has the last row of a head."""
+    same = sa.select(audit_rows.c.number).where(audit_rows.c.number == head.number, audit_rows.c.hash == head.hash)
+    return connection.execute(same).scalar() is not None
+
+
+def rows_after(connection: sa.Connection, number: int) -> Iterator[list[AuditRow]]:
+    """The rows above a number, ascending, in pages."""
+    while page := _read(
+        connection, _ROWS.where(audit_rows.c.number > number).order_by(audit_rows.c.number).limit(ROWS_AT_A_TIME)
+    ):
+        yield page
+        number = page[-1].number
+
+
+def changed_since(connection: sa.Connection, seq: int) -> list[tuple[int, str]]:
+    """Kind and id of all records that were written or deleted after a `seq`, in the order of these changes."""
+    kept = sa.select(records.c.seq, records.c.kind, records.c.id).where(records.c.seq > seq)
+    gone = sa.select(tombstones.c.seq, tombstones.c.kind, tombstones.c.id).where(tombstones.c.seq > seq)
+    found = connection.execute(kept.union_all(gone).order_by("seq"))
+    return list(dict.fromkeys((kind, id) for _, kind, id in found))
+
+
+def put_rows(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
+    """Adds rows as they are."""
+    _insert(connection, audit_rows, [_cells(row) for row in rows])
+    named = [
+        (row.number, place, one.kind, one.id, int(one.written))
+        for row in rows
+        for place, one in enumerate(row.entry.records)
+    ]
+    if named:
+        _insert(connection, audit_records, named)
+
+
+def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[object, ...]]) -> None:
+    """Adds rows, given in the order of the columns; SQLAlchemy's own insert would take most of a batch's time."""
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    names, marks = (", ".join(parts) for parts in (table.c.keys(), [mark] * len(table.c)))
+    connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows))
+
+
+def put_head(connection: sa.Connection, head: ChainHead) -> None:
+    """Sets the head of a chain that is carried over."""
+    values = {"number": head.number, "hash": head.hash, "pruned": head.pruned, "pruned_hash": head.pruned_hash}
+    connection.execute(sa.update(audit_head).values(**values))
+
+
+@contextmanager
+def _appending(store: Store) -> Iterator[sa.Connection]:
+    """A transaction that writes and does not hold the counter of changes."""
+    if store.seen.replaced:
+        raise ComponentFailed("records", REPLACED)
+    with failures(), store.writer.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+        yield connection
+
+
+def _cells(row: AuditRow) -> tuple[object, ...]:
+    entry = row.entry
+    return (
+        row.number,
+        microseconds(entry.at),
+        entry.agent,
+        entry.via,
+        entry.method,
+        entry.request_id,
+        entry.code,
+        query_cell(entry.query),
+        row.hash,
+    )
+
+
+def _conditions(filters: AuditFilters) -> list[sa.ColumnElement[bool]]:
+    found: list[sa.ColumnElement[bool]] = []
+    if filters.agent is not None:
+        found.append(audit_rows.c.agent == filters.agent)
+    if filters.method is not None:
+        found.append(audit_rows.c.method == filters.method)
+    if filters.id is not None:
+        found.append(audit_rows.c.number.in_(sa.select(audit_records.c.number).where(audit_records.c.id == filters.id)))
+    if filters.since is not None:
+        found.append(audit_rows.c.at >= microseconds(filters.since))
+    if filters.until is not None:
+        found.append(audit_rows.c.at <= microseconds(filters.until))
+    return found
+
+
+def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -> list[AuditRow]:
+    rows = connection.execute(statement).all()
+    named: dict[int, list[AuditedRecord]] = {row.number: [] for row in rows}
+    for page in pages(list(named)):
+        of_rows = sa.select(audit_records).where(audit_records.c.number.in_(page))
+        for row in connection.execute(of_rows.order_by(audit_records.c.number, audit_records.c.place)):
+            named[row.number].append(AuditedRecord(row.kind, row.id, bool(row.written)))
+    return [
+        AuditRow(
+            row.number,
+            AuditEntry(
+                moment(row.at),
+                row.agent,
+                row.via,
+                row.method,
+                row.request_id,
+                row.code,
+                tuple(named[row.number]),
+                None if row.query is None else json.loads(row.query),
+            ),
+            row.hash,
+        )
+        for row in rows
+    ]

@@ -1,0 +1,3 @@
+from tests.serving import serve
+
+__all__ = ["serve"]

@@ -1,0 +1,250 @@
+"""What calls leave in the audit: which records each answer names, by which way it went, and how it ended."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.store.records import open_records
+from cstp.methods.registry import METHODS
+from cstp_server.audit.returned import AUDITED, BY_THE_DOOR, NO_RECORDS
+from tests.isolation.questions import QUESTIONS, Asker
+from tests.isolation.world import World, make_world, put
+from tests.serving import SeededEmbedder, Serving, start
+from tests.stores import Stores, wait_for
+
+Row = dict[str, Any]
+# members of answers whose values are ids of records; texts inside a record that mention another one are none
+NAMING = re.compile(r"id|.*Id|supersedes|supersededBy")
+CONTENT = {"given", "evidence", "actors", "subject", "conversationId"}
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return make_world(Random(5))
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, world: World) -> Iterator[Serving]:
+    folder = tmp_path_factory.mktemp("audited")
+    records = open_records(lasting_stores.records(folder))
+    put(records, SeededEmbedder(), world.entries)
+    records.close()
+    served, stop = start(folder, lasting_stores, SeededEmbedder(), None)
+    wait_for(lambda: all(index.snapshot.seq == served.records.last_seq() for index in served.indexes.all))
+    yield served
+    stop()
+
+
+def audit(serving: Serving, **filters: Any) -> Row:
+    """The answer of cstp.audit."""
+    serving.ask("whoami")
+    fields = {"Authorization": f"Bearer {serving.tokens[0]}", "Content-Type": "application/json"}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.audit", "params": filters}
+    found: Row = serving.client.post(serving.url, json=call, headers=fields).json()["result"]
+    return found
+
+
+def latest(serving: Serving, count: int = 1, **filters: Any) -> list[Row]:
+    """The newest rows of calls other than these, the oldest first."""
+    found = serving.ask("audit", limit=500, **filters)["rows"]
+    return [row for row in found if row["method"] != "cstp.audit"][:count][::-1]
+
+
+def named(value: Any, ids: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
+    """The kinds and ids of records that an answer names, where an id may be that of several kinds."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            if NAMING.fullmatch(name):
+                for one in member if isinstance(member, list) else [member]:
+                    yield from ((kind, str(one)) for kind in ids.get(str(one), ()))
+            if name not in CONTENT:
+                yield from named(member, ids)
+    elif isinstance(value, list):
+        for one in value:
+            yield from named(one, ids)
+
+
+def test_of_every_method_it_is_known_which_records_its_answers_name() -> None:
+    assert AUDITED.keys() | BY_THE_DOOR | NO_RECORDS == {method.name for method in METHODS}
+    assert len(AUDITED) + len(BY_THE_DOOR) + len(NO_RECORDS) == len(METHODS)
+    assert {method.name for method in METHODS if method.writes} <= BY_THE_DOOR
+    assert {method.name for method in METHODS if method.scope is None} == NO_RECORDS
+
+
+@pytest.mark.parametrize("method", [name for name in QUESTIONS if name not in NO_RECORDS])
+def test_a_row_names_every_record_that_the_answer_names_and_no_other(
+    serving: Serving, world: World, method: str
+) -> None:
+    ids: dict[str, set[str]] = {}
+    for kind in Kind:
+        for id in serving.records.ids(kind):
+            ids.setdefault(id, set()).add(kind.label)
+    ask, seen = Asker(Random(method), world, model=True), 0
+    for _ in range(20):
+        reply = serving.send(method.removeprefix("cstp."), **QUESTIONS[method](ask))
+        (row,) = latest(serving)
+        assert (row["method"], row["via"], row["query"]) == (method, "cstp", None)
+        assert row["code"] == reply.get("error", {"code": 0})["code"]
+        answered = set(named(reply.get("result"), ids))
+        listed = {(one["kind"], one["id"]) for one in row["records"]}
+        assert {id for _, id in answered} == {id for _, id in listed if id in ids}
+        # an event has an artifact or a turn, and its answer does not say which
+        assert {one for one in listed if one[1] in ids and "turn" not in ids[one[1]]} <= answered
+        assert all(one["kind"] in KINDS and not one["written"] for one in row["records"])
+        assert len(listed) == len(row["records"])
+        seen += len(listed)
+    assert seen > 0
+
+
+def test_each_call_of_a_batch_has_a_row_and_a_notification_returns_nothing(serving: Serving, world: World) -> None:
+    id = world.ids[Kind.DECISION][0]
+    calls = [
+        {"jsonrpc": "2.0", "id": 1, "method": "cstp.getDecision", "params": {"id": id}},
+        {"jsonrpc": "2.0", "method": "cstp.getDecision", "params": {"id": id}},
+        {"jsonrpc": "2.0", "id": 2, "method": "cstp.getDecision", "params": {"id": "none"}},
+        {"jsonrpc": "2.0", "id": 3, "method": "cstp.getDecision", "params": {"what": id}},
+        {"jsonrpc": "2.0", "id": 4, "method": "cstp.nothing", "params": {}},
+        {"jsonrpc": "2.0", "id": 5, "method": "cstp.whoami"},
+    ]
+    token = serving.token(clearance="highly_sensitive")
+    fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "X-Request-ID": "of-a-batch"}
+    serving.client.post(serving.url, content=json.dumps(calls), headers=fields)
+    rows = [row for row in latest(serving, 10) if row["requestId"] == "of-a-batch"]
+    assert sorted((row["code"], [one["id"] for one in row["records"]]) for row in rows) == [
+        (-32602, []),
+        (-32007, []),
+        (0, []),
+        (0, [id]),
+    ]
+
+
+def test_a_tool_of_mcp_leaves_the_row_of_its_method(serving: Serving, world: World) -> None:
+    id = world.ids[Kind.CHUNK][0]
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "get_chunk", "arguments": {"chunk_id": id, "include_related": False}},
+    }
+    token = serving.token(clearance="highly_sensitive")
+    fields = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-06-18",
+    }
+    answer = serving.client.post(serving.url.replace("/cstp", "/mcp"), json=body, headers=fields)
+    assert answer.status_code == 200
+    (row,) = latest(serving)
+    assert (row["method"], row["via"], row["code"]) == ("cstp.getChunk", "mcp", 0)
+    assert ("chunk", id) in {(one["kind"], one["id"]) for one in row["records"]}
+
+
+def test_who_has_read_a_decision_is_one_call(serving: Serving, world: World) -> None:
+    id = world.ids[Kind.DECISION][1]
+    readers = {}
+    for _ in range(3):
+        token = serving.token(clearance="highly_sensitive")
+        readers[token] = serving.ask("whoami", token)["agent"]
+        serving.ask("getDecision", token, id=id)
+    found = serving.ask("audit", id=id, limit=3)["rows"]
+    assert [row["agent"] for row in reversed(found)] == list(readers.values())
+
+
+def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, world: World) -> None:
+    for _ in range(5):
+        serving.ask("listEpisodes", limit=1)
+    every = audit(serving, method="cstp.listEpisodes", limit=500)["rows"]
+    token = serving.token()
+    agent = serving.ask("whoami", token)["agent"]
+    read, before = [], None
+    while True:
+        page = audit(serving, method="cstp.listEpisodes", limit=2, **({} if before is None else {"before": before}))
+        read += page["rows"]
+        before = page["before"]
+        if before is None:
+            break
+    assert read == every
+    serving.ask("listEpisodes", token, limit=1)
+    (own,) = serving.ask("audit", agent=agent)["rows"]
+    assert serving.ask("audit", since=own["at"])["rows"][-1] == own
+    assert own not in serving.ask("audit", until=every[-1]["at"])["rows"]
+    assert serving.refused("audit", since="2026-02-01", until="2026-01-01") == ["since", "until"]
+
+
+def test_rows_wait_while_the_store_takes_none_and_the_server_says_so(
+    serve: Callable[..., Serving], tmp_path: Path
+) -> None:
+    serving = serve()
+    probe = serving.url.replace("/cstp", "")
+    database = sa.create_engine(serving.settings.store_url)
+    with database.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE audit_head RENAME TO elsewhere"))
+    serving.ask("listEpisodes")
+    wait_for(lambda: serving.client.get(f"{probe}/readyz").json()["parts"]["audit"] == "degraded")
+    assert "cstp_audit_failing 1.0\ncstp_" in serving.client.get(f"{probe}/metrics").text.replace("# ", "cstp_")
+    assert serving.failed_part("audit") == "records"
+    assert serving.failed_part("recordDecision", decision="Bake bread", confidence=0.5) == "records"
+    with database.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO audit_head"))
+    database.dispose()
+    wait_for(lambda: serving.client.get(f"{probe}/readyz").json()["parts"]["audit"] == "ready")
+    assert [row["code"] for row in latest(serving, 5)] == [0, -32003]
+    assert serving.records.audit.verify().intact
+
+
+def test_a_durable_audit_fails_the_calls_whose_rows_the_store_does_not_take(serve: Callable[..., Serving]) -> None:
+    serving = serve(audit={"durable": True})
+    serving.ask("listEpisodes")
+    assert serving.records.audit.head().number == 1
+    database = sa.create_engine(serving.settings.store_url)
+    with database.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE audit_head RENAME TO elsewhere"))
+    assert serving.failed_part("listEpisodes") == "records"
+    serving.ask("whoami")
+    with database.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO audit_head"))
+    database.dispose()
+    serving.ask("listEpisodes")
+    assert [row["code"] for row in latest(serving, 5)] == [0, 0]
+
+
+def test_an_audit_without_reads_has_writes_alone(serve: Callable[..., Serving]) -> None:
+    serving = serve(audit={"reads": False})
+    serving.ask("listEpisodes")
+    id = serving.ask("recordDecision", decision="Bake bread", confidence=0.5)["id"]
+    serving.send("setStatus", id="none", status="draft", reason="x")
+    rows = serving.ask("audit")["rows"]
+    assert [(row["method"], row["code"]) for row in rows] == [("cstp.setStatus", -32007), ("cstp.recordDecision", 0)]
+    assert rows[1]["records"] == [{"kind": "decision", "id": id, "written": True}]
+
+
+def test_the_audit_has_no_text_of_records_or_queries(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    serving.ask("recordDecision", decision="Unmistakable words", confidence=0.5, context="Unmistakable context")
+    serving.ask("queryDecisions", query="unmistakable question", mode="keyword")
+    serving.send("getDecision", id="unmistakable id")
+    serving.ask("audit", limit=500)
+    database = sa.create_engine(serving.settings.store_url)
+    with database.connect() as connection:
+        held = [connection.execute(sa.text(f"SELECT * FROM {name}")).all() for name in ("audit_rows", "audit_records")]
+    database.dispose()
+    assert len(held[0]) >= 3
+    assert "unmistakable" not in str(held).lower()
+
+
+def test_a_call_that_the_limits_refuse_leaves_no_row(serve: Callable[..., Serving]) -> None:
+    serving = serve(limits={"default": "3/minute"})
+    token = serving.token()
+    fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.listEpisodes"}
+    statuses = [serving.client.post(serving.url, json=call, headers=fields).status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    assert len(serving.ask("audit")["rows"]) == 3

@@ -1,0 +1,271 @@
+"""Rows of the audit on their way into the store: with the write, in batches, waiting, and after a kill."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.auditing.trail import CAPACITY, AuditOptions, AuditTrail
+from cognition_engines.engine import Engine, EngineOptions, PartBounds
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.reviews import ReviewContent
+from cognition_engines.models import EVERYTHING
+from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cognition_engines.store.audit.chain import AuditFilters
+from cognition_engines.store.records import open_records
+from cognition_engines.writing.requests import (
+    DecisionFields,
+    LinkDecisions,
+    RecordDecision,
+    ReviewDecision,
+    SetStatus,
+    UpdateDecision,
+    Writer,
+)
+from tests.stores import Stores, wait_for
+
+ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review"}), "mcp", "cstp.some", "r-1")
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
+    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
+    yield opened
+    opened.close()
+
+
+def new(decision: str, **others: Any) -> RecordDecision:
+    return RecordDecision(fields=DecisionFields(decision=decision, confidence=0.5), **others)
+
+
+def call(number: int = 1) -> AuditEntry:
+    return AuditEntry(datetime.now(UTC), "ann", "cstp", "cstp.getDecision", f"r-{number}")
+
+
+async def rows(engine: Engine, **filters: Any) -> list[AuditEntry]:
+    """The oldest first."""
+    page = await engine.list_audit(AuditFilters(**filters), None, 500)
+    return [row.entry for row in reversed(page.rows)]
+
+
+def written(*ids: str) -> tuple[AuditedRecord, ...]:
+    return tuple(AuditedRecord("decision", id, True) for id in ids)
+
+
+@contextmanager
+def refusing(url: str) -> Iterator[None]:
+    """The store takes no audit rows."""
+    database = sa.create_engine(url)
+    with database.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE audit_head RENAME TO elsewhere"))
+    try:
+        yield
+    finally:
+        with database.begin() as connection:
+            connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO audit_head"))
+        database.dispose()
+
+
+async def test_every_write_leaves_who_wrote_which_records_by_which_call(engine: Engine) -> None:
+    old = (await engine.write(ANN, new("Bake bread"))).id
+    successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
+    await engine.write(ANN, UpdateDecision(id=old, names=("pr",), fields=DecisionFields(pr="1")))
+    await engine.write(ANN, ReviewDecision(id=old, outcome="success", content=ReviewContent()))
+    await engine.write(ANN, SetStatus(id=old, status="draft", reason="x"))
+    await engine.write(ANN, LinkDecisions(source_id=old, target_id=successor, type="blocks"))
+    await engine.write(ANN, ReviewDecision(id=successor, outcome="success", content=ReviewContent()))
+    found = await rows(engine)
+    both = set(written(old, successor))  # the last review lets the successor supersede the old one
+    assert [set(one.records) for one in found] == [
+        set(written(old)),
+        both,
+        *[set(written(old))] * 3,
+        both,
+        both,
+    ]
+    assert {(one.agent, one.via, one.method, one.request_id, one.code) for one in found} == {
+        ("ann", "mcp", "cstp.some", "r-1", 0)
+    }
+    assert engine.records.audit.verify().intact
+
+
+async def test_a_write_without_a_row_is_no_write(engine: Engine, tmp_path: Path, stores: Stores) -> None:
+    kept = (await engine.write(ANN, new("Bake bread"))).id
+    with refusing(stores.records(tmp_path)):
+        with pytest.raises(ComponentFailed) as failed:
+            await engine.write(ANN, new("Bake cake"))
+        assert failed.value.component == "records"
+    assert engine.records.ids(Kind.DECISION) == [kept]
+    assert [one.records for one in await rows(engine)] == [written(kept)]
+
+
+async def test_a_write_that_was_written_before_or_only_tried_has_a_row_that_says_so(engine: Engine) -> None:
+    first = await engine.write(ANN, new("Bake bread"), "key")
+    await engine.write(ANN, new("Bake bread"), "key")
+    await engine.write(ANN, new("Bake cake"), dry_run=True)
+    assert [one.records for one in await rows(engine)] == [
+        written(first.id),
+        (AuditedRecord("decision", first.id),),
+        (),
+    ]
+
+
+async def test_two_calls_of_one_key_at_once_write_one_record_and_two_rows(engine: Engine) -> None:
+    await asyncio.gather(*(engine.write(ANN, new("Bake bread"), "key") for _ in range(2)))
+    (id,) = engine.records.ids(Kind.DECISION)
+    found = await rows(engine)
+    assert {one.records for one in found} == {written(id), (AuditedRecord("decision", id),)}
+    assert len(found) == 2
+
+
+async def test_rows_change_no_seq_and_keep_their_order(engine: Engine) -> None:
+    before = engine.records.last_seq()
+    for number in range(700):
+        await engine.audit.add(call(number))
+    await engine.audit.flush()
+    assert engine.records.last_seq() == before
+    report = engine.records.audit.verify()
+    assert (report.intact, report.rows) == (True, 700)
+    assert [one.request_id for one in await rows(engine)] == [f"r-{number}" for number in range(200, 700)]
+
+
+async def test_rows_are_stored_by_themselves_and_at_the_latest_when_the_engine_is_closed(
+    tmp_path: Path, stores: Stores
+) -> None:
+    engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
+    await engine.audit.add(call(1))
+    wait_for(lambda: engine.records.audit.head().number == 1)
+    for number in range(2, 1500):
+        await engine.audit.add(call(number))
+    engine.close()
+    assert engine.audit_rows_lost == 0
+    records = open_records(stores.records(tmp_path))
+    assert records.audit.verify().rows == 1499
+    records.close()
+
+
+async def test_rows_wait_for_a_store_that_does_not_take_them_and_calls_wait_for_a_place(
+    engine: Engine, tmp_path: Path, stores: Stores
+) -> None:
+    trail = engine.audit
+    with refusing(stores.records(tmp_path)):
+        for number in range(CAPACITY):
+            await trail.add(call(number))
+        wait_for(lambda: trail.state.failing)
+        assert trail.state.full
+        with pytest.raises(ComponentFailed) as failed:
+            await trail.add(call(CAPACITY))
+        assert failed.value.component == "records"
+        with pytest.raises(ComponentFailed):
+            await engine.list_audit(AuditFilters(), None, 1)
+    await trail.add(call(CAPACITY))
+    await trail.flush()
+    assert (trail.state.waiting, trail.state.failing) == (0, False)
+    report = engine.records.audit.verify()
+    assert (report.intact, report.rows) == (True, CAPACITY + 1)
+
+
+async def test_a_durable_trail_has_stored_the_row_before_it_returns_and_fails_the_call_otherwise(
+    tmp_path: Path, stores: Stores
+) -> None:
+    records = open_records(stores.records(tmp_path))
+    trail = AuditTrail(records.audit, AuditOptions(durable=True), 15.0)
+    await asyncio.gather(*(trail.add(call(number)) for number in range(20)))
+    assert records.audit.head().number == 20
+    with refusing(stores.records(tmp_path)):
+        with pytest.raises(ComponentFailed) as failed:
+            await trail.add(call(21))
+        assert failed.value.component == "records"
+        assert trail.state.failing
+    await trail.add(call(22))
+    page = records.audit.page(AuditFilters(), None, 2)
+    assert [row.entry.request_id for row in page.rows] == ["r-22", "r-19"]
+    assert (trail.close(5.0), trail.state.failing) == (0, False)
+    records.close()
+
+
+async def test_old_rows_are_pruned_when_the_engine_starts(tmp_path: Path, stores: Stores) -> None:
+    records = open_records(stores.records(tmp_path))
+    old = AuditEntry(datetime(2020, 1, 1, tzinfo=UTC), "ann", "cstp", "cstp.recall", "r-0")
+    records.audit.append([old, old, call(3)], [])
+    records.close()
+    options = EngineOptions(audit=AuditOptions(days=30))
+    engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, options)
+    wait_for(lambda: engine.records.audit.head().pruned == 2)
+    report = engine.records.audit.verify()
+    assert (report.intact, report.rows) == (True, 1)
+    engine.close()
+
+
+async def test_two_servers_of_a_store_append_to_one_unbroken_chain(tmp_path: Path, stores: Stores) -> None:
+    patient = EngineOptions(call_seconds=60, store=PartBounds(4, 60))
+    engine, other = (Engine.open(stores.records(tmp_path), tmp_path / name, None, patient) for name in ("one", "other"))
+
+    async def use(one: Engine, name: str) -> None:
+        for number in range(10):
+            await one.write(ANN, new(f"{name} {number}"))
+            for _ in range(4):
+                await one.audit.add(call(number))
+
+    await asyncio.gather(use(engine, "one"), use(other, "other"), use(engine, "third"), use(other, "fourth"))
+    await other.audit.flush()
+    await engine.audit.flush()
+    report = engine.records.audit.verify()
+    assert (report.intact, report.rows) == (True, 4 * 10 * 5)
+    engine.close()
+    other.close()
+
+
+WRITES = """
+import asyncio, json, sys
+from cognition_engines.engine import Engine
+from cognition_engines.models import EVERYTHING
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, Writer
+
+async def run(engine, name):
+    writer = Writer(name, EVERYTHING, frozenset({"write"}))
+    for number in range(10_000):
+        request = RecordDecision(fields=DecisionFields(decision=f"{name} {number}", confidence=0.5))
+        done = await engine.write(writer, request)
+        print(json.dumps(done.id), flush=True)
+
+async def main():
+    engine = Engine.open(sys.argv[1], sys.argv[2], None)
+    await asyncio.gather(*(run(engine, f"agent-{number}") for number in range(4)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("kill", range(3))
+def test_every_acknowledged_write_has_its_row_after_a_kill(tmp_path: Path, stores: Stores, kill: int) -> None:
+    url = stores.records(tmp_path)
+    words = [sys.executable, "-c", WRITES, url, str(tmp_path / "indexes")]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = [process.stdout.readline() for _ in range(5 + 20 * kill)]
+    os.kill(process.pid, signal.SIGKILL)
+    said += process.stdout.read().splitlines()
+    process.wait()
+    process.stdout.close()
+    acknowledged = {json.loads(line) for line in said if line.strip().endswith('"')}
+    records = open_records(url)
+    report = records.audit.verify()
+    stored = set(records.ids(Kind.DECISION))
+    page = records.audit.page(AuditFilters(), None, 100_000)
+    audited = {one.id for row in page.rows for one in row.entry.records if one.written}
+    records.close()
+    assert report.intact
+    assert acknowledged <= stored == audited
+    assert len(acknowledged) > kill

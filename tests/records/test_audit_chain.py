@@ -1,0 +1,272 @@
+"""The chain of audit rows: what breaks it is found, and pruning, copies and backups keep it."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.store.audit.audit_rows import START, AuditedRecord, AuditEntry
+from cognition_engines.store.audit.chain import AuditFilters
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.transfer.backup import opened_backup
+from cognition_engines.store.transfer.copy import Watcher
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+Alter = Callable[..., None]
+
+
+def entry(number: int, **given: Any) -> AuditEntry:
+    """The entry of one of many calls: two records each, one of them shared."""
+    records = (AuditedRecord("decision", f"d-{number}"), AuditedRecord("decision", "d-all", number % 2 == 0))
+    fixed = {"at": BEGIN + timedelta(hours=number), "agent": "ann", "via": "cstp", "method": "cstp.getDecision"}
+    return AuditEntry(**{**fixed, "request_id": f"r-{number}", "records": records, **given})
+
+
+def fill(records: Records, first: int, last: int) -> None:
+    records.audit.append([entry(number) for number in range(first, last + 1)], [])
+
+
+@pytest.fixture
+def alter(records: Records, url: str) -> Iterator[Alter]:
+    """Changes the tables past the program."""
+    engine = sa.create_engine(url)
+
+    def run(*statements: str) -> None:
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.execute(sa.text(statement))
+
+    yield run
+    engine.dispose()
+
+
+def problems(records: Records, noted: tuple[int, str] | None = None) -> list[tuple[str, int]]:
+    return [(one.problem, one.number) for one in records.audit.verify(noted).breaks]
+
+
+def numbers(records: Records, **filters: Any) -> list[int]:
+    return [row.number for row in records.audit.page(AuditFilters(**filters), None, 100).rows]
+
+
+def test_a_row_is_read_as_it_was_written_newest_first(records: Records) -> None:
+    odd = entry(3, query='NUL \0 and "quotes" and é', code=-32007, records=(), agent="bén")
+    records.audit.append([entry(1), entry(2), odd], [])
+    page = records.audit.page(AuditFilters(), None, 2)
+    assert [row.entry for row in page.rows] == [odd, entry(2)]
+    rest = records.audit.page(AuditFilters(), page.before, 2)
+    assert ([row.entry for row in rest.rows], rest.before) == ([entry(1)], None)
+    assert page.head.number == 3
+    assert page.head.hash == page.rows[0].hash
+
+
+def test_every_filter_selects_rows(records: Records) -> None:
+    records.audit.append([entry(1), entry(2, agent="ben"), entry(3, method="cstp.recall"), entry(4)], [])
+    assert numbers(records, agent="ben") == [2]
+    assert numbers(records, method="cstp.recall") == [3]
+    assert numbers(records, id="d-2") == [2]
+    assert numbers(records, id="d-all") == [4, 3, 2, 1]
+    assert numbers(records, since=BEGIN + timedelta(hours=3)) == [4, 3]
+    assert numbers(records, until=BEGIN + timedelta(hours=2)) == [2, 1]
+    assert numbers(records, id="d-all", agent="ann", since=BEGIN + timedelta(hours=3)) == [4, 3]
+
+
+def test_an_untouched_chain_is_intact(records: Records) -> None:
+    assert records.audit.verify().intact
+    fill(records, 1, 3)
+    fill(records, 4, 6)
+    report = records.audit.verify()
+    assert (report.intact, report.rows, report.head.number) == (True, 6, 6)
+
+
+@pytest.mark.parametrize("name", ["at", "agent", "via", "method", "request_id", "code", "query", "hash"])
+def test_a_row_with_another_value_in_any_column_is_altered(records: Records, alter: Alter, name: str) -> None:
+    fill(records, 1, 6)
+    alter(
+        f"UPDATE audit_rows SET {name} = {'7' if name in ('at', 'code') else chr(39) + '7' + chr(39)} WHERE number = 3"
+    )
+    assert ("altered", 3) in problems(records)
+
+
+@pytest.mark.parametrize("change", ["kind = 'chunk'", "id = 'd-9'", "written = 1"])
+def test_a_row_that_names_another_record_is_altered(records: Records, alter: Alter, change: str) -> None:
+    fill(records, 1, 6)
+    alter(f"UPDATE audit_records SET {change} WHERE number = 3 AND place = 0")
+    assert problems(records) == [("altered", 3)]
+
+
+def test_a_row_that_names_a_record_less_or_one_more_is_altered(records: Records, alter: Alter) -> None:
+    fill(records, 1, 6)
+    alter("DELETE FROM audit_records WHERE number = 3 AND place = 1")
+    alter("INSERT INTO audit_records VALUES (5, 2, 'decision', 'd-9', 0)")
+    assert problems(records) == [("altered", 3), ("altered", 5)]
+
+
+def test_a_row_that_is_missing_is_found(records: Records, alter: Alter) -> None:
+    fill(records, 1, 6)
+    alter("DELETE FROM audit_records WHERE number IN (1, 4)", "DELETE FROM audit_rows WHERE number IN (1, 4)")
+    assert problems(records) == [("missing", 1), ("missing", 4)]
+
+
+def test_rows_whose_places_were_exchanged_are_reordered(records: Records, alter: Alter) -> None:
+    fill(records, 1, 6)
+    for table in ("audit_rows", "audit_records"):
+        for before, after in ((3, 100), (4, 3), (100, 4)):
+            alter(f"UPDATE {table} SET number = {after} WHERE number = {before}")
+    found = problems(records)
+    assert {number for _, number in found} >= {3, 4}
+    assert ("reordered", 3) in found
+
+
+def test_a_row_that_was_taken_out_with_the_rest_renumbered_is_found(records: Records, alter: Alter) -> None:
+    fill(records, 1, 6)
+    for table in ("audit_records", "audit_rows"):
+        alter(f"DELETE FROM {table} WHERE number = 3")
+        for number in (4, 5, 6):
+            alter(f"UPDATE {table} SET number = {number - 1} WHERE number = {number}")
+
+    assert ("truncated", 6) in problems(records)
+
+
+def test_rows_that_are_missing_at_the_end_are_found_by_the_head(records: Records, alter: Alter) -> None:
+    fill(records, 1, 6)
+    alter("DELETE FROM audit_records WHERE number > 4", "DELETE FROM audit_rows WHERE number > 4")
+    assert problems(records) == [("truncated", 5)]
+
+
+def test_a_head_that_was_changed_is_found(records: Records, alter: Alter) -> None:
+    fill(records, 1, 6)
+    alter(f"UPDATE audit_head SET hash = '{START}'")
+    assert problems(records) == [("head", 6)]
+    alter("UPDATE audit_head SET number = 5")
+    assert ("extra", 6) in problems(records)
+
+
+def test_a_chain_cut_off_together_with_its_head_is_found_by_what_was_noted_elsewhere(
+    records: Records, alter: Alter
+) -> None:
+    fill(records, 1, 6)
+    head = records.audit.head()
+    kept = records.audit.page(AuditFilters(), 5, 1).rows[0]
+    alter("DELETE FROM audit_records WHERE number > 4", "DELETE FROM audit_rows WHERE number > 4")
+    alter(f"UPDATE audit_head SET number = 4, hash = '{kept.hash}'")
+    assert problems(records) == []  # which is what a chain alone cannot show
+    assert problems(records, (head.number, head.hash)) == [("noted", 6)]
+    assert problems(records, (4, kept.hash)) == []
+    assert problems(records, (4, START)) == [("noted", 4)]
+
+
+def test_a_pruned_chain_begins_at_the_hash_of_the_cut(records: Records, alter: Alter) -> None:
+    fill(records, 1, 9)
+    cut = records.audit.page(AuditFilters(), 5, 1).rows[0]
+    assert records.audit.prune(BEGIN + timedelta(hours=5)) == 4
+    report = records.audit.verify()
+    assert (report.intact, report.rows, report.head.pruned, report.head.pruned_hash) == (True, 5, 4, cut.hash)
+    assert problems(records, (4, cut.hash)) == []
+    fill(records, 10, 12)
+    assert records.audit.verify().intact
+    alter("DELETE FROM audit_records WHERE number = 5", "DELETE FROM audit_rows WHERE number = 5")
+    assert problems(records) == [("missing", 5)]
+
+
+def test_a_chain_that_was_pruned_whole_goes_on(records: Records) -> None:
+    fill(records, 1, 3)
+    assert records.audit.prune(BEGIN + timedelta(days=300)) == 3
+    assert records.audit.prune(BEGIN + timedelta(days=300)) == 0
+    fill(records, 4, 5)
+    report = records.audit.verify()
+    assert (report.intact, report.rows, report.head.number) == (True, 2, 5)
+
+
+def test_rows_given_again_after_a_commit_that_was_not_reported_are_there_once(records: Records) -> None:
+    attempts: list[Any] = []
+    records.audit.append([entry(1), entry(2)], attempts)
+    fill(records, 3, 3)
+    records.audit.append([entry(1), entry(2)], attempts)
+    assert numbers(records) == [3, 2, 1]
+
+
+def test_audit_rows_change_neither_the_counter_nor_what_followers_read(records: Records, entry: Any) -> None:
+    records.put([entry("d-1")], None)
+    before = records.last_seq(), records.changes(0, 100, None)
+    fill(records, 1, 3)
+    assert (records.last_seq(), records.changes(0, 100, None)) == before
+
+
+def test_several_processes_append_to_one_chain(records: Records, url: str) -> None:
+    others = [open_records(url) for _ in range(3)]
+
+    def run(one: Records, base: int) -> None:
+        for number in range(20):
+            one.audit.append([entry(base + number, request_id=f"{base}-{number}-{part}") for part in range(3)], [])
+
+    threads = [Thread(target=run, args=(one, 100 * place)) for place, one in enumerate(others)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    report = records.audit.verify()
+    assert (report.intact, report.rows) == (True, 180)
+    rows = [row for before in (None, 101) for row in records.audit.page(AuditFilters(), before, 100).rows]
+    assert len({row.entry.request_id for row in rows}) == 180
+    for one in others:
+        one.close()
+
+
+def test_copies_have_the_whole_chain(records: Records, tmp_path: Path, quiet: Watcher) -> None:
+    fill(records, 1, 9)
+    records.audit.prune(BEGIN + timedelta(hours=4))
+    target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
+    records.copy_to(target, quiet)
+    assert target.audit.verify() == records.audit.verify()
+    assert target.audit.page(AuditFilters(), None, 100) == records.audit.page(AuditFilters(), None, 100)
+    fill(target, 10, 11)
+    assert target.audit.verify().intact
+    target.close()
+
+
+def test_a_copy_into_a_store_that_has_an_audit_is_refused(records: Records, tmp_path: Path, quiet: Watcher) -> None:
+    target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
+    fill(target, 1, 1)
+    with pytest.raises(ConfigurationError, match="audit"):
+        records.copy_to(target, quiet)
+    target.close()
+
+
+def test_a_restored_store_keeps_what_it_has_and_gets_what_it_lacks(
+    records: Records, tmp_path: Path, quiet: Watcher
+) -> None:
+    fill(records, 1, 5)
+    records.back_up(tmp_path / "older", "1", {}, replace=False, watcher=quiet)
+    fill(records, 6, 8)
+    records.back_up(tmp_path / "newer", "1", {}, replace=False, watcher=quiet)
+    chain = records.audit.verify()
+    with opened_backup(tmp_path / "older", quiet) as older:
+        records.restore(older, replace=True, watcher=quiet)
+    assert records.audit.verify() == chain  # an older backup erases no row
+    target = open_records(f"sqlite:///{tmp_path}/new/records.sqlite3")
+    for name, last in (("older", 5), ("newer", 8)):
+        with opened_backup(tmp_path / name, quiet) as backup:
+            target.restore(backup, replace=True, watcher=quiet)
+        report = target.audit.verify()
+        assert (report.intact, report.head.number) == (True, last)
+    assert target.audit.verify() == chain
+    target.close()
+
+
+def test_a_store_with_another_history_keeps_its_own_when_a_backup_is_brought_back(
+    records: Records, tmp_path: Path, quiet: Watcher
+) -> None:
+    fill(records, 1, 5)
+    records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    target = open_records(f"sqlite:///{tmp_path}/other/records.sqlite3")
+    fill(target, 21, 22)
+    own = target.audit.verify()
+    with opened_backup(tmp_path / "backup", quiet) as backup:
+        target.restore(backup, replace=True, watcher=quiet)
+    assert target.audit.verify() == own
+    target.close()
