@@ -56,7 +56,6 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
-        min_seq: int | None = None,
         filters: QueryFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         include_reasons: bool = False,
@@ -66,6 +65,7 @@ class AsyncMethods(ABC):
         explain: bool = False,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> QueryDecisionsResult:
         """Search the agent's decisions by meaning and by words, with filters.
@@ -74,7 +74,6 @@ class AsyncMethods(ABC):
         """
         call = calls.query_decisions(
             query=query,
-            min_seq=min_seq,
             filters=filters,
             limit=limit,
             include_reasons=include_reasons,
@@ -84,6 +83,7 @@ class AsyncMethods(ABC):
             explain=explain,
             mode=mode,
             max_tokens=max_tokens,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
@@ -91,11 +91,11 @@ class AsyncMethods(ABC):
         self,
         id: str,
         *,
-        min_seq: int | None = None,
         known_at: Instant | None = None,
         include_history: bool = True,
         include_reviews: bool = True,
         include_links: bool = True,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetDecisionResult:
         """Read one decision whole, with its reviews, links and history.
@@ -104,18 +104,17 @@ class AsyncMethods(ABC):
         """
         call = calls.get_decision(
             id=id,
-            min_seq=min_seq,
             known_at=known_at,
             include_history=include_history,
             include_reviews=include_reviews,
             include_links=include_links,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def list_decisions(
         self,
         *,
-        min_seq: int | None = None,
         limit: int = 20,
         offset: int = 0,
         category: str | None = None,
@@ -130,6 +129,7 @@ class AsyncMethods(ABC):
         date_to: Instant | None = None,
         sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
         order: Literal["asc", "desc"] = "desc",
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> ListDecisionsResult:
         """List the decisions page by page, newest first or in another order, with filters.
@@ -141,7 +141,6 @@ class AsyncMethods(ABC):
         after these.
         """
         call = calls.list_decisions(
-            min_seq=min_seq,
             limit=limit,
             offset=offset,
             category=category,
@@ -156,30 +155,30 @@ class AsyncMethods(ABC):
             date_to=date_to,
             sort=sort,
             order=order,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def get_stats(
         self,
         *,
-        min_seq: int | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
         project: str | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetStatsResult:
         """Count the decisions by category, stakes, status, agent, day and tag.
 
         Which decisions to count. Bounds are inclusive and leave out decisions without a date.
         """
-        call = calls.get_stats(min_seq=min_seq, date_from=date_from, date_to=date_to, project=project)
+        call = calls.get_stats(date_from=date_from, date_to=date_to, project=project, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_graph(
         self,
         node_id: str,
         *,
-        min_seq: int | None = None,
         depth: int = 2,
         edge_types: list[
             Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]
@@ -187,6 +186,7 @@ class AsyncMethods(ABC):
         | None = None,
         direction: Literal["outgoing", "incoming", "both"] = "both",
         limit: int = 200,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetGraphResult:
         """Read which decisions are linked to one, and how.
@@ -195,69 +195,69 @@ class AsyncMethods(ABC):
         """
         call = calls.get_graph(
             node_id=node_id,
-            min_seq=min_seq,
             depth=depth,
             edge_types=edge_types,
             direction=direction,
             limit=limit,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def get_decisions(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetDecisionsResult:
         """List the decisions drawn from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_decisions(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
+        call = calls.get_decisions(topic=topic, limit=limit, offset=offset, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_patterns(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetPatternsResult:
         """List the patterns drawn from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_patterns(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
+        call = calls.get_patterns(topic=topic, limit=limit, offset=offset, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_warnings(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetWarningsResult:
         """List the warnings drawn from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_warnings(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
+        call = calls.get_warnings(topic=topic, limit=limit, offset=offset, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_chunk(
         self,
         chunk_id: str,
         *,
-        min_seq: int | None = None,
         include_related: bool = True,
         related_limit: int = 5,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetChunkResult:
         """Read one chunk whole, with its knowledge card, its clusters and related chunks.
@@ -266,16 +266,15 @@ class AsyncMethods(ABC):
         """
         call = calls.get_chunk(
             chunk_id=chunk_id,
-            min_seq=min_seq,
             include_related=include_related,
             related_limit=related_limit,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def list_episodes(
         self,
         *,
-        min_seq: int | None = None,
         limit: int = 50,
         offset: int = 0,
         since: Instant | None = None,
@@ -283,6 +282,7 @@ class AsyncMethods(ABC):
         date_to: Instant | None = None,
         tags: list[str] | None = None,
         category: str | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> ListEpisodesResult:
         """List the agent's episodes page by page, newest first, with filters.
@@ -293,7 +293,6 @@ class AsyncMethods(ABC):
         match whole and exactly.
         """
         call = calls.list_episodes(
-            min_seq=min_seq,
             limit=limit,
             offset=offset,
             since=since,
@@ -301,6 +300,7 @@ class AsyncMethods(ABC):
             date_to=date_to,
             tags=tags,
             category=category,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
@@ -308,11 +308,11 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
-        min_seq: int | None = None,
         filters: KnowledgeFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> SearchKnowledgeResult:
         """Search chunks and extractions by meaning and by words, with filters.
@@ -321,18 +321,17 @@ class AsyncMethods(ABC):
         """
         call = calls.search_knowledge(
             query=query,
-            min_seq=min_seq,
             filters=filters,
             limit=limit,
             mode=mode,
             max_tokens=max_tokens,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def recall(
         self,
         *,
-        min_seq: int | None = None,
         id: str | None = None,
         conversation_id: str | None = None,
         context: str | None = None,
@@ -350,6 +349,7 @@ class AsyncMethods(ABC):
         source: str | None = None,
         sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
         max_tokens: int | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> RecallResult:
         """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
@@ -361,7 +361,6 @@ class AsyncMethods(ABC):
         results and attached events together, or the turns of a conversation.
         """
         call = calls.recall(
-            min_seq=min_seq,
             id=id,
             conversation_id=conversation_id,
             context=context,
@@ -379,6 +378,7 @@ class AsyncMethods(ABC):
             source=source,
             sensitivity=sensitivity,
             max_tokens=max_tokens,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
@@ -619,7 +619,6 @@ class AsyncMethods(ABC):
     def iter_recorded_decisions(
         self,
         *,
-        min_seq: int | None = None,
         category: str | None = None,
         stakes: str | None = None,
         status: str | None = None,
@@ -632,6 +631,7 @@ class AsyncMethods(ABC):
         date_to: Instant | None = None,
         sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
         order: Literal["asc", "desc"] = "desc",
+        min_seq: int | None = None,
         page_size: int = 20,
         timeout: float | None = None,
     ) -> AsyncIterator[ListedDecision]:
@@ -641,7 +641,6 @@ class AsyncMethods(ABC):
             result = await self.list_decisions(
                 limit=limit,
                 offset=offset,
-                min_seq=min_seq,
                 category=category,
                 stakes=stakes,
                 status=status,
@@ -654,6 +653,7 @@ class AsyncMethods(ABC):
                 date_to=date_to,
                 sort=sort,
                 order=order,
+                min_seq=min_seq,
                 timeout=timeout,
             )
             return Page(result.decisions, result.total)
@@ -663,15 +663,15 @@ class AsyncMethods(ABC):
     def iter_decisions(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 100,
         timeout: float | None = None,
     ) -> AsyncIterator[ExtractedDecision]:
         """Everything that `get_decisions` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedDecision]:
-            result = await self.get_decisions(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
+            result = await self.get_decisions(limit=limit, offset=offset, topic=topic, min_seq=min_seq, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -679,15 +679,15 @@ class AsyncMethods(ABC):
     def iter_patterns(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 100,
         timeout: float | None = None,
     ) -> AsyncIterator[ExtractedPattern]:
         """Everything that `get_patterns` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedPattern]:
-            result = await self.get_patterns(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
+            result = await self.get_patterns(limit=limit, offset=offset, topic=topic, min_seq=min_seq, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -695,15 +695,15 @@ class AsyncMethods(ABC):
     def iter_warnings(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 100,
         timeout: float | None = None,
     ) -> AsyncIterator[ExtractedWarning]:
         """Everything that `get_warnings` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedWarning]:
-            result = await self.get_warnings(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
+            result = await self.get_warnings(limit=limit, offset=offset, topic=topic, min_seq=min_seq, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -711,12 +711,12 @@ class AsyncMethods(ABC):
     def iter_episodes(
         self,
         *,
-        min_seq: int | None = None,
         since: Instant | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
         tags: list[str] | None = None,
         category: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 50,
         timeout: float | None = None,
     ) -> AsyncIterator[EpisodeSummary]:
@@ -726,12 +726,12 @@ class AsyncMethods(ABC):
             result = await self.list_episodes(
                 limit=limit,
                 offset=offset,
-                min_seq=min_seq,
                 since=since,
                 date_from=date_from,
                 date_to=date_to,
                 tags=tags,
                 category=category,
+                min_seq=min_seq,
                 timeout=timeout,
             )
             return Page(result.episodes, result.total_count)
