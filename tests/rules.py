@@ -40,6 +40,8 @@ ON_SERVERS: Final = (
     "tests/server/test_probes.py",
     "tests/recall/test_reference.py",  # reads all kinds, and the graph
     "tests/lists/",  # are pages of SQL
+    "tests/writing/test_handover.py",  # a file takes over what an agent wrote
+    "tests/writing/test_overviews.py",  # follows links in SQL
     "tests/isolation/",  # calls every method with every parameter
     "tests/engine/test_engine.py",  # opens the stores itself
     "tests/cli/test_records.py",  # commands that write, from an ingest to a new index
