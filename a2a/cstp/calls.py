@@ -63,7 +63,6 @@ from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
 def query_decisions(
     query: str,
     *,
-    min_seq: int | None = None,
     filters: QueryFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     include_reasons: bool = False,
@@ -73,13 +72,13 @@ def query_decisions(
     explain: bool = False,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     max_tokens: int | None = None,
+    min_seq: int | None = None,
 ) -> Call[QueryDecisionsResult]:
     """Search the agent's decisions by meaning and by words, with filters."""
     return typed_call(
         QUERY_DECISIONS,
         {
             "query": query,
-            "min_seq": min_seq,
             "filters": filters,
             "limit": limit,
             "include_reasons": include_reasons,
@@ -89,6 +88,7 @@ def query_decisions(
             "explain": explain,
             "mode": mode,
             "max_tokens": max_tokens,
+            "min_seq": min_seq,
         },
     )
 
@@ -96,29 +96,28 @@ def query_decisions(
 def get_decision(
     id: str,
     *,
-    min_seq: int | None = None,
     known_at: Instant | None = None,
     include_history: bool = True,
     include_reviews: bool = True,
     include_links: bool = True,
+    min_seq: int | None = None,
 ) -> Call[GetDecisionResult]:
     """Read one decision whole, with its reviews, links and history."""
     return typed_call(
         GET_DECISION,
         {
             "id": id,
-            "min_seq": min_seq,
             "known_at": known_at,
             "include_history": include_history,
             "include_reviews": include_reviews,
             "include_links": include_links,
+            "min_seq": min_seq,
         },
     )
 
 
 def list_decisions(
     *,
-    min_seq: int | None = None,
     limit: int = 20,
     offset: int = 0,
     category: str | None = None,
@@ -133,12 +132,12 @@ def list_decisions(
     date_to: Instant | None = None,
     sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
     order: Literal["asc", "desc"] = "desc",
+    min_seq: int | None = None,
 ) -> Call[ListDecisionsResult]:
     """List the decisions page by page, newest first or in another order, with filters."""
     return typed_call(
         LIST_DECISIONS,
         {
-            "min_seq": min_seq,
             "limit": limit,
             "offset": offset,
             "category": category,
@@ -153,100 +152,100 @@ def list_decisions(
             "date_to": date_to,
             "sort": sort,
             "order": order,
+            "min_seq": min_seq,
         },
     )
 
 
 def get_stats(
     *,
-    min_seq: int | None = None,
     date_from: Instant | None = None,
     date_to: Instant | None = None,
     project: str | None = None,
+    min_seq: int | None = None,
 ) -> Call[GetStatsResult]:
     """Count the decisions by category, stakes, status, agent, day and tag."""
-    return typed_call(GET_STATS, {"min_seq": min_seq, "date_from": date_from, "date_to": date_to, "project": project})
+    return typed_call(GET_STATS, {"date_from": date_from, "date_to": date_to, "project": project, "min_seq": min_seq})
 
 
 def get_graph(
     node_id: str,
     *,
-    min_seq: int | None = None,
     depth: int = 2,
     edge_types: list[Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]]
     | None = None,
     direction: Literal["outgoing", "incoming", "both"] = "both",
     limit: int = 200,
+    min_seq: int | None = None,
 ) -> Call[GetGraphResult]:
     """Read which decisions are linked to one, and how."""
     return typed_call(
         GET_GRAPH,
         {
             "node_id": node_id,
-            "min_seq": min_seq,
             "depth": depth,
             "edge_types": edge_types,
             "direction": direction,
             "limit": limit,
+            "min_seq": min_seq,
         },
     )
 
 
 def get_decisions(
     *,
-    min_seq: int | None = None,
     topic: str | None = None,
     limit: int = 100,
     offset: int = 0,
+    min_seq: int | None = None,
 ) -> Call[GetDecisionsResult]:
     """List the decisions extracted from sources, by topic."""
-    return typed_call(GET_DECISIONS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_DECISIONS, {"topic": topic, "limit": limit, "offset": offset, "min_seq": min_seq})
 
 
 def get_patterns(
     *,
-    min_seq: int | None = None,
     topic: str | None = None,
     limit: int = 100,
     offset: int = 0,
+    min_seq: int | None = None,
 ) -> Call[GetPatternsResult]:
     """List the patterns extracted from sources, by topic."""
-    return typed_call(GET_PATTERNS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_PATTERNS, {"topic": topic, "limit": limit, "offset": offset, "min_seq": min_seq})
 
 
 def get_warnings(
     *,
-    min_seq: int | None = None,
     topic: str | None = None,
     limit: int = 100,
     offset: int = 0,
+    min_seq: int | None = None,
 ) -> Call[GetWarningsResult]:
     """List the warnings extracted from sources, by topic."""
-    return typed_call(GET_WARNINGS, {"min_seq": min_seq, "topic": topic, "limit": limit, "offset": offset})
+    return typed_call(GET_WARNINGS, {"topic": topic, "limit": limit, "offset": offset, "min_seq": min_seq})
 
 
 def get_chunk(
     chunk_id: str,
     *,
-    min_seq: int | None = None,
     include_related: bool = True,
     related_limit: int = 5,
+    min_seq: int | None = None,
 ) -> Call[GetChunkResult]:
     """Read one chunk whole, with its knowledge card, its clusters and related chunks."""
     return typed_call(
         GET_CHUNK,
         {
             "chunk_id": chunk_id,
-            "min_seq": min_seq,
             "include_related": include_related,
             "related_limit": related_limit,
+            "min_seq": min_seq,
         },
     )
 
 
 def list_episodes(
     *,
-    min_seq: int | None = None,
     limit: int = 50,
     offset: int = 0,
     since: Instant | None = None,
@@ -254,12 +253,12 @@ def list_episodes(
     date_to: Instant | None = None,
     tags: list[str] | None = None,
     category: str | None = None,
+    min_seq: int | None = None,
 ) -> Call[ListEpisodesResult]:
     """List the agent's episodes page by page, newest first, with filters."""
     return typed_call(
         LIST_EPISODES,
         {
-            "min_seq": min_seq,
             "limit": limit,
             "offset": offset,
             "since": since,
@@ -267,6 +266,7 @@ def list_episodes(
             "date_to": date_to,
             "tags": tags,
             "category": category,
+            "min_seq": min_seq,
         },
     )
 
@@ -279,24 +279,24 @@ def get_episode(id: int, *, min_seq: int | None = None) -> Call[GetEpisodeResult
 def find_episodes(
     query: str,
     *,
-    min_seq: int | None = None,
     min_reward: float | None = None,
     max_reward: float | None = None,
     tags: list[str] | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+    min_seq: int | None = None,
 ) -> Call[FindEpisodesResult]:
     """Find episodes by meaning and by words of what was tried and learned."""
     return typed_call(
         FIND_EPISODES,
         {
             "query": query,
-            "min_seq": min_seq,
             "min_reward": min_reward,
             "max_reward": max_reward,
             "tags": tags,
             "limit": limit,
             "mode": mode,
+            "min_seq": min_seq,
         },
     )
 
@@ -304,29 +304,28 @@ def find_episodes(
 def search_knowledge(
     query: str,
     *,
-    min_seq: int | None = None,
     filters: KnowledgeFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     max_tokens: int | None = None,
+    min_seq: int | None = None,
 ) -> Call[SearchKnowledgeResult]:
     """Search chunks and extractions by meaning and by words, with filters."""
     return typed_call(
         SEARCH_KNOWLEDGE,
         {
             "query": query,
-            "min_seq": min_seq,
             "filters": filters,
             "limit": limit,
             "mode": mode,
             "max_tokens": max_tokens,
+            "min_seq": min_seq,
         },
     )
 
 
 def recall(
     *,
-    min_seq: int | None = None,
     id: str | None = None,
     conversation_id: str | None = None,
     context: str | None = None,
@@ -344,12 +343,12 @@ def recall(
     source: str | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
     max_tokens: int | None = None,
+    min_seq: int | None = None,
 ) -> Call[RecallResult]:
     """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them."""
     return typed_call(
         RECALL,
         {
-            "min_seq": min_seq,
             "id": id,
             "conversation_id": conversation_id,
             "context": context,
@@ -367,6 +366,7 @@ def recall(
             "source": source,
             "sensitivity": sensitivity,
             "max_tokens": max_tokens,
+            "min_seq": min_seq,
         },
     )
 

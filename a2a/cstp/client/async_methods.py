@@ -63,7 +63,6 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
-        min_seq: int | None = None,
         filters: QueryFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         include_reasons: bool = False,
@@ -73,6 +72,7 @@ class AsyncMethods(ABC):
         explain: bool = False,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> QueryDecisionsResult:
         """Search the agent's decisions by meaning and by words, with filters.
@@ -81,7 +81,6 @@ class AsyncMethods(ABC):
         """
         call = calls.query_decisions(
             query=query,
-            min_seq=min_seq,
             filters=filters,
             limit=limit,
             include_reasons=include_reasons,
@@ -91,6 +90,7 @@ class AsyncMethods(ABC):
             explain=explain,
             mode=mode,
             max_tokens=max_tokens,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
@@ -98,11 +98,11 @@ class AsyncMethods(ABC):
         self,
         id: str,
         *,
-        min_seq: int | None = None,
         known_at: Instant | None = None,
         include_history: bool = True,
         include_reviews: bool = True,
         include_links: bool = True,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetDecisionResult:
         """Read one decision whole, with its reviews, links and history.
@@ -111,18 +111,17 @@ class AsyncMethods(ABC):
         """
         call = calls.get_decision(
             id=id,
-            min_seq=min_seq,
             known_at=known_at,
             include_history=include_history,
             include_reviews=include_reviews,
             include_links=include_links,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def list_decisions(
         self,
         *,
-        min_seq: int | None = None,
         limit: int = 20,
         offset: int = 0,
         category: str | None = None,
@@ -137,6 +136,7 @@ class AsyncMethods(ABC):
         date_to: Instant | None = None,
         sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
         order: Literal["asc", "desc"] = "desc",
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> ListDecisionsResult:
         """List the decisions page by page, newest first or in another order, with filters.
@@ -148,7 +148,6 @@ class AsyncMethods(ABC):
         after these.
         """
         call = calls.list_decisions(
-            min_seq=min_seq,
             limit=limit,
             offset=offset,
             category=category,
@@ -163,30 +162,30 @@ class AsyncMethods(ABC):
             date_to=date_to,
             sort=sort,
             order=order,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def get_stats(
         self,
         *,
-        min_seq: int | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
         project: str | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetStatsResult:
         """Count the decisions by category, stakes, status, agent, day and tag.
 
         Which decisions to count. Bounds are inclusive and leave out decisions without a date.
         """
-        call = calls.get_stats(min_seq=min_seq, date_from=date_from, date_to=date_to, project=project)
+        call = calls.get_stats(date_from=date_from, date_to=date_to, project=project, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_graph(
         self,
         node_id: str,
         *,
-        min_seq: int | None = None,
         depth: int = 2,
         edge_types: list[
             Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]
@@ -194,6 +193,7 @@ class AsyncMethods(ABC):
         | None = None,
         direction: Literal["outgoing", "incoming", "both"] = "both",
         limit: int = 200,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetGraphResult:
         """Read which decisions are linked to one, and how.
@@ -202,69 +202,69 @@ class AsyncMethods(ABC):
         """
         call = calls.get_graph(
             node_id=node_id,
-            min_seq=min_seq,
             depth=depth,
             edge_types=edge_types,
             direction=direction,
             limit=limit,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def get_decisions(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetDecisionsResult:
         """List the decisions extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_decisions(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
+        call = calls.get_decisions(topic=topic, limit=limit, offset=offset, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_patterns(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetPatternsResult:
         """List the patterns extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_patterns(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
+        call = calls.get_patterns(topic=topic, limit=limit, offset=offset, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_warnings(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
         limit: int = 100,
         offset: int = 0,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetWarningsResult:
         """List the warnings extracted from sources, by topic.
 
         Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
         """
-        call = calls.get_warnings(min_seq=min_seq, topic=topic, limit=limit, offset=offset)
+        call = calls.get_warnings(topic=topic, limit=limit, offset=offset, min_seq=min_seq)
         return await self.send(call, timeout=timeout)
 
     async def get_chunk(
         self,
         chunk_id: str,
         *,
-        min_seq: int | None = None,
         include_related: bool = True,
         related_limit: int = 5,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetChunkResult:
         """Read one chunk whole, with its knowledge card, its clusters and related chunks.
@@ -273,16 +273,15 @@ class AsyncMethods(ABC):
         """
         call = calls.get_chunk(
             chunk_id=chunk_id,
-            min_seq=min_seq,
             include_related=include_related,
             related_limit=related_limit,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def list_episodes(
         self,
         *,
-        min_seq: int | None = None,
         limit: int = 50,
         offset: int = 0,
         since: Instant | None = None,
@@ -290,6 +289,7 @@ class AsyncMethods(ABC):
         date_to: Instant | None = None,
         tags: list[str] | None = None,
         category: str | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> ListEpisodesResult:
         """List the agent's episodes page by page, newest first, with filters.
@@ -300,7 +300,6 @@ class AsyncMethods(ABC):
         match whole and exactly.
         """
         call = calls.list_episodes(
-            min_seq=min_seq,
             limit=limit,
             offset=offset,
             since=since,
@@ -308,6 +307,7 @@ class AsyncMethods(ABC):
             date_to=date_to,
             tags=tags,
             category=category,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
@@ -329,12 +329,12 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
-        min_seq: int | None = None,
         min_reward: float | None = None,
         max_reward: float | None = None,
         tags: list[str] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> FindEpisodesResult:
         """Find episodes by meaning and by words of what was tried and learned.
@@ -343,12 +343,12 @@ class AsyncMethods(ABC):
         """
         call = calls.find_episodes(
             query=query,
-            min_seq=min_seq,
             min_reward=min_reward,
             max_reward=max_reward,
             tags=tags,
             limit=limit,
             mode=mode,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
@@ -356,11 +356,11 @@ class AsyncMethods(ABC):
         self,
         query: str,
         *,
-        min_seq: int | None = None,
         filters: KnowledgeFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> SearchKnowledgeResult:
         """Search chunks and extractions by meaning and by words, with filters.
@@ -369,18 +369,17 @@ class AsyncMethods(ABC):
         """
         call = calls.search_knowledge(
             query=query,
-            min_seq=min_seq,
             filters=filters,
             limit=limit,
             mode=mode,
             max_tokens=max_tokens,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
     async def recall(
         self,
         *,
-        min_seq: int | None = None,
         id: str | None = None,
         conversation_id: str | None = None,
         context: str | None = None,
@@ -398,6 +397,7 @@ class AsyncMethods(ABC):
         source: str | None = None,
         sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
         max_tokens: int | None = None,
+        min_seq: int | None = None,
         timeout: float | None = None,
     ) -> RecallResult:
         """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
@@ -409,7 +409,6 @@ class AsyncMethods(ABC):
         results and attached events together, or the turns of a conversation.
         """
         call = calls.recall(
-            min_seq=min_seq,
             id=id,
             conversation_id=conversation_id,
             context=context,
@@ -427,6 +426,7 @@ class AsyncMethods(ABC):
             source=source,
             sensitivity=sensitivity,
             max_tokens=max_tokens,
+            min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
 
@@ -872,7 +872,6 @@ class AsyncMethods(ABC):
     def iter_recorded_decisions(
         self,
         *,
-        min_seq: int | None = None,
         category: str | None = None,
         stakes: str | None = None,
         status: str | None = None,
@@ -885,6 +884,7 @@ class AsyncMethods(ABC):
         date_to: Instant | None = None,
         sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
         order: Literal["asc", "desc"] = "desc",
+        min_seq: int | None = None,
         page_size: int = 20,
         timeout: float | None = None,
     ) -> AsyncIterator[ListedDecision]:
@@ -894,7 +894,6 @@ class AsyncMethods(ABC):
             result = await self.list_decisions(
                 limit=limit,
                 offset=offset,
-                min_seq=min_seq,
                 category=category,
                 stakes=stakes,
                 status=status,
@@ -907,6 +906,7 @@ class AsyncMethods(ABC):
                 date_to=date_to,
                 sort=sort,
                 order=order,
+                min_seq=min_seq,
                 timeout=timeout,
             )
             return Page(result.decisions, result.total)
@@ -916,15 +916,15 @@ class AsyncMethods(ABC):
     def iter_decisions(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 100,
         timeout: float | None = None,
     ) -> AsyncIterator[ExtractedDecision]:
         """Everything that `get_decisions` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedDecision]:
-            result = await self.get_decisions(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
+            result = await self.get_decisions(limit=limit, offset=offset, topic=topic, min_seq=min_seq, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -932,15 +932,15 @@ class AsyncMethods(ABC):
     def iter_patterns(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 100,
         timeout: float | None = None,
     ) -> AsyncIterator[ExtractedPattern]:
         """Everything that `get_patterns` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedPattern]:
-            result = await self.get_patterns(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
+            result = await self.get_patterns(limit=limit, offset=offset, topic=topic, min_seq=min_seq, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -948,15 +948,15 @@ class AsyncMethods(ABC):
     def iter_warnings(
         self,
         *,
-        min_seq: int | None = None,
         topic: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 100,
         timeout: float | None = None,
     ) -> AsyncIterator[ExtractedWarning]:
         """Everything that `get_warnings` lists, page by page; `timeout` holds for each page."""
 
         async def read(offset: int, limit: int) -> Page[ExtractedWarning]:
-            result = await self.get_warnings(limit=limit, offset=offset, min_seq=min_seq, topic=topic, timeout=timeout)
+            result = await self.get_warnings(limit=limit, offset=offset, topic=topic, min_seq=min_seq, timeout=timeout)
             return Page(result.results, result.metadata.total_count)
 
         return each_async(read, page_size)
@@ -964,12 +964,12 @@ class AsyncMethods(ABC):
     def iter_episodes(
         self,
         *,
-        min_seq: int | None = None,
         since: Instant | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
         tags: list[str] | None = None,
         category: str | None = None,
+        min_seq: int | None = None,
         page_size: int = 50,
         timeout: float | None = None,
     ) -> AsyncIterator[EpisodeSummary]:
@@ -979,12 +979,12 @@ class AsyncMethods(ABC):
             result = await self.list_episodes(
                 limit=limit,
                 offset=offset,
-                min_seq=min_seq,
                 since=since,
                 date_from=date_from,
                 date_to=date_to,
                 tags=tags,
                 category=category,
+                min_seq=min_seq,
                 timeout=timeout,
             )
             return Page(result.episodes, result.total_count)

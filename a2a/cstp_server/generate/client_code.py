@@ -16,6 +16,7 @@ from pydantic.alias_generators import to_snake
 
 from cstp.contract import Method, Wire
 from cstp.methods.registry import METHODS
+from cstp.reads import ReadParams
 
 WIDTH: Final = 120
 _TIMEOUT: Final = "timeout: float | None = None"
@@ -136,7 +137,7 @@ def _iterator(method: Method[Any, Any], listing: Listing, prefix: str, iterator:
 
 
 def _parameters(method: Method[Any, Any]) -> list[Parameter]:
-    """Those that are required come first."""
+    """Those that are required come first, those that all reads have last."""
     found = []
     for name, field in method.params.model_fields.items():
         annotation = _spelled(field.annotation)
@@ -144,7 +145,7 @@ def _parameters(method: Method[Any, Any]) -> list[Parameter]:
         if default == "None" and "None" not in annotation:
             annotation += " | None"
         found.append(Parameter(name, annotation, default))
-    return sorted(found, key=lambda one: one.default is not None)
+    return sorted(found, key=lambda one: (one.default is not None, one.name in ReadParams.model_fields))
 
 
 def _listing(method: Method[Any, Any]) -> Listing | None:
