@@ -44,12 +44,9 @@ ON_SERVERS: Final = (
     "tests/writing/test_memories.py",  # write what agents say
     "tests/writing/test_knowledge.py",
     "tests/lists/",  # are pages of SQL
-<<<<<<< HEAD
     "tests/following/",  # reads changes while others write
-=======
     "tests/writing/test_handover.py",  # a file takes over what an agent wrote
     "tests/writing/test_overviews.py",  # follows links in SQL
->>>>>>> decisions
     "tests/isolation/",  # calls every method with every parameter
     "tests/writing/test_decisions.py",  # writes, each in a transaction
     "tests/writing/test_rules_of_time_and_rights.py",

@@ -129,7 +129,7 @@ async def test_a_dry_run_says_what_would_go_and_leaves_it(engine: Engine) -> Non
     assert isinstance(done, Forgotten)
     assert (done.cascade.revisions, done.receipt) == (1, None)
     assert len(engine.records.find([(Kind.DECISION, id)], None)) == 1
-    assert engine.records.erasures() == []
+    assert engine.records.forgetting.erasures() == []
 
 
 async def test_who_may_forget_what(engine: Engine, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ async def test_the_ledger_is_in_the_database_and_in_its_file_and_holds_no_conten
 ) -> None:
     id = await recorded(engine, "Sell the oven")
     await forgotten(engine, id, reason="asked by Zoë")
-    (one,) = engine.records.erasures()
+    (one,) = engine.records.forgetting.erasures()
     assert (one.kind, one.id, one.agent, one.reason, len(one.hash)) == (Kind.DECISION, id, "ann", "asked by Zoë", 64)
     assert read_ledger(tmp_path / "forgotten.jsonl") == [one]
     assert set(json.loads((tmp_path / "forgotten.jsonl").read_text())) == {
@@ -323,7 +323,7 @@ async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_serv
     with pytest.raises(RecordNotFound):
         await forgotten(first, "art_1")
     wait_until(lambda: first.records.ids(Kind.ARTIFACT) == [])
-    (one,) = second.records.erasures()
+    (one,) = second.records.forgetting.erasures()
     assert (one.id, one.agent, one.reason) == ("art_1", None, "expired")
     logged = [record.getMessage() for record in caplog.records if "expired" in record.getMessage()]
     assert logged == ["expired and forgotten: artifact art_1"]
@@ -338,7 +338,7 @@ async def test_what_expires_later_is_shown_until_then(open_engine: Open, wait_un
     assert len(engine.records.find([(Kind.ARTIFACT, "art_1"), (Kind.ARTIFACT, "art_2")], EVERYTHING)) == 2
     wait_until(lambda: engine.records.ids(Kind.ARTIFACT) == ["art_2"])
     assert datetime.now(UTC) >= soon
-    assert engine.records.next_expiry() == late
+    assert engine.records.forgetting.next_expiry() == late
 
 
 async def test_a_ledger_that_cannot_be_written_is_pending_and_the_record_is_gone(

@@ -36,7 +36,7 @@ class _Walk:
         return change
 
     def read(self, page: ChangesResult) -> None:
-        """Goes on with the changes of a page."""
+        """Continues with the changes of a page."""
         self._page, self._given = page, 0
         self._reached, self._failures = True, 0
         if not page.changes:

@@ -82,8 +82,8 @@ class Client(Methods):
     ) -> Changes:
         """The changes after `since` (a cursor, 0 for all, or "now"), one after another as they come, without an end.
 
-        Goes on after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
-        With `follow=False` it ends when there is no further one. `timeout` is for each page, beside the waiting.
+        Continues after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
+        With `follow=False` it ends when there is no further one. `timeout` is for each page, without the waiting.
         """
         waited = wait_milliseconds(wait_seconds) if follow else 0
         seconds = (self._target.timeout if timeout is None else timeout) + waited / 1000

@@ -137,7 +137,7 @@ class RememberParams(WriteParams):
             raise PydanticCustomError("text", "must be absent, or context must be conversation")
         if any(info.data.get(name) for name in _OF_ARTIFACTS):
             others = "sourceId, sourceUrl, title and participants"
-            raise PydanticCustomError("text", f"must be absent beside {others}: a turn has none of them")
+            raise PydanticCustomError("text", f"must be absent with {others}: a turn has none of them")
         return value
 
 

@@ -22,7 +22,7 @@ from cstp_server.terminal import say
 WIDTH: Final = 100
 _EDITORS: Final = ("VISUAL", "EDITOR")
 _FALLBACK: Final = "vi"
-# What a command gives by options of its own, or makes itself.
+# What a command gives by other options, or makes itself.
 _LEFT_OUT: Final = frozenset({"idempotencyKey", "agentId", "dryRun"})
 # Texts that have many lines.
 _LONG: Final = frozenset({"context", "actualResult", "lessons", "notes", "reflection", "content"})

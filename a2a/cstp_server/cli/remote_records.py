@@ -71,7 +71,7 @@ class RemoteRecords:
         return self._known({"places": [{"repository": place[0], "path": place[1]}]})
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
-        """As `Records.put`, without vectors, which the server makes; each document in a call of its own if need be."""
+        """As `Records.put`, without vectors, which the server makes; each document in its own call if need be."""
         assert model is None
         outcomes: list[Outcome] = []
         calls = list(_calls(batch))

@@ -3,7 +3,7 @@
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
 from cognition_engines.store.codec import moment
-from cognition_engines.store.viewer_changes import SeenChange
+from cognition_engines.store.reads.viewer_changes import SeenChange
 from cstp.errors import Conflict, InvalidParams, Overloaded, Violation
 from cstp.methods.changes import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp_server.limits.followers import FollowerPlaces

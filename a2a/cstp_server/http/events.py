@@ -147,7 +147,7 @@ def _event(shown: RecordChange) -> bytes:
 
 
 def _asked(scope: Scope) -> dict[str, object]:
-    """The parameters of the query; `Last-Event-ID` is where a client goes on that has lost its stream."""
+    """The parameters of the query; `Last-Event-ID` is where a client resumes that has lost its stream."""
     given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     twice = [name for name, _ in given if [one for one, _ in given].count(name) > 1]
     if twice:

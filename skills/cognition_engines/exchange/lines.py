@@ -121,7 +121,7 @@ def line_of(stored: StoredRecord) -> bytes:
 
 
 def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
-    """An entry as the object of a line, with its digest beside it; `at` is when its content changed."""
+    """An entry as the object of a line, with its digest; `at` is when its content changed."""
     return {**_dumped(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
 
 

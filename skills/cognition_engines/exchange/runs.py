@@ -180,7 +180,7 @@ def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, 
 def _unforgotten(batch: Sequence[Entry], records: Records) -> list[Entry]:
     """The entries but those of records that were forgotten since: they do not come back."""
     names = [(kind_of(entry.record), str(entry.record.id)) for entry in batch]
-    gone = records.forgotten(names)
+    gone = records.forgetting.forgotten(names)
     return [
         entry
         for entry, name in zip(batch, names, strict=True)

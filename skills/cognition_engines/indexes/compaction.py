@@ -1,4 +1,4 @@
-"""Up to which change the files of the indexes hold nothing of deleted records, noted beside them."""
+"""Up to which change the files of the indexes hold nothing of deleted records, noted next to them."""
 
 import json
 import os

@@ -9,7 +9,7 @@ from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDED, SUPERSEDES
-from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest
+from cognition_engines.store.reads.decision_walk import DecisionGraph, GraphRequest
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records
 

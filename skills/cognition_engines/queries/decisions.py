@@ -16,8 +16,8 @@ from cognition_engines.queries.search import Query, Search, SearchHits, SearchSc
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.reads.supersession import Supersession
 from cognition_engines.store.records import Records
-from cognition_engines.store.supersession import Supersession
 from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters

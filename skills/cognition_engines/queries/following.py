@@ -14,8 +14,8 @@ from cognition_engines.models import Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.store.numbering import BLOCK
+from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.records import Records
-from cognition_engines.store.viewer_changes import SeenChange
 
 Ended: TypeAlias = Callable[[], bool]
 

@@ -2,7 +2,7 @@
 
 `seq` is a time, in microseconds since 1970 in UTC, so that a gap shows how much time went by and not how many changes
 there were: some of them may be hidden. A transaction has a block of such times, the first of which is now, and begins
-no block before the last one is over. In it the numbers are drawn at random, so that those of the records that a
+no block before the last one is over. In it the numbers are chosen at random, so that those of the records that a
 viewer sees do not depend on how many others were written with them.
 """
 
@@ -22,7 +22,7 @@ _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_0
 
 
 class _Block:
-    """The times from `start` on that a transaction has, and which of them are drawn."""
+    """The times from `start` on that a transaction has, and which of them are chosen."""
 
     def __init__(self, start: int) -> None:
         self._start: Final = start

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -12,26 +11,24 @@ from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
 from cognition_engines.store import change_feed as changes
-from cognition_engines.store import origins, supersession, viewer_changes, write
+from cognition_engines.store import origins, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.audit.chain import AuditChain
-from cognition_engines.store.change_watch import ChangeWatch
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
-from cognition_engines.store.decision_walk import DecisionGraph, GraphRequest, decision_graph
-from cognition_engines.store.erasure import compacted_database as compaction
-from cognition_engines.store.erasure import expiry as erasing
-from cognition_engines.store.erasure.cascade import Doomed
-from cognition_engines.store.erasure.compacted_database import CompactedDatabase
+from cognition_engines.store.erasure.forgetting import Forgetting
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.reads import by_key as read
 from cognition_engines.store.reads import conversations as memory
 from cognition_engines.store.reads import graph as around
-from cognition_engines.store.reads import knowledge
+from cognition_engines.store.reads import knowledge, supersession, viewer_changes
+from cognition_engines.store.reads.change_watch import ChangeWatch
 from cognition_engines.store.reads.conversations import AttachedEvents, Place, TurnPage
+from cognition_engines.store.reads.decision_walk import DecisionGraph, GraphRequest, decision_graph
 from cognition_engines.store.reads.decisions import DecisionHistory, decision_history, decision_links_of
 from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
-from cognition_engines.store.supersession import Supersession
+from cognition_engines.store.reads.supersession import Supersession
+from cognition_engines.store.reads.viewer_changes import SeenChanges
 from cognition_engines.store.transactions import failures
 from cognition_engines.store.transfer import backup
 from cognition_engines.store.transfer import copy as transfer
@@ -51,7 +48,6 @@ from cognition_engines.store.values import (
     StoredRecord,
     Text,
 )
-from cognition_engines.store.viewer_changes import SeenChanges
 from cognition_engines.store.write_transaction import Author, WriteTransaction, read_transaction, write_transaction
 
 
@@ -87,6 +83,7 @@ class Records:
         self._store: Final = store
         self.store_id: Final = store.store_id  # made with the database, 32 hexadecimal digits
         self.audit: Final = AuditChain(store)
+        self.forgetting: Final = Forgetting(store)
 
     def close(self) -> None:
         """Close the connections that no call is using."""
@@ -333,42 +330,6 @@ class Records:
         for a store that holds records, unless `replace`.
         """
         return backup.restore_backup(found, self._store, replace=replace, watcher=watcher, erasures=erasures)
-
-    def erasures(self, after: int = 0) -> list[Erasure]:
-        """The ledger of what was forgotten, from the `seq` above `after`."""
-        return erasing.erasures_of(self._store, after)
-
-    def left_of(self, gone: Sequence[Doomed]) -> int:
-        """How many rows of records that were forgotten are in any table, looked for by their keys and ids."""
-        return erasing.left_of(self._store, gone)
-
-    def expired(self, now: datetime, most: int) -> list[int]:
-        """The keys of up to `most` records that have expired, the earliest first."""
-        return erasing.expired(self._store, now, most)
-
-    def next_expiry(self) -> datetime | None:
-        """When the next record expires; None where none does."""
-        return erasing.next_expiry(self._store)
-
-    def expire(self, keys: Sequence[int], now: datetime) -> list[tuple[Kind, str]]:
-        """Forgets those of the records that are still there and have expired; what was forgotten, by kind and id."""
-        return erasing.expire(self._store, keys, now)
-
-    def compact(self, most_bytes: int | None = None) -> CompactedDatabase:
-        """Rewrites the database without what was deleted, unless it has more than `most_bytes`."""
-        return compaction.compact(self._store, most_bytes)
-
-    def last_erasure(self) -> int:
-        """The `seq` of the last erasure; 0 where nothing was ever forgotten."""
-        return compaction.last_erasure(self._store)
-
-    def forgotten(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], datetime]:
-        """When each of these records was forgotten, of those that were."""
-        return erasing.forgotten_of(self._store, names)
-
-    def compacted_to(self) -> int:
-        """Of what was forgotten up to this `seq` the database holds nothing; 0 when it was never compacted."""
-        return compaction.compacted_to(self._store)
 
     def chunk(self, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
         """A chunk with the title of its source, its clusters and, with `model`, its vectors; None if there is none."""

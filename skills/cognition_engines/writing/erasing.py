@@ -44,10 +44,12 @@ class LedgerFile:
         if self._path is None:
             return
         with self._lock:
-            last = records.last_erasure()
+            last = records.forgetting.last_erasure()
             if last > self._seq:
                 known = {(one.kind, one.id, one.at) for one in read_ledger(self._path)}
-                fresh = [one for one in records.erasures(self._seq) if (one.kind, one.id, one.at) not in known]
+                fresh = [
+                    one for one in records.forgetting.erasures(self._seq) if (one.kind, one.id, one.at) not in known
+                ]
                 append_ledger(self._path, fresh)
                 self._seq = last
 
@@ -109,7 +111,7 @@ class ErasureCheck:
             return HeldKeys(sum(one.texts for one in found), sum(one.windows for one in found), all_vectors)
 
         await look("ledger", self._pools.writes, lambda: self._ledger.sync(self._records))
-        rows = await look("records", self._pools.records, lambda: self._records.left_of(done.gone))
+        rows = await look("records", self._pools.records, lambda: self._records.forgetting.left_of(done.gone))
         found = await look("indexes", self._pools.vectors, held)
         left = await look("compaction", self._pools.records, lambda: self._uncompacted(done.seq))
         if not indexed:
@@ -142,7 +144,7 @@ class ErasureCheck:
     def _uncompacted(self, seq: int) -> list[PendingErasure]:
         """Which files may hold bytes of what was deleted up to this change."""
         left: list[PendingErasure] = []
-        if self._records.compacted_to() < seq:
+        if self._records.forgetting.compacted_to() < seq:
             left.append(PendingErasure("database", _FREED if self._records.shared else _COMPACTION))
         if self._indexes.words_compacted < seq:
             left.append(PendingErasure("keywords", _COMPACTION))

@@ -62,9 +62,9 @@ class Retention:
         count = 0
         while not self._closing.is_set():
             at = now()
-            if not (keys := self._records.expired(at, BATCH)):
+            if not (keys := self._records.forgetting.expired(at, BATCH)):
                 break
-            for kind, id in self._records.expire(keys, at):
+            for kind, id in self._records.forgetting.expire(keys, at):
                 _log.info("expired and forgotten: %s %s", kind.label, id)
                 count += 1
         return count
@@ -74,16 +74,16 @@ class Retention:
         self._indexes.note_compacted()
         if monotonic() < self._next_compaction:
             return
-        last = self._records.last_erasure()
+        last = self._records.forgetting.last_erasure()
         began = monotonic()
         if self._indexes.words_compacted < last:
             self._indexes.compact_words(MOST_TEXTS)
-        if not self._records.shared and self._records.compacted_to() < last:
-            self._records.compact(MOST_BYTES)
+        if not self._records.shared and self._records.forgetting.compacted_to() < last:
+            self._records.forgetting.compact(MOST_BYTES)
         took = monotonic() - began
         self._next_compaction = monotonic() + max(PAUSE_SECONDS, PAUSES * took)
 
     def _until_next(self) -> float:
-        expires = self._records.next_expiry()
+        expires = self._records.forgetting.next_expiry()
         left = POLL_SECONDS if expires is None else (expires - now()).total_seconds()
         return min(POLL_SECONDS, max(LEAST_SECONDS, left))

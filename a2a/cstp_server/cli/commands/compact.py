@@ -37,7 +37,7 @@ def compact_command(ctx: typer.Context, data_dir: DataDirOption = None, config: 
         try:
             progress.add_task("compacting", total=None)
             last = records.last_seq()
-            done = records.compact()
+            done = records.forgetting.compact()
             for space in SEARCHED:
                 remove_indexes(settings.indexes_path / space.name)
             remove_set_aside(settings.indexes_path)

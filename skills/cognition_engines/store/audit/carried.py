@@ -12,7 +12,7 @@ from cognition_engines.store.transactions import failures
 def carry_audit(source: sa.Connection, target: sa.Connection, component: str) -> None:
     """Gives the target the rows that the source has and it lacks. Errors of the source name its `component`.
 
-    A target that has rows of its own keeps them all: rows of the source are added where they continue its chain.
+    A target that has rows keeps them all: rows of the source are added where they continue its chain.
     Otherwise none are, because what happened in the target is not to be erased by bringing back a backup.
     """
     ours = locked_head(target)

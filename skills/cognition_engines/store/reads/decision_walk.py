@@ -12,9 +12,9 @@ from cognition_engines.models import Viewer
 from cognition_engines.store.codec import moment
 from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import named_record
+from cognition_engines.store.reads.supersession import supersessions_of
 from cognition_engines.store.rows import SELECT_STORED, stored
 from cognition_engines.store.schema import decision_links, records
-from cognition_engines.store.supersession import supersessions_of
 from cognition_engines.store.transactions import reading
 from cognition_engines.store.values import StoredRecord
 
