@@ -16,7 +16,7 @@ import cstp_server
 Cstp = Callable[..., Any]
 COMMANDS = (
     *("demo", "serve", "mcp", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
-    *("compact", "audit", "record", "review"),
+    *("compact", "audit", "record", "review", "remember", "forget", "changes"),
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
 )
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]

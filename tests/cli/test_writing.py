@@ -1,8 +1,10 @@
 """`cstp record` and `cstp review`: what is typed or filled in reaches a server, once, and is never lost."""
 
+import io
 import json
 import os
 import pty
+import signal
 import socket
 import subprocess
 import sys
@@ -148,6 +150,69 @@ def test_without_a_text_and_a_terminal_the_missing_members_are_named(server: Any
     done = cstp("record")
     assert done.code == 2
     assert "confidence, decision" in done.err
+
+
+def test_a_memory_is_remembered_from_words_or_standard_input_and_expires(
+    server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = cstp("remember", "The oven is hot.", "--title", "Oven", "--expires-at", "2999-01-01", "--json")
+    assert (done.code, json.loads(done.out)["status"]) == (0, "created")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Read from a pipe."))
+    assert cstp("remember", "-").code == 0
+    found = json.loads(cstp("call", "cstp.recall", f"id={json.loads(done.out)['id']}", "--json").out)
+    assert [one["content"] for one in found["results"]] == ["The oven is hot."]
+
+
+def test_what_is_forgotten_is_shown_first_and_goes_when_the_caller_agrees(server: Any, cstp: Cstp) -> None:
+    id = json.loads(cstp("record", "Bake rye", "--confidence", "0.5", "--json").out)["id"]
+    assert cstp("forget", id).code == 2
+    assert len(written(cstp)) == 1
+    code, shown = at_terminal(b"n\n", "forget", id)
+    assert code == 130
+    assert '"revisions"' in shown
+    assert len(written(cstp)) == 1
+    code, shown = at_terminal(b"y\n", "forget", id)
+    assert code == 0, shown
+    assert written(cstp) == []
+    done = cstp("forget", id, "--yes")
+    assert done.code == 6
+
+
+def test_changes_are_printed_in_order_with_the_cursor_for_the_next_time(server: Any, cstp: Cstp) -> None:
+    first, second = (
+        json.loads(cstp("record", f"Bake {one}", "--confidence", "0.5", "--json").out)["id"] for one in ("rye", "wheat")
+    )
+    done = cstp("changes")
+    assert [line.split()[:3] for line in done.out.splitlines()] == [
+        ["put", "decision", first],
+        ["put", "decision", second],
+    ]
+    cursor = done.err.split()[-1]
+    assert done.err == f"next: --since {cursor}\n"
+    assert cstp("forget", first, "--yes").code == 0
+    (line,) = cstp("changes", "--since", cursor, "--json").out.splitlines()
+    assert (json.loads(line)["op"], json.loads(line)["id"]) == ("delete", first)
+    assert cstp("changes", "--since", cursor, "--kind", "episode").out == ""
+    assert cstp("changes", "--kind", "none").code == 5
+    assert cstp("changes", "--since", "yesterday").code == 2
+    assert cstp("changes", "--url", "http://127.0.0.1:1").code == 3
+
+
+def test_a_follower_prints_a_change_when_it_comes(server: Any, cstp: Cstp) -> None:
+    follower = subprocess.Popen(
+        [sys.executable, "-c", ENTRY, "changes", "--follow", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    assert follower.stdout is not None
+    ids = []
+    for one in ("rye", "wheat"):
+        ids.append(json.loads(cstp("record", f"Bake {one}", "--confidence", "0.5", "--json").out)["id"])
+        assert json.loads(follower.stdout.readline())["id"] == ids[-1]
+    follower.send_signal(signal.SIGINT)
+    follower.stdout.close()
+    assert follower.wait(30) == 130
 
 
 def test_a_form_that_is_filled_in_is_recorded_and_removed(

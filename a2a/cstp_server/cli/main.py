@@ -49,10 +49,15 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "call": _Entry("call", "Call a method and print its result"),
     "record": _Entry("authoring", "Record a decision"),
     "review": _Entry("authoring", "State how a decision turned out"),
+    "remember": _Entry("authoring", "Remember what was said or written"),
+    "forget": _Entry("authoring", "Forget a record with all that came of it, for good"),
+    "changes": _Entry("changes", "Print what changed among the records that the token sees, oldest first"),
     "status": _Entry("status", "Show what the data folder holds and whether a server answers"),
     "config": _Entry("status", "Show every setting, its value and where it came from"),
     "reindex": _Entry("reindex", "Rebuild the indexes"),
-    "compact": _Entry("compact", "Rewrite all files without what was deleted"),
+    "compact": _Entry(
+        "compact", "Rewrite the database and the indexes, so that no file holds bytes of what was deleted or forgotten"
+    ),
     "copy": _Entry("backup", "Copy all records, with their vectors, into another database"),
     "backup": _Entry("backup", "Write all records, their vectors and the tokens to one file"),
     "restore": _Entry("backup", "Make the records equal to a backup"),

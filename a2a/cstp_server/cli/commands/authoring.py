@@ -1,4 +1,4 @@
-"""`cstp record`, `cstp review`: what agents and people write, over the wire."""
+"""`cstp record`, `review`, `remember` and `forget`: what agents and people write, over the wire."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,8 @@ import typer
 
 from cstp.contract import Method
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
+from cstp.methods.forgetting import FORGET
+from cstp.methods.memory_records import REMEMBER
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.cli.exit_codes import Unreachable
@@ -118,6 +120,73 @@ def review(
     }
     params = _params(given, params_file, others)
     return _with_form(REVIEW_DECISION, params, _Sending(key, dry_run, url, token, timeout, as_json, form), "outcome")
+
+
+@app.command()
+def remember(
+    content: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="What was said or written; - is standard input.")
+    ] = None,
+    context: Annotated[str | None, typer.Option("--context", help="note, meeting, email, ...; default: note.")] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="What it is called.")] = None,
+    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who wrote or said it.")] = None,
+    expires_at: Annotated[
+        str | None, typer.Option("--expires-at", metavar="TIME", help="When it is forgotten, such as 2030-01-31.")
+    ] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="One of the token's.")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option("--sensitivity", help="normal, sensitive or highly_sensitive.")
+    ] = None,
+    others: SetOption = None,
+    params_file: ParamsOption = None,
+    form: FormOption = None,
+    key: KeyOption = None,
+    dry_run: DryRunOption = False,
+    url: UrlOption = _LOCAL,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    as_json: JsonOption = False,
+) -> int:
+    """Remember what was said or written. Without TEXT, a form opens in $EDITOR. The token needs the scope write."""
+    given = {
+        **{"content": _text(content), "context": context, "title": title, "author": author},
+        **{"expiresAt": expires_at, "project": project, "sensitivity": sensitivity},
+    }
+    params = _params(given, params_file, others)
+    return _with_form(REMEMBER, params, _Sending(key, dry_run, url, token, timeout, as_json, form), "content")
+
+
+@app.command()
+def forget(
+    id: Annotated[str, typer.Argument(metavar="ID", help="Of a record of any kind.")],
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why; it is kept, so quote nothing in it.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    key: KeyOption = None,
+    dry_run: DryRunOption = False,
+    url: UrlOption = _LOCAL,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    as_json: JsonOption = False,
+) -> int:
+    """Forget a record with all that came of it, for good. Asks on a terminal, and needs --yes elsewhere.
+
+    The token needs the scope write for what its agent wrote, admin for what others wrote.
+    """
+    how = _Sending(key, dry_run, url, token, timeout, as_json)
+    params = _params({"id": id, "kind": kind, "reason": reason}, None, None) | {"confirm": True}
+    if not (yes or dry_run):
+        if not sys.stdin.isatty():
+            raise typer.BadParameter("must be given where there is no terminal to ask on", param_hint="--yes")
+        if code := _write(FORGET, params, replace(how, key=None, dry_run=True)):
+            return code
+        if not typer.confirm(f"forget {id} and all of the above for good?", err=True):
+            raise typer.Abort
+    return _write(FORGET, params, how)
 
 
 def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] | None) -> dict[str, object]:

@@ -1,0 +1,74 @@
+"""`cstp changes`: what changes among the records that a token sees, line by line."""
+
+import json
+from typing import Annotated, Final
+
+import typer
+
+from cognition_engines.errors import ConfigurationError
+from cstp.client.change_iterators import Changes, Cursor
+from cstp.client.errors import TransportError
+from cstp.client.sync_client import Client
+from cstp.errors import CstpError
+from cstp.fields import format_instant
+from cstp.methods.changes import CHANGES, NOW
+from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
+from cstp_server.terminal import say
+
+app = command_family()
+_LOCAL: Final = "http://127.0.0.1:8100"
+
+
+@app.command()
+def changes(
+    since: Annotated[
+        str, typer.Option("--since", metavar="CURSOR", help="A cursor or seq of an answer, 0 for all, or now.")
+    ] = "0",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for what comes, until stopped.")] = False,
+    kinds: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="KIND", help="These kinds alone; may be repeated.")
+    ] = None,
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")] = _LOCAL,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    as_json: JsonOption = False,
+) -> int:
+    """Print what changed among the records that the token sees, oldest first.
+
+    A line has what was done (put: new or changed, delete: gone or hidden), the kind, the id and the time. The last line
+    on standard error has the cursor to begin with next time.
+    """
+    try:
+        client = Client(base_of(url, "--url"), required_token(token), timeout)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    with client:
+        found = client.changes(_cursor(since), kinds=kinds, follow=follow)
+        try:
+            _print(found, as_json=as_json)
+        except TransportError as error:
+            raise Unreachable(f"{url} does not answer ({error}); is the address right, and the server up?") from None
+        except CstpError as error:
+            shown = {"code": error.code, "message": error.message, "data": error.data}
+            return print_error(shown, CHANGES.name, as_json=as_json)
+        finally:
+            say(f"next: --since {found.cursor}", err=True)
+    return 0
+
+
+def _print(found: Changes, *, as_json: bool) -> None:
+    for change in found:
+        if as_json:
+            say(json.dumps(change.model_dump(mode="json", by_alias=True)))
+        else:
+            say(f"{change.op:6} {change.kind} {change.id} {format_instant(change.at)}")
+
+
+def _cursor(text: str) -> Cursor:
+    if text == NOW:
+        return NOW
+    if not (text.isascii() and text.isdigit() and len(text) <= 16):
+        raise typer.BadParameter("must be a number, or now", param_hint="--since")
+    return int(text)
