@@ -43,6 +43,7 @@ class Demo:
     http: str
     mcp: str
     call: str
+    written: Sequence[str]
 
     def end(self) -> int:
         """Ends it as Ctrl-C does; its exit code."""
@@ -62,15 +63,17 @@ def demo(folder: Path, **environment: str) -> Iterator[Demo]:
         ) as process,
     ):
         assert process.stdout is not None
-        curls, others = [], {}
+        curls, others, written = [], {}, []
         try:
             for line in process.stdout:
+                if not curls and line.startswith(("cstp call ", "# -> ")):
+                    written.append(line.strip())
                 if line.startswith("curl "):
                     curls.append(line.strip())
                 if line.startswith(("claude ", "cstp call ")):
                     others[line.partition(" ")[0]] = line.strip()
                 if line.startswith("http "):
-                    yield Demo(process, curls, line.strip(), others["claude"], others["cstp"])
+                    yield Demo(process, curls, line.strip(), others["claude"], others["cstp"], written)
                     break
             else:
                 raise AssertionError((folder / "demo.log").read_text())

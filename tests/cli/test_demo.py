@@ -16,6 +16,7 @@ import trustme
 
 from cstp.methods.registry import METHODS
 from cstp_server.cli.commands.demo import demo_paths
+from cstp_server.cli.commands.demo_writes import STEPS
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
 
@@ -53,6 +54,17 @@ def test_the_demo_prints_a_call_of_each_method_and_each_has_results(running: Dem
         # whose ids of decisions depend on where the sample is
         if method.name.startswith("cstp.") and method.scope in (None, "read") and method.name not in BY_ID
     )
+
+
+def test_the_demo_writes_and_prints_what_it_wrote_and_nothing_of_it_is_left(running: Demo) -> None:
+    methods = [line.split()[2] for line in running.written if line.startswith("cstp call ")]
+    assert methods == [step.method for step in STEPS]
+    answers = [json.loads(line.removeprefix("# -> ")) for line in running.written if line.startswith("# -> ")]
+    recorded, reviewed, found, changed, forgotten = answers
+    assert (recorded["created"], reviewed["status"]) == (True, "reviewed")
+    assert [one["id"] for one in found["decisions"]] == [recorded["id"]]
+    assert [one["id"] for one in changed["changes"]] == [recorded["id"]]
+    assert forgotten["receipt"]["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}
 
 
 def test_the_answers_that_are_shown_are_the_answers_of_the_demo(running: Demo) -> None:

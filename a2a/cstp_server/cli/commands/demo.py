@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Final
 
 import typer
@@ -14,7 +15,10 @@ import typer
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.options import Options
 from cognition_engines.ingest.run import ingest
+from cstp.client.errors import TransportError
+from cstp.errors import CstpError
 from cstp_server.cli.commands.demo_calls import CALLS, Call
+from cstp_server.cli.commands.demo_writes import write_through
 from cstp_server.cli.commands.serve import HostOption, PortOption
 from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line
 from cstp_server.cli.store import records_in
@@ -76,14 +80,17 @@ def demo_command(
         with bind(settings) as listener:
             embedder = open_model(settings)
             _load(settings, embedder)
-            _, token = create_token(settings.tokens_path, "demo", lifetime=timedelta(days=1))
+            scopes = ("read", "write", "review")
+            _, token = create_token(settings.tokens_path, "demo", scopes=scopes, lifetime=timedelta(days=1))
             host, port = listener.getsockname()[:2]
             place = f"[{host}]" if ":" in host else host
             scheme = "http" if settings.server.ssl_certfile is None else "https"
 
+            url = f"{scheme}://{place}:{port}/cstp"
+
             def say_where() -> None:
-                with suppress(OSError):  # the reader has gone; calls are answered all the same
-                    _print_calls(token, f"{scheme}://{place}:{port}/cstp")
+                # in a thread, for the server answers when this function has returned
+                Thread(target=_say, args=(token, url, settings.server.ssl_certfile), daemon=True, name="demo").start()
 
             serve(settings, listener, say_where, watchdog, lambda: embedder)
 
@@ -93,6 +100,24 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
         # the same ids wherever the demo is installed
         options = Options(repository="cstp")
         ingest(demo_paths(), options, records, embedder, _Quiet(), settings.embedding.threads)
+
+
+def _say(token: str, url: str, certificate: str | None) -> None:
+    with suppress(OSError):  # the reader has gone; calls are answered all the same
+        _write(token, url, certificate)
+        _print_calls(token, url)
+
+
+def _write(token: str, url: str, certificate: str | None) -> None:
+    """Lets an agent write, and prints its calls with what they came to."""
+    say("What an agent writes, as it was just done here:")
+    try:
+        for call, shown in write_through(url, token, certificate):
+            say_lines(f"\n# {call.about}\n{_command(call)}")
+            say(f"# -> {json.dumps(shown, ensure_ascii=False)}")
+    except (CstpError, TransportError) as error:
+        say(f"# the demo cannot write: {error}", err=True)
+    say()
 
 
 def _print_calls(token: str, url: str) -> None:
