@@ -25,7 +25,8 @@ MIDDLE: Final = "half-way"
 _READY: Final = 600.0  # seconds
 _ONE_PROJECT: Final = "a token of one project"
 _PATIENT: Final = {"CSTP_SERVER__IDLE_SECONDS": "600"}
-_MEMBERS: Final = ("episodes", "results", "decisions", "turns", "relatedChunks")
+_MEMBERS: Final = ("episodes", "results", "decisions", "turns", "relatedChunks", "nodes", "changes")
+_ONES: Final = {"decision", "byDay", "reflection"}  # of answers about one thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ def _count(body: bytes) -> int:
     """How many items an answer has; one for a single record. Raises NotServing for an error."""
     result = result_of(body)
     listed = sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
-    return listed + int("decision" in result or "reflection" in result)
+    return listed + len(_ONES & result.keys())
 
 
 def _calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
@@ -213,10 +214,13 @@ def _calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
 
 
 def _decision_calls(size: int) -> Iterator[Call]:
-    yield Call("getDecision", "cstp.getDecision", Params({}, {"id": [decision_id(number) for number in _drawn(size)]}))
     for middle in (False, True):
         where = f", {MIDDLE}" if middle else ""
         yield Call(f"listDecisions, all{where}", "cstp.listDecisions", Params({"limit": LIMIT}, {}, middle))
+    ids = [decision_id(number) for number in _drawn(size)]
+    yield Call("getDecision", "cstp.getDecision", Params({}, {"id": ids}))
+    yield Call("getStats, all", "cstp.getStats", Params({}, {}))
+    yield Call("getGraph, two links", "cstp.getGraph", Params({}, {"nodeId": ids}))
     limited = Params({"limit": LIMIT}, {})
     yield Call(f"listDecisions, {_ONE_PROJECT}", "cstp.listDecisions", limited, limited=True)
 
@@ -244,6 +248,7 @@ def _episode_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
             )
         name = f"listEpisodes, {_ONE_PROJECT}{where}"
         yield Call(name, "cstp.listEpisodes", Params({"limit": LIMIT}, {}, middle), limited=True)
+    yield Call("changes, a page", "cstp.changes", Params({"since": 0, "limit": LIMIT}, {}))
     yield Call("getEpisode", "cstp.getEpisode", Params({}, {"id": [number + 1 for number in _drawn(size)]}))
     asked = {"query": queries}
     yield Call("findEpisodes", "cstp.findEpisodes", Params({"limit": LIMIT}, asked))

