@@ -50,10 +50,10 @@ def offered(tmp_path: Path) -> Callable[[str], list[str]]:
         ("cstp conf", ["config", "conform"]),
         ("cstp call cstp.getW", ["cstp.getWarnings"]),
         ("cstp call cstp.getChunk rel", ["no blank", "relatedLimit:="]),
-        ("cstp call cstp.getChunk chunkId=x ", ["includeRelated:=", "relatedLimit:="]),
+        ("cstp call cstp.getChunk chunkId=x ", ["minSeq:=", "includeRelated:=", "relatedLimit:="]),
         ("cstp call --url http://127.0.0.1:8100 cstp.getW", ["cstp.getWarnings"]),
         (
-            "cstp call --url=https://h:8100/a cstp.getChunk relatedLimit:=3 'chunkId=two words' ",
+            "cstp call --url=https://h:8100/a cstp.getChunk relatedLimit:=3 minSeq:=1 'chunkId=two words' ",
             ["no blank", "includeRelated:="],
         ),
         ("cstp token rev", ["revoke"]),

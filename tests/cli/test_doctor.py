@@ -125,7 +125,7 @@ def test_a_healthy_folder_is_ok_in_every_part(doctor: Doctor) -> None:
     doctor.others_are_ok()
     assert doctor.of("store", "ok")["seen"].endswith(f"schema {HEAD}, 3 decisions")
     assert doctor.of("tokens", "ok")["seen"] == "1 live of 1"
-    assert doctor.of("keywords", "ok")["seen"] == "decisions: 3 texts, up to the last change (3)"
+    assert doctor.of("keywords", "ok")["seen"].startswith("decisions: 3 texts, up to the last change, of 20")
 
 
 def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -> None:
@@ -388,7 +388,7 @@ def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp
     assert cstp("reindex").code == 0
     assert "all 3 records with a text have vectors of minilm-" in doctor().of("records", "ok")["seen"]
     doctor.others_are_ok()
-    assert doctor.of("vectors", "ok")["seen"] == "decisions: 3 vectors, up to the last change (6)"
+    assert doctor.of("vectors", "ok")["seen"].startswith("decisions: 3 vectors, up to the last change, of 20")
     assert "384 dimensions" in doctor.of("model", "ok")["seen"]
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     records.put_vectors([(1, np.ones((1, 3), np.float32))], "old-model")
@@ -426,17 +426,19 @@ def put_more(healthy: Path, count: int) -> None:
 
 
 def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
+    database = healthy / "records.sqlite3"
+    with closing(sqlite3.connect(database)) as connection:
+        (indexed,) = connection.execute("SELECT seq FROM counter").fetchone()
     put_more(healthy, 2)
     assert (
         doctor().of("keywords", "ok")["seen"]
         == "decisions: 3 texts, 2 changes behind the records; the next cstp serve reads them"
     )
-    database = healthy / "records.sqlite3"
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("UPDATE counter SET seq = 2")
     assert "they are older than it" in doctor().of("keywords", "problem")["seen"]
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("UPDATE counter SET seq = 3")
+        connection.execute("UPDATE counter SET seq = ?", (indexed,))
     assert doctor().of("keywords", "problem")["seen"] == "decisions: the index holds 3 texts, the records are 5"
     segment = next((healthy / "indexes" / "decisions" / "keywords").glob("*.term"))
     content = bytearray(segment.read_bytes())
@@ -489,7 +491,7 @@ def test_a_chroma_server_is_asked(
     monkeypatch.setenv("CSTP_VECTORS__URL", url)
     assert "has no collection" in doctor().of("vectors", "ok")["seen"]
     assert cstp("reindex").code == 0
-    assert doctor().of("vectors", "ok")["seen"] == f"decisions: 3 vectors on {url}, up to the last change (6)"
+    assert f"decisions: 3 vectors on {url}, up to the last change, of 20" in doctor().of("vectors", "ok")["seen"]
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     (collection,) = chroma_server.collections(records.store_id)
     records.close()

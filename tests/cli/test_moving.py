@@ -179,7 +179,7 @@ def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None
     restored = one_line(cstp("--data-dir", "new", "restore", FILE, "--json"))
     assert restored == {
         **{name: found[name] for name in ("file", "createdAt", "records", "kinds", "vectors", "digest", "tokens")},
-        **{"new": 30, "changed": 0, "unchanged": 0, "deleted": 0},
+        **{"new": 30, "changed": 0, "unchanged": 0, "deleted": 0, "forgotten": 0},
     }
     assert held("sqlite:///new/records.sqlite3") == wanted
     assert Path("new/tokens.json").read_bytes() == Path("data/tokens.json").read_bytes()

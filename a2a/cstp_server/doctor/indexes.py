@@ -12,7 +12,9 @@ from cognition_engines.indexes.vectors.backend import BackendServer, BackendSpec
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.store.codec import moment
 from cognition_engines.store.inspection import Position, StoreContents, position, windows_up_to
+from cstp.fields import format_instant
 from cstp_server.doctor.components import Model
 from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.process.open_engine import vector_choice
@@ -139,11 +141,17 @@ def _over_spaces(part: str, nothing: str, check: Callable[[Space], Finding | Non
 
 def _followed(part: str, seq: int, at: Position, what: str, *, served: bool) -> Finding:
     if seq > at.last_seq:
-        seen = f"the index has change {seq:,}, the records end at {at.last_seq:,}: they are older than it"
+        seen = f"the index has a change of {_time(seq)}, the last of the records is of {_time(at.last_seq)}"
+        seen += ": they are older than it"
         return Finding(part, Level.PROBLEM, seen, f"the next cstp serve rebuilds it; or at once: {REINDEX}")
     if not at.behind:
-        return Finding(part, Level.OK, f"{what}, up to the last change ({at.last_seq:,})")
+        return Finding(part, Level.OK, f"{what}, up to the last change, of {_time(at.last_seq)}")
     seen = f"{what}, {at.behind:,} changes behind the records"
     if served:
         return Finding(part, Level.WARNING, seen, "run cstp doctor again; if it stays so, see the server's log")
     return Finding(part, Level.OK, f"{seen}; the next cstp serve reads them")
+
+
+def _time(seq: int) -> str:
+    """When a change was, by its number."""
+    return format_instant(moment(seq))
