@@ -498,7 +498,7 @@ def test_a_chroma_server_is_asked(
     id = collection["id"]
     chroma_server.delete_vectors(id, [next(iter(chroma_server.ids(id)))])
     assert "holds 2 vectors, the records up to its last change 3" in doctor().of("vectors", "problem")["seen"]
-    chroma_server.modify(id, new_metadata={"seq": 7})
+    chroma_server.modify(id, new_metadata={"seq": 2**52})
     assert "they are older than it" in doctor().of("vectors", "problem")["seen"]
     chroma_server.modify(id, new_metadata={"seq": "no number"})
     assert "is none that this program filled" in doctor().of("vectors", "problem")["seen"]

@@ -186,7 +186,7 @@ def test_call_prints_results_and_errors_and_its_exit_code_tells_them_apart(
     assert (done.code, json.loads(done.out)["code"]) == (5, -32602)
     done = cstp("call", "cstp.queryDecisions", "limit:=2")
     assert (done.code, done.out) == (5, "")
-    assert "  query: is required\n" in done.err
+    assert "  query: is required; cstp.listDecisions lists decisions without one\n" in done.err
     done = cstp("call", "cstp.nothing", "--json")
     assert (done.code, json.loads(done.out)["code"]) == (5, -32601)
     done = cstp("call", "cstp.whoami", "--token", "cstp_no_no", "--json")

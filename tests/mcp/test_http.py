@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cstp_server.limits.gate import Gate
+from cstp_server.mcp.tools import TOOLS
 
 Live = Any
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -50,7 +51,7 @@ def test_an_answer_is_one_json_document_with_the_headers_of_cstp(
     assert reply.header("ratelimit-policy") == '"second";q=60;w=1, "minute";q=600;w=60'
     assert (reply.header("cache-control"), reply.header("x-content-type-options")) == ("no-store", "nosniff")
     assert reply.header("mcp-session-id") is None
-    assert len(reply.json["result"]["tools"]) == 8
+    assert [tool["name"] for tool in reply.json["result"]["tools"]] == list(TOOLS)
 
 
 def test_a_server_imports_nothing_of_mcp_before_it_is_asked() -> None:

@@ -93,7 +93,7 @@ CALLS = [
 
 # one of these is in each result
 MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
-MEMBERS += ("total", "nodes", "provenance", "rows")
+MEMBERS += ("total", "nodes", "provenance", "rows", "changes")
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _as_it_must(call: Asked, reply: Any, down: str | None) -> bool:
         error = reply.get("error", {"code": 0})
         return error["code"] == -32003 and error["data"]["component"] == down and bool(error["data"]["requestId"])
     if reply.get("error", {}).get("code") == -32011:
-        return call.method in ("updateDecision", "setStatus")  # of a file's decision
+        return call.method in ("updateDecision", "setStatus", "forget")  # of a file's decision
     result = reply.get("result", {})
     if "zzzqqq" in str(call):
         return [] in (result.get("decisions"), result.get("results"))
