@@ -203,6 +203,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("record", EVIL, "--set", EVIL, "--token", "t"),
     ("review", EVIL, EVIL, "--url", URL, "--token", "t", "--json"),
     ("review", EVIL, "--form", EVIL, "--token", "t"),
+    ("compact", "--data-dir", EVIL),
     ("remember", EVIL, "--context", EVIL, "--url", URL, "--token", "t"),
     ("forget", EVIL, "--url", URL, "--token", "t"),
     ("forget", EVIL, "--yes", "--url", URL, "--token", "t", "--json"),
