@@ -247,10 +247,11 @@ def test_what_a_record_says_to_searches() -> None:
     assert said[Kind.DECISION] == "Use SQLite\n"
     assert said[Kind.CHUNK] == "A passage"
     assert said[Kind.EXTRACTION] == "Mind\nthe gap\nRag"
+    assert said[Kind.EPISODE] == "What now?"
     assert said[Kind.TURN] == "Ana  Maria: Hello"
     assert said[Kind.EVENT] == "Decision: Done\nANA, Ship"
     assert said[Kind.ARTIFACT] == "Minutes"
-    assert [kind for kind in Kind if said[kind] is None] == [2, 4, 6, 11, 12]
+    assert [kind for kind in Kind if said[kind] is None] == [2, 4, 11, 12]
     dated = small(Kind.TURN, ts="2023-05-08T10:00:00Z").record
     assert embedding_text(dated) == "2023-05-08 Ana  Maria: Hello"
     event = small(Kind.EVENT, event_time="2024-03-18", evidence=[{"quote": "we will"}], actors=[]).record
