@@ -159,6 +159,9 @@ def places(
         "http://chroma:8000": chroma,
         "decisions-MODEL-STORE": former_collection,
         "redis://redis:6379/0": lambda: str(request.getfixturevalue("shared_redis").url),
+        'https://decisions.example --token "$CSTP_TOKEN"': lambda: (
+            f"{world[1].url} --token {world[1].token(scopes=SCOPES, clearance='highly_sensitive')}"
+        ),
         "http://127.0.0.1:8100": lambda: world[1].url.removesuffix("/cstp"),
         "curl -s ": lambda: "curl -sf ",
         "/etc/ssl/decisions": certificate,
@@ -208,7 +211,9 @@ def _run(
     around |= {
         "PATH": f"{programs}:{Path(sys.executable).parent}:{around['PATH']}",
         "CSTP_URL": serving.url,
-        "CSTP_TOKEN": serving.token(scopes=SCOPES if page.name in WRITING else ("read",)),
+        "CSTP_TOKEN": serving.token(scopes=SCOPES, clearance="highly_sensitive")
+        if page.name in WRITING
+        else serving.token(),
         "HOME": str(home),
     }
     if page.name != "operations.md":

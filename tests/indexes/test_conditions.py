@@ -68,6 +68,7 @@ NUMBERS: dict[str, tuple[float, ...]] = {
     "importance": (0.0, 0.5, 0.6, 1.0),
     "sensitivity": (0, 1, 2),
     "confidence": (0.0, 0.5, 1.0),
+    "reward": (-1.0, 0.0, 0.5),
 }
 
 

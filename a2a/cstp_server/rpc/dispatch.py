@@ -253,7 +253,7 @@ class Dispatcher:
         name = "" if bound is None else bound.method.name
 
         async def run(context: tuple[Call, Outcome], sent: object, /) -> Result:
-            call, outcome = Call(context[0].token, context[0].request_id, context[0].via, name), context[1]
+            call, outcome = replace(context[0], method=name), context[1]
             try:
                 await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
                 outcome.audit.admitted = True
