@@ -23,6 +23,7 @@ from cstp_server.handlers.decisions import decision_methods
 from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter, make_plan
 from cstp_server.observe.metrics import CallMetrics
+from cstp_server.rpc.audited_calls import AuditedCalls
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import LimitSettings
@@ -65,9 +66,8 @@ class Doors:
     def _dispatcher(self, engine: Engine) -> Dispatcher:
         methods = (*decision_methods(engine, "tests"), *decision_read_methods(engine), *decision_record_methods(engine))
         limiter = Limiter(make_plan(_LIMITS, {method.name: method for method in METHODS}), None, 1.0)
-        return Dispatcher(
-            methods, limiter, _BOUNDS, CallMetrics(CollectorRegistry()), BodyParser(self._parsing), engine.reached
-        )
+        counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)
+        return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)
 
     def call(self, server: int, who: Token, method: str, params: Mapping[str, Any]) -> Reply:
         """One call of a method, `recordDecision` for example."""
