@@ -46,7 +46,7 @@ class Modest:
 
     port: int
     token: str
-    ids: Mapping[str, str]  # what stands for an id in MODEST
+    ids: Mapping[str, str | int]  # what stands for an id in MODEST
     numbers: Iterator[int] = field(default_factory=count)
 
     async def ask(self, seen: dict[str, list[float]], seconds: float, rounds: int = 1) -> None:
@@ -101,17 +101,19 @@ async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
         assert max(ratios.values()) < RATIO, ratios
 
 
-async def some_ids(server: Served) -> Mapping[str, str]:
-    """The ids of a chunk and of a decision."""
+async def some_ids(server: Served) -> Mapping[str, str | int]:
+    """The ids of a chunk, of a decision and of an episode."""
     pipe = await Pipe.open(server.port)
     chunks, decisions = Asked("cstp.searchKnowledge", {"query": "?"}), Asked("cstp.listDecisions", {"limit": 1})
     (answer,) = await pipe.exchange([chunks.request(server.token, 0)])
     (listed,) = await pipe.exchange([decisions.request(server.token, 1)])
+    (episodes,) = await pipe.exchange([Asked("cstp.listEpisodes", {"limit": 1}).request(server.token, 2)])
     await pipe.close()
     found = json.loads(answer.body)["result"]["results"]
     return {
         "CHUNK": str(next(one["chunkId"] for one in found if one["chunkId"])),
         "DECISION": str(json.loads(listed.body)["result"]["decisions"][0]["id"]),
+        "EPISODE": int(json.loads(episodes.body)["result"]["episodes"][0]["id"]),
     }
 
 

@@ -22,7 +22,7 @@ from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.retrieval.fusion import Part, fused, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
-from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, SEARCHED, Space
+from cognition_engines.spaces import DECISIONS, EPISODES, KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.store.records import Records
 from tests.indexes.made import MADE, Maker, entry
 from tests.stores import Stores
@@ -133,11 +133,16 @@ def test_a_page_without_changes_commits_nothing(run: Run) -> None:
     # a collection is made before it notes how far it is
     run.wait_until(lambda: all(each["metadata"]["seq"] > 0 for each in run.told()))
     told = run.told()
+    for number in range(3):
+        run.put(Entity(id=f"e-{number}", name="Nobody"))
+        run.followed(indexes)
+    assert run.told() == told
     for _ in range(3):
-        run.put(Entity(id=f"e-{maker.number}", name="Nobody"), maker.record(Kind.EPISODE))
+        run.put(maker.record(Kind.EPISODE))
         run.followed(indexes)
     assert words_of(run.folder / "knowledge") == files
-    assert run.told() == told
+    episodes = run.named(EPISODES)
+    assert [one for one in run.told() if one["name"] != episodes] == [one for one in told if one["name"] != episodes]
     assert {index.keywords_state for index in indexes.all} == {"ready"}
 
 
@@ -167,12 +172,16 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
     indexes = run.opened(run.embedder)
     run.followed(indexes)
     assert run.collections() == set()
-    run.put(maker.record(Kind.DECISION), maker.record(Kind.EPISODE))
+    run.put(maker.record(Kind.DECISION), Artifact(id="art_1", content="cut into chunks", chunked=True))
     run.followed(indexes)
+    assert indexes[MEMORY].snapshot.ids == ["art_1"]
     assert run.collections() == {"decisions"}
+    run.put(maker.record(Kind.EPISODE))
+    run.followed(indexes)
+    assert run.collections() == {"decisions", "episodes"}
     run.put(maker.record(Kind.CHUNK))
     run.followed(indexes)
-    assert run.collections() == {"decisions", "knowledge"}
+    assert run.collections() == {"decisions", "episodes", "knowledge"}
     vectors = indexes[KNOWLEDGE].vectors
     assert vectors is not None
     assert vectors.wait_until_ready()

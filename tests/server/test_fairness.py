@@ -17,6 +17,7 @@ from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.errors import NotWanted
 from cognition_engines.kinds.kind import Kind
 from cstp.methods.registry import METHODS
+from cstp_server.mcp.tools import TOOLS
 from tests.chaos.greedy import MCP, MODEST
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, serve
@@ -88,11 +89,17 @@ class Modest:
     chunk: str
     artifact: str
     decision: str
+    episode: int
     numbers: Iterator[int] = field(default_factory=count)
 
     def ask(self, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        known = {"?": f"window filter {next(self.numbers)}", "CHUNK": self.chunk, "art_filters-meeting": self.artifact}
-        known["DECISION"] = self.decision
+        known: dict[object, object] = {
+            "?": f"window filter {next(self.numbers)}",
+            "CHUNK": self.chunk,
+            "art_filters-meeting": self.artifact,
+            "DECISION": self.decision,
+            "EPISODE": self.episode,
+        }
         params = {name: known.get(value, value) for name, value in given.items()}
         called, path = {"method": method, "params": params}, "/cstp"
         if "." not in method:
@@ -111,13 +118,17 @@ def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_th
     assert {asked.method for asked in MODEST if not asked.tool} == {
         method.name for method in METHODS if method.scope in (None, "read")
     }
+    assert {asked.method for asked in MODEST if asked.tool} == {
+        tool.name for tool in TOOLS.values() if tool.method.scope == "read"
+    }
     embedder, world = EndlessEmbedder(), make_world(Random(3))
     serving = serve(embedder)
     put(serving.records, embedder, world.entries)
     serving.caught_up()
-    modest = Modest(
-        serving, serving.token(), world.ids[Kind.CHUNK][0], world.ids[Kind.EVENT][0], world.ids[Kind.DECISION][0]
+    chunk, event, decision, episode = (
+        world.ids[kind][0] for kind in (Kind.CHUNK, Kind.EVENT, Kind.DECISION, Kind.EPISODE)
     )
+    modest = Modest(serving, serving.token(), chunk, event, decision, int(episode))
     greedy = serving.token()
     with ExitStack() as stack:
         modest.ask("cstp.queryDecisions", {"query": "?"})  # the agent is there
