@@ -294,7 +294,7 @@ async def test_a_restore_of_an_older_backup_does_not_bring_it_back(
         lost = open_records(stores.records(tmp_path / "other"))
         ledger = read_ledger(tmp_path / "forgotten.jsonl")
         done = lost.restore(backup, replace=False, watcher=quiet, erasures=ledger)
-        assert (done.forgotten, lost.ids(Kind.DECISION), lost.erasures()) == (1, [other], ledger)
+        assert (done.forgotten, lost.ids(Kind.DECISION), lost.forgetting.erasures()) == (1, [other], ledger)
         lost.close()
     with pytest.raises(WriteConflict):
         await engine.write(ANN, new("Sell the oven"), "one")

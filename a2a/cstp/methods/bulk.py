@@ -2,14 +2,15 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import Conflict, QueryFailed
+from cstp.fields import not_blank
 from cstp.writes import DRY_RUN_DESCRIPTION, WriteParams
 
 MOST_PUT: Final = 1000
-_Id = Annotated[str, Field(min_length=1, max_length=525)]
+_Id = Annotated[str, Field(min_length=1, max_length=525), AfterValidator(not_blank)]
 _Identity = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 _Text = Annotated[str, Field(max_length=10_000)]
 KindName = Literal[
