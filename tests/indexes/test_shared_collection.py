@@ -18,6 +18,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.advisory_lock import SharedLock
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import Servers, Stores
@@ -40,6 +41,7 @@ class Shared:
     server: ChromaServer
     wait_until: Callable[..., None]
     running: list[Indexes] = field(default_factory=list)
+    locks: list[SharedLock] = field(default_factory=list)
 
     def open(self) -> Any:
         """Indexes as another process would have them: over connections of their own."""
@@ -97,7 +99,8 @@ class Shared:
         """Keeps everybody from writing until it is closed."""
         lock = self.records.shared_lock(self.name)
         assert lock is not None
-        assert lock.held()
+        self.locks.append(lock)
+        self.wait_until(lock.held)  # PostgreSQL frees it a moment after its last holder has closed its connection
         return lock
 
     def index(self) -> ChromaIndex:
@@ -127,6 +130,8 @@ def shared(
     yield made
     for indexes in [one for one in made.running if one is not None]:
         made.close(indexes)
+    for lock in made.locks:
+        lock.close()
     server.close()
     records.close()
     stores.drop()
@@ -266,7 +271,9 @@ def spoil_nothing_noted(shared: Shared) -> None:
 
 
 def spoil_fewer_windows(shared: Shared) -> None:
-    shared.servers.chroma.delete_vectors(shared.told()["id"], ["1:1:0"])
+    page = shared.records.page(DECISIONS, 0, 1, MODEL)
+    shared.servers.chroma.delete_vectors(shared.told()["id"], [f"{page.keys[0]}:{page.seqs[0]}:0"])
+    assert shared.windows() == len(NAMES) - 1
 
 
 def spoil_other_dimension(shared: Shared) -> None:
@@ -279,7 +286,8 @@ def spoil_gone(shared: Shared) -> None:
 
 
 def spoil_ahead(shared: Shared) -> None:
-    shared.servers.chroma.modify(shared.told()["id"], new_metadata={"seq": 1000})
+    ahead = shared.records.last_seq() + 3600 * 1_000_000  # an hour, which no write of the test reaches
+    shared.servers.chroma.modify(shared.told()["id"], new_metadata={"seq": ahead})
 
 
 SPOILED = [spoil_nothing_noted, spoil_fewer_windows, spoil_other_dimension, spoil_gone, spoil_ahead]
@@ -293,13 +301,13 @@ def test_a_collection_that_is_not_what_the_records_say_is_built_anew_by_the_next
     first = shared.open()
     shared.ready(first)
     shared.close(first)
-    before = shared.told()["id"]
+    before, noted = shared.told()["id"], shared.records.last_seq()
     spoil(shared)
     lock = shared.unwritten()
     reader = shared.open()
     shared.put("newcomer")
     shared.wait_until(lambda: shared.finds(reader, "newcomer"))
-    assert (reader[DECISIONS].vectors.seq <= len(NAMES), reader[DECISIONS].vectors.state) == (True, "rebuilding")
+    assert (reader[DECISIONS].vectors.seq <= noted, reader[DECISIONS].vectors.state) == (True, "rebuilding")
     assert all(shared.finds(reader, name) for name in NAMES)
     lock.close()
     shared.ready(reader)
@@ -359,6 +367,6 @@ def test_over_sqlite_the_one_process_writes_the_collection_and_trusts_it_at_the_
         (told,) = shared.servers.chroma.collections(records.store_id)
         seen.append((told["id"], told["metadata"], shared.servers.chroma.windows(records.store_id)))
     assert seen[0] == seen[1]
-    assert seen[0][1:] == ({"seq": len(NAMES)}, len(NAMES))
+    assert seen[0][1:] == ({"seq": records.last_seq()}, len(NAMES))
     shared.servers.chroma.forget(records.store_id)
     records.close()
