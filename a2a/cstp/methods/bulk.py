@@ -12,7 +12,7 @@ from cstp.writes import DRY_RUN_DESCRIPTION, WriteParams
 MOST_PUT: Final = 1000
 _Id = Annotated[str, Field(min_length=1, max_length=525), AfterValidator(not_blank)]
 _Identity = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
-_Text = Annotated[str, Field(max_length=10_000)]
+_Text = Annotated[str, Field(min_length=0, max_length=10_000)]  # empty where a file is in no repository
 KindName = Literal[
     "decision",
     "source",
