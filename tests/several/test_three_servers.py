@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.store.records import Records, open_records
 from cstp_server.tokens import create_token
 from tests.chaos.process import Served, run_cstp
 from tests.stores import Servers, Stores
@@ -35,6 +36,7 @@ class Several:
     folder: Path
     tokens: Path
     wait_until: Callable[..., None]
+    records: Records
     limited: str = ""  # the token of an agent that may make few calls
 
     def write(self, through: Served, *ids: str, text: str = "") -> float:
@@ -75,10 +77,10 @@ class Several:
         assert len(names) <= 1, names
         return next((one for one in self.servers if names and names[0].startswith(f"cstp {one.pid} ")), None)
 
-    def covered(self, seq: int, windows: int) -> bool:
-        """Whether there is a collection that holds just so much, and says so."""
+    def covered(self, windows: int) -> bool:
+        """Whether there is a collection that holds just so much, up to the last change, and says so."""
         told = [one["metadata"] for one in self.shared.chroma.collections(self.store_id)]
-        return told == [{"seq": seq}] and self.shared.chroma.windows(self.store_id) == windows
+        return told == [{"seq": self.records.last_seq()}] and self.shared.chroma.windows(self.store_id) == windows
 
     def token(self, agent: str) -> str:
         _, text = create_token(self.tokens, agent, lifetime=timedelta(days=1))
@@ -101,7 +103,8 @@ def several(
     }
     servers = [Served(tmp_path / f"host-{number}" / "data", settings) for number in range(3)]
     database, store_id = stores.made[tmp_path]
-    made = Several(servers, shared_servers, database, store_id, tmp_path, tokens, wait_until)
+    records = open_records(shared_servers.postgresql.database_url(database))
+    made = Several(servers, shared_servers, database, store_id, tmp_path, tokens, wait_until, records)
     token = made.token("several")
     made.limited = made.token("limited")
     for server in servers:
@@ -111,6 +114,7 @@ def several(
     yield made
     for server in servers:
         server.kill()
+    records.close()
     stores.drop()
 
 
@@ -133,7 +137,7 @@ def test_what_one_writes_changes_and_deletes_all_show_within_a_second_in_every_m
     assert run_cstp(*words, overrides=third.overrides, cwd=tmp_path).returncode == 0
     done = monotonic()
     assert several.everywhere(several.hides("falcon")) - done < SOON
-    several.wait_until(lambda: several.covered(6, 3))
+    several.wait_until(lambda: several.covered(3))
 
 
 def test_tokens_and_limits_are_shared(several: Several) -> None:
@@ -153,7 +157,7 @@ def test_when_the_writer_of_the_collection_is_killed_another_takes_over_and_a_ne
     several: Several,
 ) -> None:
     several.write(several.servers[0], "otter", "falcon")
-    several.wait_until(lambda: several.covered(2, 2))
+    several.wait_until(lambda: several.covered(2))
     (collection,) = several.shared.chroma.collections(several.store_id)
     writer = several.writer()
     assert writer is not None
@@ -162,20 +166,20 @@ def test_when_the_writer_of_the_collection_is_killed_another_takes_over_and_a_ne
     several.wait_until(lambda: several.writer() in others, TAKEN_OVER)
     done = several.write(others[0], "gecko")
     assert several.everywhere(several.shows("gecko"), others) - done < SOON
-    several.wait_until(lambda: several.covered(3, 3))
+    several.wait_until(lambda: several.covered(3))
 
     successor = several.writer()
     writer.start()
     several.write(writer, "heron", "otter", text="again")
     several.everywhere(several.shows("heron"))
-    several.wait_until(lambda: several.covered(5, 4))
+    several.wait_until(lambda: several.covered(4))
     assert several.writer() is successor, "a process that starts takes the lock from nobody"
     assert several.shared.chroma.collections(several.store_id)[0]["id"] == collection["id"], "nothing was built anew"
 
 
 def test_a_writer_that_is_paused_is_replaced_and_does_no_harm_when_it_goes_on(several: Several) -> None:
     several.write(several.servers[0], "otter", "falcon")
-    several.wait_until(lambda: several.covered(2, 2))
+    several.wait_until(lambda: several.covered(2))
     (collection,) = several.shared.chroma.collections(several.store_id)
     writer = several.writer()
     assert writer is not None
@@ -186,12 +190,12 @@ def test_a_writer_that_is_paused_is_replaced_and_does_no_harm_when_it_goes_on(se
     assert several.everywhere(several.shows("gecko"), others) - done < SOON, "readers do not wait for a writer"
     several.wait_until(lambda: several.writer() in others, LEASE + TAKEN_OVER)
     several.write(others[0], "otter", text="changed meanwhile")
-    several.wait_until(lambda: several.covered(4, 3))
+    several.wait_until(lambda: several.covered(3))
 
     successor = several.writer()
     writer.process.send_signal(signal.SIGCONT)
     several.write(writer, "heron")
     several.everywhere(several.shows("heron"))
-    several.wait_until(lambda: several.covered(5, 4))
+    several.wait_until(lambda: several.covered(4))
     assert several.writer() is successor
     assert several.shared.chroma.collections(several.store_id)[0]["id"] == collection["id"], "nothing was built anew"
