@@ -44,7 +44,8 @@ def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_na
         # a list is sent with one member alone
         alone = any(isinstance(step, int) for step in parameter.path[:-1])
         stated = not parameter.has_members and not alone and parameter.path != ("agentId",)
-        stated = stated and "'pattern'" not in str(parameter.schema)
+        # nor which members a record of each kind has: `cstp schema KIND` does
+        stated = stated and "'pattern'" not in str(parameter.schema) and parameter.path[0] != "records"
         accepted = stated and plainly_accepted(target, parameter)
 
         def fits(answer: Answer, code: int, parameter: Parameter = parameter, accepted: bool = accepted) -> None:
