@@ -36,9 +36,11 @@ class NamedRecord(Wire):
     id: _Id
 
 
-class ReplacedDocument(NamedRecord):
+class ReplacedDocument(Wire):
     """A document that was read again: what it was cut into before and is not `kept` goes."""
 
+    kind: Literal["source", "artifact"]
+    id: _Id
     kept: Annotated[list[NamedRecord], Field(max_length=MOST_PUT)]
 
 
