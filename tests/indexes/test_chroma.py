@@ -70,6 +70,22 @@ def test_the_nearest_windows_come_first_and_changes_replace_what_was_there(
     opened.close()
 
 
+def test_copies_of_a_vector_are_stored_apart_because_equal_ones_would_make_the_graph_slow(
+    index: Callable[..., Any], records: Records, seeded: Callable[..., Any]
+) -> None:
+    vector = seeded().embed_query("the same text")
+    entries = [
+        Entry(Decision(f"d-{n}", "d"), Origin("/x", n, None, str(n)), np.stack([vector, vector])) for n in range(150)
+    ]
+    records.put(entries, "seeded-a")
+    opened = index()
+    stored = opened._collection.get(include=["embeddings"])["embeddings"]
+    assert len(np.unique(stored, axis=0)) == 300
+    assert np.min(stored @ vector) > 0.999 * float(vector @ vector)
+    assert len(opened.nearest(vector, 300)) == 300
+    opened.close()
+
+
 def test_a_record_that_loses_windows_keeps_none_of_the_old_ones(
     index: Callable[..., Any], records: Records, seeded: Callable[..., Any]
 ) -> None:

@@ -27,7 +27,7 @@ def test_after_a_thousand_failures_in_a_row_the_server_is_still_asked(
     wait_until: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(neighbours, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(neighbours, "RETRY_SECONDS", 0.0)
     chunk, embedder = Maker(3).record(Kind.CHUNK), seeded()
     text = embedding_text(chunk)
     assert text is not None

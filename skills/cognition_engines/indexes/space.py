@@ -23,7 +23,8 @@ from cognition_engines.store.records import Records
 from cognition_engines.store.values import Page, Text
 
 PAGE: Final = 1000
-POLL_SECONDS: Final = 0.25
+RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
+IDLE_SECONDS: Final = 1.0  # between two looks, where the watcher finds no commit
 LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
 
 
@@ -141,7 +142,7 @@ class SpaceIndex:
     def _follow(self) -> None:
         following = Outage(f"the indexes cannot follow the records ({self.space.name})")
         rebuilding = Outage(f"the keyword index cannot be rebuilt ({self.space.name})")
-        pause = POLL_SECONDS
+        pause, longer = IDLE_SECONDS, RETRY_SECONDS
         while not self._pause(pause):
             failure, behind = None, False
             try:
@@ -160,9 +161,9 @@ class SpaceIndex:
                 failure = error.component
             self._failure = failure
             if failure is not None:
-                pause = min(LONGEST_PAUSE, 2 * max(pause, POLL_SECONDS))
+                pause, longer = longer, min(LONGEST_PAUSE, 2 * longer)
             else:
-                pause = 0.0 if behind else POLL_SECONDS
+                pause, longer = 0.0 if behind else IDLE_SECONDS, RETRY_SECONDS
 
     def _pause(self, seconds: float) -> bool:
         """Waits, unless there is something to follow; whether to stop."""

@@ -23,7 +23,8 @@ from cognition_engines.spaces import Space
 from cognition_engines.store.advisory_lock import SharedLock
 from cognition_engines.store.records import Records
 
-POLL_SECONDS: Final = 0.25
+RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
+IDLE_SECONDS: Final = 1.0  # between two looks at the records, where nothing asks for one
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
 HOPELESS: Final = 4  # failures in a row after which no caller should wait for the index
@@ -57,6 +58,7 @@ class LiveVectors:
         self._failures = 0  # in a row
         self._expected = 0  # the last change that searches show
         self._stop = Event()
+        self._wake = Event()  # set when there is something to do, or to stop
         self._thread = Thread(target=self._follow, name=f"{space.name}-vectors", daemon=True)
 
     def start(self) -> None:
@@ -65,6 +67,7 @@ class LiveVectors:
     def expect(self, seq: int) -> None:
         """Searches show every change up to `seq` from now on."""
         self._expected = seq
+        self._wake.set()
 
     def outgrown(self, windows: int) -> bool:
         """Whether there are more vectors than memory is to hold; once there are, the index is built and used."""
@@ -76,10 +79,11 @@ class LiveVectors:
     def stop(self) -> None:
         """Asks the thread to end, without waiting for it."""
         self._stop.set()
+        self._wake.set()
 
     def close(self, wait_seconds: float) -> None:
         """Stops following and lets go: of a folder with the mark of a clean shutdown, if that succeeds in time."""
-        self._stop.set()
+        self.stop()
         if self._thread.ident is not None:
             self._thread.join(wait_seconds)
         if self._thread.is_alive():
@@ -114,12 +118,15 @@ class LiveVectors:
         while self._failure is None and not (self.seq >= self._records.last_seq() and self._can_be_asked()):
             unloadable = self._backend is not None and self._backend.unloadable
             hopeless = self._failures >= HOPELESS or unloadable
-            if hopeless or self._stop.wait(POLL_SECONDS):
+            if hopeless or self._stop.wait(RETRY_SECONDS):
                 return False
         return self._failure is None
 
     def _can_be_asked(self) -> bool:
-        return self._backend is None or self._backend.can_answer()
+        able = self._backend is None or self._backend.can_answer()
+        if not able:  # the thread loads what is asked for
+            self._wake.set()
+        return able
 
     @property
     def seq(self) -> int:
@@ -138,11 +145,14 @@ class LiveVectors:
         if self._failure is not None or backend is None:
             return None
         try:
-            return backend.nearest(vector, limit)
+            found = backend.nearest(vector, limit)
         except ComponentFailed as error:
             if not backend.exact_after(error):
                 self._failure = _reason(error)
             return None
+        if found is None:  # the thread loads what is asked for
+            self._wake.set()
+        return found
 
     def held(self, keys: Sequence[int]) -> int | None:
         """How many windows the index has of these records; None where it cannot be looked at now."""
@@ -166,17 +176,18 @@ class LiveVectors:
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
-                behind, pause = self._step(), POLL_SECONDS
+                behind = self._step()
             except (ComponentFailed, OSError) as error:
                 self._note_failure(error)
                 longest = LONGEST_PAUSES["folder" if self._spec.url is None else "server"]
-                behind, pause = False, min(longest, POLL_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS))
+                self._stop.wait(min(longest, RETRY_SECONDS * 2.0 ** min(self._failures, MOST_DOUBLINGS)))
             else:
                 if self._failures:
                     _log.warning("the vector index: recovered")
                 self._failure, self._failures = None, 0
-            if not behind:
-                self._stop.wait(pause)
+                if not behind:
+                    self._wake.wait(IDLE_SECONDS)
+                    self._wake.clear()
 
     def _step(self) -> bool:
         """Goes one page further; whether there may be more."""

@@ -31,6 +31,8 @@ _GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers abou
 COSINE: Final = CreateCollectionConfiguration(
     hnsw={"space": "cosine", "max_neighbors": 100, "ef_construction": 200, "ef_search": 300}
 )
+# Chroma compares each copy of a vector with every other one: thousands would hold up the process for minutes.
+_APART: Final = 1e-4  # length of what is added to unit vectors, far below what two texts differ by
 _ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
 _ADDED_HERE: Final = 50  # vectors a call to a folder: embedded Chroma lets no thread run meanwhile
 _REMOVED: Final = 100  # ids a call: likewise; it fails with many thousands
@@ -101,7 +103,7 @@ class ChromaIndex:
                 before_each()
                 self._collection.upsert(
                     ids=ids[part],
-                    embeddings=page.vectors[part],
+                    embeddings=_apart(page.vectors[part], owners[part]),
                     metadatas=[{"key": key} for key in owners[part]],
                 )
             for part in _slices(len(changed), _LOOKED_UP):
@@ -177,6 +179,12 @@ def refused(error: ComponentFailed) -> bool:
     Not when it does not answer, or says that the caller may not ask, or not so often.
     """
     return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
+
+
+def _apart(vectors: Floats, keys: Sequence[int]) -> Floats:
+    """The unit vectors, each moved a little, the same way each time for the same records."""
+    noise = np.random.default_rng(keys).normal(scale=_APART / vectors.shape[1] ** 0.5, size=vectors.shape)
+    return (vectors + noise).astype(np.float32)
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:
