@@ -124,7 +124,7 @@ def test_a_tool_is_described_in_few_words_and_says_whether_it_writes(name: str) 
     tool = TOOLS[name].listed
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is not TOOLS[name].method.writes
-    takes_away = ("link_decisions", "unlink_decisions", "remember", "store_knowledge")
+    takes_away = ("link_decisions", "unlink_decisions", "remember", "store_knowledge", "forget")
     assert tool.annotations.destructive_hint is (name in takes_away)
     adds = ("record_decision", "review_decision", "store_episode", "remember")
     assert tool.annotations.idempotent_hint is (name not in adds)
@@ -290,6 +290,14 @@ async def test_lessons_memories_and_knowledge_are_stored_and_found_by_tools(serv
         chunk = [{"kind": "chunk", "content": "Rye needs sour dough."}]
         kept = await client.call_tool("store_knowledge", {"records": chunk})
         assert [one["status"] for one in (kept.structured_content or {})["records"]] == ["created"]
+        unsure = await client.call_tool("forget", {"id": first["id"], "kind": "episode"})
+        violations = body_of(unsure)["error"]["details"]["violations"]
+        assert [one["field"] for one in violations] == ["confirm"]
+        forgotten = await client.call_tool("forget", {"id": first["id"], "kind": "episode", "confirm": True})
+        receipt = (forgotten.structured_content or {})["receipt"]
+        assert receipt["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}
+        gone = await client.call_tool("get_episode", {"id": first["id"]})
+        assert body_of(gone)["error"]["code"] == "NOT_FOUND", body_of(gone)
     async with over_http(mcp_url(serving), serving.token()) as reader:
         refused = await reader.call_tool("remember", {"content": "No."})
         assert body_of(refused)["error"]["code"] == "FORBIDDEN", body_of(refused)

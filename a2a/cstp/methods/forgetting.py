@@ -35,10 +35,30 @@ Confirmed = Annotated[bool, BeforeValidator(_confirmed), WithJsonSchema({"type":
 Number = Annotated[int, Field(ge=0)]
 
 
+MOST_ID: Final = 2**63 - 1  # of an episode, the one kind whose ids are numbers
+
+
+def _record_id(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_ID:
+        return str(value)
+    if not isinstance(value, str):
+        raise PydanticCustomError("type", "must be a string, or the number of an episode")
+    return value
+
+
+_ID_SCHEMA: Final = {
+    "anyOf": [
+        {"type": "string", "minLength": 1, "maxLength": 525},
+        {"type": "integer", "minimum": 0, "maximum": MOST_ID},
+    ]
+}
+AnyRecordId = Annotated[RecordId, BeforeValidator(_record_id), WithJsonSchema(_ID_SCHEMA)]
+
+
 class ForgetParams(WriteParams):
     """Which record to forget."""
 
-    id: RecordId = Field(description="Of a record of any kind, as answers name it.")
+    id: AnyRecordId = Field(description="Of a record of any kind, as answers name it.")
     kind: RecordKind | None = Field(default=None, description="Needed where records of several kinds have the id.")
     confirm: Confirmed = Field(description="What is forgotten cannot be brought back.")
     reason: Name | None = Field(default=None, description="Why; the ledger of erasures keeps it. Quote nothing here.")

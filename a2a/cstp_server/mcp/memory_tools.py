@@ -1,8 +1,9 @@
-"""The tools that store lessons, memories and knowledge, and that read lessons by id and by meaning."""
+"""The tools that store lessons, memories and knowledge, that read lessons, and that forget a record of any kind."""
 
 from typing import Final
 
 from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
+from cstp.methods.forgetting import FORGET
 from cstp.methods.knowledge_records import STORE_KNOWLEDGE
 from cstp.methods.memory_records import REMEMBER
 from cstp_server.mcp.tool import Tool, make_tool
@@ -46,6 +47,16 @@ MEMORY_TOOLS: Final[tuple[Tool, ...]] = (
         "Store what was read and learned, up to 100 records in a call: sources with their text, passages (chunk), "
         "and extractions such as patterns and warnings; all, or none. search_knowledge finds them. The same id "
         "again changes a record.",
+        adds=False,
+        repeatable=True,
+    ),
+    make_tool(
+        FORGET,
+        "forget",
+        "Forget a record",
+        "Delete a record of any kind for good, with all that came of it; nothing brings it back. Needs its id and "
+        "confirm true. Call it only when a person asked for it, first with dry_run true: cascade says what goes "
+        "along. For a decision that no longer holds, record a new one with supersedes.",
         adds=False,
         repeatable=True,
     ),
