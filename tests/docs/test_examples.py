@@ -1,7 +1,9 @@
 """The scripts in `examples` do what their pages say."""
 
+import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -60,6 +62,29 @@ def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around
     assert done.returncode != 0
     assert "0003-none.md" in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.timeout(300)
+def test_a_ci_job_publishes_the_decisions_to_a_server_elsewhere_once(
+    repository: Path, secure_server: Mapping[str, str], tmp_path: Path
+) -> None:
+    page = (repository / "README.md").read_text()
+    (shown,) = re.findall(r"^cstp (token create .*)$", page, re.MULTILINE)
+    data = ["--data-dir", str(tmp_path / "data"), "--quiet"]
+    made = [*COMMAND, *shlex.split(shown), *data]
+    token = subprocess.run(made, env=secure_server, capture_output=True, text=True, check=True).stdout.strip()
+    environment = {**secure_server, "CSTP_TOKEN": token, "SSL_CERT_FILE": str(tmp_path / "ca.pem")}
+    command = ["sh", str(repository / "publish.sh")]
+    seen = [
+        subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        for _ in range(2)
+    ]
+    assert [done.returncode for done in seen] == [0, 0], seen
+    assert ["2 new" in done.stdout for done in seen] == [True, False]
+    assert "2 unchanged" in seen[1].stdout
+    ask = [*COMMAND, "call", "cstp.queryDecisions", "query=prices", "limit:=1", "--json"]
+    found = subprocess.run(ask, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout)["decisions"][0]["title"] == "Keep prices in minor units"
 
 
 @pytest.mark.timeout(300)
