@@ -235,9 +235,9 @@ class WriteTransaction:
         """The records of any kind that an id means for the viewer; several where kinds have it in common."""
         return named_records(self._connection, id, viewer)
 
-    def doomed(self, stored: StoredRecord) -> Erasable:
-        """What goes when a record is forgotten."""
-        return erasable(self._connection, stored.key)
+    def doomed(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
+        """What goes when the viewer forgets a record."""
+        return erasable(self._connection, stored.key, viewer)
 
     def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> Cascade:
         """How much that is besides the record itself, as far as the viewer sees it."""

@@ -65,7 +65,7 @@ def forget(transaction: WriteTransaction, writer: Writer, request: Forget) -> Fo
         raise WriteRefused("kind", f"is required: the id means several records, of these kinds: {kinds}")
     (stored,) = found
     check_owner(stored, writer)
-    going = transaction.doomed(stored)
+    going = transaction.doomed(stored, writer.viewer)
     cascade = transaction.cascade(going.gone, writer.viewer)
     transaction.forget(going.gone, request.reason)
     return Forgotten(

@@ -1,7 +1,7 @@
 """What goes when a record is forgotten, and what is noted of it: ids and hashes, no content.
 
 A record takes along what was cut from it, what happened in it and what is known by these alone, but nothing that a
-file owns: the file has it still.
+file owns: the file has it still. Of what its forgetter sees, what goes depends on nothing that is hidden from them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,46 +55,62 @@ class Cascade:
 
 @dataclass(frozen=True, slots=True)
 class Erasable:
-    """All records that go, the one that was named first; `of_files` is how many stay because files have them."""
+    """All records that go, the one that was named first.
+
+    `of_files` is how many stay because files have them, of those that the forgetter sees.
+    """
 
     gone: tuple[Doomed, ...]
     of_files: int
 
 
-def erasable(connection: sa.Connection, key: int, *, with_files: bool = False) -> Erasable:
-    """What goes with a record; what files own only `with_files`."""
+def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with_files: bool = False) -> Erasable:
+    """What goes with a record when this viewer forgets it; what files own only `with_files`."""
     (root,) = doomed(connection, records.c.key, [key])
     gone = {root.key: root}
     kept: set[int] = set()
+    sight = _Sight(connection, viewer)
 
-    def take(found: Iterable[Doomed]) -> list[Doomed]:
+    def take(found: Iterable[Doomed]) -> None:
         fresh = [one for one in found if one.key not in gone]
         kept.update(one.key for one in fresh if not one.written and not with_files)
-        taken = [one for one in fresh if one.key not in kept]
-        gone.update((one.key, one) for one in taken)
-        return taken
+        gone.update((one.key, one) for one in fresh if one.key not in kept)
 
     if root.kind in _PARTS:
         take(_referring(connection, (_PARTS[root.kind],), [root.id]))
-    if chunks := [one.id for one in gone.values() if one.kind is Kind.CHUNK]:
-        take(_only_of(connection, Role.CHUNK, chunks))
+    take(_cut_from_only(sight, [one for one in gone.values() if one.kind is Kind.CHUNK]))
     if root.kind is Kind.ENTITY:
-        names = _targets(connection, (Role.NAME,), [root.key])
-        take(_referring(connection, (Role.FROM, Role.TO), _unnamed_else(connection, names, [root.key])))
+        take(_edges_of(sight, root.key))
     agents = {one.agent for one in gone.values()}
-    entities = _only_named_by(connection, list(gone))
-    take(one for one in entities if one.agent in agents)
-    return Erasable(tuple(gone.values()), len(kept))
+    take(one for one in _named_by_only(sight, list(gone)) if one.agent in agents)
+    return Erasable(tuple(gone.values()), len(sight.of(kept)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What a viewer sees; of None everything."""
+
+    connection: sa.Connection
+    viewer: Viewer | None
+
+    def of(self, keys: Iterable[int]) -> set[int]:
+        seen: set[int] = set()
+        for page in pages(sorted(keys)):
+            chosen = records.c.key.in_(page), *visible(self.viewer)
+            seen.update(self.connection.execute(sa.select(records.c.key).where(*chosen)).scalars())
+        return seen
+
+    def split(self, keys: Iterable[int]) -> "tuple[tuple[_Sight, set[int]], tuple[_Sight, set[int]]]":
+        """The keys that are seen, to be judged by what is seen, and the others, to be judged by everything."""
+        every = set(keys)
+        seen = self.of(every)
+        return (self, seen), (_Sight(self.connection, None), every - seen)
 
 
 def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
     """What goes besides the first record, as far as the viewer sees it."""
     root, others = gone[0], gone[1:]
-    seen: set[int] = set()
-    for page in pages([one.key for one in others]):
-        seen.update(
-            connection.execute(sa.select(records.c.key).where(records.c.key.in_(page), *visible(viewer))).scalars()
-        )
+    seen = _Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]
     return Cascade(
         chunks=sum(kind in CUT for kind in kinds),
@@ -158,23 +174,47 @@ def _targets(connection: sa.Connection, roles: Sequence[Role], keys: Sequence[in
     return found
 
 
-def _only_of(connection: sa.Connection, role: Role, ids: Sequence[str]) -> list[Doomed]:
-    """The records that refer to these in a role, and to no others in it."""
-    found = _keys(connection, (role,), ids)
-    return doomed(connection, records.c.key, [key for key in found if _targets(connection, (role,), [key]) <= set(ids)])
-
-
-def _only_named_by(connection: sa.Connection, gone: Sequence[int]) -> list[Doomed]:
-    """The entities that events and edges which go have named, and no others name."""
-    named = _targets(connection, _NAMING, gone)
-    found = []
-    for key in _keys(connection, (Role.NAME,), sorted(named)):
-        names = _targets(connection, (Role.NAME,), [key])
-        if set(_keys(connection, _NAMING, sorted(names))) <= set(gone):
-            found.append(key)
+def _cut_from_only(sight: _Sight, chunks: Sequence[Doomed]) -> list[Doomed]:
+    """What was extracted from these passages, and from no others that there are."""
+    connection, found = sight.connection, []
+    ids = {one.key: one.id for one in chunks}
+    for judge, keys in sight.split(_keys(connection, (Role.CHUNK,), list(ids.values()))):
+        shown = {ids[key] for key in judge.of(ids)}
+        for key in keys:
+            cited = _targets(connection, (Role.CHUNK,), [key])
+            others = cited.difference(ids.values())
+            if cited & shown and not judge.of(one.key for one in _passages(connection, others)):
+                found.append(key)
     return doomed(connection, records.c.key, found)
 
 
-def _unnamed_else(connection: sa.Connection, names: Iterable[str], keys: Sequence[int]) -> list[str]:
-    """Those of the names that no other entity has."""
-    return [name for name in names if set(_keys(connection, (Role.NAME,), [name])) <= set(keys)]
+def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[Doomed]:
+    return [one for one in doomed(connection, records.c.id, sorted(ids)) if one.kind is Kind.CHUNK]
+
+
+def _named_by_only(sight: _Sight, gone: Sequence[int]) -> list[Doomed]:
+    """The entities that events and edges which go have named, and no others name."""
+    connection, found = sight.connection, []
+    for judge, keys in sight.split(_entities_named(connection, gone)):
+        for key in keys.intersection(_entities_named(connection, judge.of(gone))):
+            names = _targets(connection, (Role.NAME,), [key])
+            if not judge.of(set(_keys(connection, _NAMING, sorted(names))).difference(gone)):
+                found.append(key)
+    return doomed(connection, records.c.key, found)
+
+
+def _entities_named(connection: sa.Connection, keys: Iterable[int]) -> list[int]:
+    return _keys(connection, (Role.NAME,), sorted(_targets(connection, _NAMING, sorted(keys))))
+
+
+def _edges_of(sight: _Sight, entity: int) -> list[Doomed]:
+    """The edges from or to the names of an entity that no other one has."""
+    connection = sight.connection
+    found: list[int] = []
+    names = _targets(connection, (Role.NAME,), [entity])
+    for judge, keys in sight.split(_keys(connection, (Role.FROM, Role.TO), sorted(names))):
+        own = [
+            name for name in names if not judge.of(set(_keys(connection, (Role.NAME,), [name])).difference([entity]))
+        ]
+        found += keys.intersection(_keys(connection, (Role.FROM, Role.TO), own))
+    return doomed(connection, records.c.key, found)

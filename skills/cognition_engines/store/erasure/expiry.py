@@ -94,7 +94,7 @@ def expire(store: Store, keys: Sequence[int], now: datetime) -> list[tuple[Kind,
         for key in keys:  # one may have taken another one along, and another server may have been first
             due = sa.select(records.c.key).where(records.c.key == key, records.c.expires_at <= microseconds(now))
             if connection.execute(due).scalar() is not None:
-                gone = erasable(connection, key, with_files=True).gone
+                gone = erasable(connection, key, None, with_files=True).gone
                 erase(connection, gone, microseconds(now), None, EXPIRED)
                 done += [(one.kind, one.id) for one in gone]
     return done
