@@ -132,6 +132,24 @@ def test_a_chroma_server_that_dies_costs_no_answer_and_is_used_again_when_it_is_
 
 
 @pytest.mark.usefixtures("worth_asking")
+def test_a_receipt_says_that_vectors_were_not_looked_at_while_their_server_is_gone(
+    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None], reported: Callable[[Any], str]
+) -> None:
+    live = start(chroma.url)
+    token = live.token(scopes=("read", "write"))
+    recorded = live.call("cstp.recordDecision", token, {"decision": "Cache prices", "confidence": 0.5}).json["result"]
+    wait_until(lambda: chroma.windows() == len(TITLES) + 1 and reported(live) == "200 ready", SECONDS)
+    chroma.kill()
+    answer = live.call("cstp.forget", token, {"id": recorded["id"], "confirm": True}).json["result"]
+    receipt = answer["receipt"]
+    assert receipt["remaining"] == {"records": 0, "keywords": 0, "vectors": None}
+    assert "vectors" in {one["part"] for one in receipt["pending"]}
+    assert recorded["id"] not in str(asked(live, token, "hybrid"))
+    chroma.start()
+    wait_until(lambda: chroma.windows() == len(TITLES), SECONDS)
+
+
+@pytest.mark.usefixtures("worth_asking")
 def test_a_chroma_server_that_hangs_costs_calls_their_deadline_once_and_then_no_answer(
     start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None], reported: Callable[[Any], str]
 ) -> None:
