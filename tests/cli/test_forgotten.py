@@ -1,0 +1,55 @@
+"""What the operator does about what was forgotten: compact the files, and restore an older backup without it."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp_server.tokens import create_token
+
+Cstp = Callable[..., Any]
+WORD = "zirconium"
+
+
+@pytest.fixture
+def forgotten(serving: Callable[..., Any], cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A decision that was recorded, backed up and forgotten on a server that has ended; its id."""
+    server, url = serving("--data-dir", "data")
+    _, token = create_token(Path("data/tokens.json"), "ann", scopes=("read", "write"), lifetime=timedelta(hours=1))
+    monkeypatch.setenv("CSTP_TOKEN", token)
+    monkeypatch.setenv("CSTP_URL", url)
+    done = cstp("record", f"Melt {WORD}", "--confidence", "0.5", "--context", f"{WORD} " * 50, "--json")
+    id = json.loads(done.out)["id"]
+    assert cstp("backup", "before.zip").code == 0
+    assert cstp("forget", id, "--yes").code == 0
+    busy = cstp("compact")
+    assert (busy.code, "cstp serve" in busy.err) == (1, True), busy.err
+    server.end()
+    yield id
+
+
+def holding(word: str) -> list[str]:
+    files = [path for path in Path("data").rglob("*") if path.is_file()]
+    return [path.name for path in files if word.encode() in path.read_bytes()]
+
+
+@pytest.mark.embedded_only("looks into the files of SQLite")
+@pytest.mark.usefixtures("forgotten", "wordless")
+def test_compact_leaves_no_bytes_of_what_was_forgotten_and_says_so(cstp: Cstp) -> None:
+    done = cstp("compact")
+    assert (done.code, done.out) == (0, "the database and the indexes hold nothing of what was deleted\n")
+    assert holding(WORD) == []
+    assert cstp("compact").code == 0
+
+
+@pytest.mark.usefixtures("wordless")
+def test_an_older_backup_is_restored_without_it_and_its_number_is_shown(forgotten: str, cstp: Cstp) -> None:
+    done = cstp("restore", "before.zip", "--replace")
+    assert done.code == 0
+    assert "1 of its records were forgotten since" in done.out + done.err
+    again = cstp("restore", "before.zip", "--replace", "--json")
+    assert json.loads(again.out)["forgotten"] == 1
+    assert forgotten not in cstp("export", "-").out
