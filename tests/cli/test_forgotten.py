@@ -1,7 +1,7 @@
 """What the operator does about what was forgotten: compact the files, and restore an older backup without it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ WORD = "zirconium"
 
 
 @pytest.fixture
-def forgotten(serving: Callable[..., Any], cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def forgotten(serving: Callable[..., Any], cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> str:
     """A decision that was recorded, backed up and forgotten on a server that has ended; its id."""
     server, url = serving("--data-dir", "data")
     _, token = create_token(Path("data/tokens.json"), "ann", scopes=("read", "write"), lifetime=timedelta(hours=1))
@@ -28,7 +28,7 @@ def forgotten(serving: Callable[..., Any], cstp: Cstp, monkeypatch: pytest.Monke
     busy = cstp("compact")
     assert (busy.code, "cstp serve" in busy.err) == (1, True), busy.err
     server.end()
-    yield id
+    return id
 
 
 def holding(word: str) -> list[str]:
