@@ -7,15 +7,16 @@ from uuid import uuid4
 
 from pydantic_core import to_json
 
-from cstp.contract import Method, Scope, Wire
+from cstp.contract import Method, Wire
 from cstp.errors import JsonValue
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
 
 R = TypeVar("R", bound=Wire)
 R_co = TypeVar("R_co", covariant=True)
-_READS: Final[tuple[Scope | None, ...]] = (None, "read")
-_REPEATABLE: Final = frozenset(method.name for method in METHODS if method.scope in _READS)
+_READS: Final = frozenset(method.name for method in METHODS if not method.writes)
+_WRITES: Final = frozenset(method.name for method in METHODS if method.writes)
+_KEYS: Final = ("idempotencyKey", "idempotency_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,14 @@ def typed_call(method: Method[Any, R], members: Mapping[str, object]) -> Call[R]
         # members that a newer server has in addition to ours are no error
         return method.result.model_validate_json(to_json(result), extra="ignore")
 
-    return Call(method.name, params, method.writes or method.name in _REPEATABLE, read)
+    return Call(method.name, params, True, read)
 
 
 def raw_call(method: str, params: Mapping[str, JsonValue] | None = None) -> Call[JsonValue]:
-    """A call whose parameters are sent as they are, and whose result comes as JSON."""
-    return Call(method, params or {}, method in _REPEATABLE, _as_it_is)
+    """A call with parameters as they are sent, and the result as JSON; a write with a key may be repeated."""
+    given = params or {}
+    keyed = method in _WRITES and any(isinstance(given.get(name), str) for name in _KEYS)
+    return Call(method, given, keyed or method in _READS, _as_it_is)
 
 
 def _as_it_is(result: JsonValue) -> JsonValue:

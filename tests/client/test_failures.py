@@ -4,6 +4,7 @@ import gzip
 import json
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import httpx
@@ -73,6 +74,25 @@ def test_a_broken_connection_is_tried_again_where_the_method_only_reads(
     server.side_effect = [broken, pong]
     with pytest.raises(ConnectionLost):
         connect(URL, TOKEN).batch([calls.whoami(), raw_call("any.method")])
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "again"),
+    [
+        ("cstp.audit", {}, True),
+        ("cstp.recordDecision", {"decision": "x", "confidence": 1, "idempotencyKey": "k"}, True),
+        ("cstp.recordDecision", {"decision": "x", "confidence": 1, "idempotency_key": "k"}, True),
+        ("cstp.recordDecision", {"decision": "x", "confidence": 1}, False),
+        ("any.method", {"idempotencyKey": "k"}, False),
+    ],
+)
+def test_after_a_broken_connection_a_write_is_sent_again_by_its_key(
+    connect: Any, server: respx.Route, method: str, params: dict[str, Any], again: bool
+) -> None:
+    server.side_effect = [httpx.ReadError(""), pong]
+    with nullcontext() if again else pytest.raises(ConnectionLost):
+        connect(URL, TOKEN).call(method, params)
+    assert server.call_count == 1 + again
 
 
 def test_after_the_last_try_the_servers_error_is_raised(connect: Any, server: respx.Route) -> None:
