@@ -33,7 +33,8 @@ from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
 from tests.threads import SESSION, starting, watch_threads
 
 # a busy machine is no failure, and nothing is written into the checkout
-hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True)
+hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=25)
+hypothesis.settings.register_profile("long", hypothesis.settings.get_profile("suite"), max_examples=500)
 hypothesis.settings.load_profile("suite")
 
 pytest_plugins = ["tests.folders", "tests.rules"]
@@ -46,6 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--chaos") == "long":
+        hypothesis.settings.load_profile("long")
     log_quickly()
     watch_threads(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -26,8 +26,15 @@ NO_SHARED: Final = "the folder ../shared is absent"
 # What --stores=servers runs again where it uses a store: what PostgreSQL and a Chroma server could do otherwise than
 # SQLite and Chroma in a folder. tests/records, tests/several and tests/chaos bring the servers that they need.
 ON_SERVERS: Final = (
-    "tests/indexes/",  # follow the records, and write their vectors into Chroma
-    "tests/audit/",  # the rows of writes are in their transactions, those of reads come late
+    "tests/indexes/test_broken_collection.py",  # follow the records, and write their vectors into Chroma
+    "tests/indexes/test_choice.py",
+    "tests/indexes/test_chroma.py",
+    "tests/indexes/test_following.py",
+    "tests/indexes/test_listing.py",
+    "tests/indexes/test_lock.py",
+    "tests/indexes/test_outages.py",
+    "tests/indexes/test_shared_collection.py",
+    "tests/audit/test_trail.py",  # the rows of writes are in their transactions, those of reads come late
     "tests/ingest/test_batches.py",  # an ingest writes while others write and read, and is killed
     "tests/ingest/test_interrupted_runs.py",
     "tests/ingest/test_pruning.py",

@@ -27,6 +27,10 @@ class ComponentBusy(ComponentFailed):
     """A part works, but has not come to this call in time: others were first."""
 
 
+class UnknownChange(ComponentFailed):
+    """A caller asks for a change that has not been made: the part works."""
+
+
 class NotWanted(EngineError):
     """No caller waits for the result any more, so that the work has stopped."""
 

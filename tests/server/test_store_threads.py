@@ -35,9 +35,7 @@ def test_as_many_calls_reach_the_database_at_a_time_as_there_are_threads(
             ).fetchone()[0]  # type: ignore[index]
 
         with psycopg.connect(postgresql_url.replace("+psycopg", "")) as held:
-            tables = held.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-            held.execute(f"LOCK TABLE {', '.join(name for (name,) in tables)} IN ACCESS EXCLUSIVE MODE")
-            wait_until(lambda: waiting() > 0)
+            held.execute("LOCK TABLE records IN ACCESS EXCLUSIVE MODE")
             for thread in threads:
                 thread.start()
             wait_until(lambda: waiting() >= THREADS, 30)

@@ -23,7 +23,7 @@ from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.request import Request as Element
 
 from cognition_engines.embedding.windows import QUERY_WINDOWS
-from cognition_engines.errors import ComponentBusy, ComponentFailed
+from cognition_engines.errors import ComponentBusy, ComponentFailed, UnknownChange
 from cstp.contract import Method, Wire
 from cstp.errors import (
     CstpError,
@@ -267,7 +267,10 @@ class Dispatcher:
                 outcome.error = Overloaded(_RETRY_SECONDS)
             except ComponentFailed as error:
                 fields = {"component": error.component, "reason": str(error), "request_id": call.request_id}
-                _log.error("component_failed", **fields, exc_info=error)
+                if isinstance(error, UnknownChange):
+                    _log.warning("unknown_change", **fields)
+                else:
+                    _log.error("component_failed", **fields, exc_info=error)
                 outcome.error = QueryFailed(error.component, call.request_id)
             except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
                 _log.error("bug", method=name, request_id=call.request_id, exc_info=error)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from time import time_ns
 from typing import Final
 
-from cognition_engines.errors import ComponentBusy, ComponentFailed
+from cognition_engines.errors import ComponentBusy, ComponentFailed, UnknownChange
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent, half
@@ -31,15 +31,17 @@ class ReachedSeq:
     ) -> None:
         """Returns when a read of `agent` shows all changes up to `seq`.
 
-        A read that is not `searched` looks at the records themselves, and does not wait for the indexes. Raises
-        ComponentFailed at once for a `seq` of the future, and when `seconds` are over; ComponentBusy where too many
-        wait. One between the last change and now is answered like the last change: else it would show when that was.
+        A read that is not `searched` looks at the records themselves, and does not wait for the indexes. A `seq`
+        between the last change and now is answered like the last change: else it would show when that was.
+
+        Raises UnknownChange at once for a `seq` of the future, ComponentFailed when `seconds` are over, ComponentBusy
+        where too many wait.
         """
         if self._published.seq >= seq:
             return
         last = await self._pools.records.run(self._pools.caller(agent), self._records.last_seq)
         if last < seq and seq > time_ns() // 1000:
-            raise ComponentFailed(COMPONENT, f"no change has the number {seq} yet")
+            raise UnknownChange(COMPONENT, f"no change has the number {seq} yet")
         if searched:
             with self._place(agent):
                 if not await self._published.reached(min(seq, last), seconds):
