@@ -32,6 +32,13 @@ def chaos_scale(request: pytest.FixtureRequest) -> Scale:
     return Scale(long=request.config.getoption("--chaos") == "long")
 
 
+@pytest.fixture
+def long_form(chaos_scale: Scale) -> None:
+    """For a fault whose short form would test what other tests do."""
+    if not chaos_scale.long:
+        pytest.skip("long form only")
+
+
 @pytest.fixture(scope="session")
 def chaos_report(chaos_scale: Scale) -> Callable[[str, str, int, str], None]:
     """`chaos_report(family, what, times, seen)`: a row for the table of docs/reliability.md; long form only."""

@@ -17,9 +17,10 @@ from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, Upsert
+from cognition_engines.store.values import Entry
 from tests.chaos.embedder.chaos_embedder import register, vector_of
 from tests.chaos.process import Served
+from tests.stored import Upsert, changes_of
 
 EMBEDDER = Path(__file__).parent / "embedder"
 MODEL: Mapping[str, object] = {"embedding.model": "chroma:chaos"}
@@ -83,7 +84,7 @@ class Known:
     def read_on(self) -> list[str]:
         """Takes in what was committed since; the ids that were written."""
         written = []
-        while changes := self.records.changes(self.seq, 1000, None):
+        while changes := changes_of(self.records, self.seq, 1000, None):
             for change in changes:
                 if isinstance(change, Upsert):
                     one = change.stored.record

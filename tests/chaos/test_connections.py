@@ -10,6 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from cstp_server.settings import ServerSettings
 from tests.chaos.clients import Steady, call_bytes, steady, vanish
 from tests.chaos.process import Served, write_records
@@ -27,6 +29,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.usefixtures("long_form")
 async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(
     served: Callable[..., Served],
     tmp_path: Path,

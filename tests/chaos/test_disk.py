@@ -28,6 +28,7 @@ from tests.chaos.store import (
     use_embedder,
     write_jsonl,
 )
+from tests.stored import models
 
 BASE = 400
 QUESTIONS = Questions(BASE)
@@ -127,7 +128,7 @@ def seen(records: Records) -> Known:
 
 def whole_records(records: Records, known: Known) -> None:
     """Every record has its vectors: nothing is half stored."""
-    assert records.models() == {model: len(known.texts) for model in records.models()}
+    assert models(records) == {model: len(known.texts) for model in models(records)}
     assert sum(records.counts().values()) == len(known.texts)
 
 

@@ -17,7 +17,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.queries.pools import GIVEN_UP_AFTER
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, Upsert
+from cognition_engines.store.values import Entry
 from tests.chaos.embedder.chaos_embedder import DIM
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (
@@ -30,6 +30,7 @@ from tests.chaos.store import (
     use_embedder,
     write_jsonl,
 )
+from tests.stored import Upsert, changes_of, models
 
 WRONG = ("raise", "nan", "dimension", "zero", "infinite", "count", "nothing")
 DEADLINE = 1.0
@@ -95,7 +96,7 @@ def seen(records: Records) -> Known:
 
 
 def only_good_vectors(records: Records, model: str) -> bool:
-    changes = records.changes(0, 100_000, model)
+    changes = changes_of(records, 0, 100_000, model)
     arrays = [change.vectors for change in changes if isinstance(change, Upsert) and change.vectors is not None]
     return all(array.shape[1] == DIM and np.isfinite(array).all() and array.any(axis=1).all() for array in arrays)
 
@@ -104,7 +105,7 @@ def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
     setting: Setting, wait_until: Callable[..., None], chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:
     server, records = setting.server.start(), setting.records
-    (model,) = records.models()
+    (model,) = models(records)
     wrong = chaos_scale.pick(WRONG[:4], WRONG * 10)
     recovery: list[float] = []
     pending = 0
@@ -127,7 +128,7 @@ def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
         wait_until(partial(found_in_all_modes, server, seen(records), f"late-{pending}"), 10)
         recovery.append(time.monotonic() - restored)
     assert only_good_vectors(records, model)
-    assert records.models() == {model: BASE + pending}
+    assert models(records) == {model: BASE + pending}
     log = server.log_path.read_text()
     assert "canary" not in log
     assert max(map(len, log.splitlines())) <= 4096

@@ -73,6 +73,7 @@ def p99(took: list[float]) -> float:
 
 
 @pytest.mark.timeout(7200)
+@pytest.mark.usefixtures("long_form")
 async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
     served: Callable[..., Served], tmp_path: Path, chaos_scale: Any, chaos_report: Report
 ) -> None:

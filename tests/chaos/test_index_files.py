@@ -183,6 +183,7 @@ def test_files_that_are_damaged_between_two_runs_cost_a_rebuild_and_no_answer(
 
 
 @pytest.mark.timeout(7200)
+@pytest.mark.usefixtures("long_form")
 def test_files_that_are_damaged_under_a_running_server_cost_a_rebuild_at_most_one_restart_and_no_answer(
     victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]
 ) -> None:

@@ -5,6 +5,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.chaos.clients import call_bytes
 from tests.chaos.load import Outcomes, closed_loops, mean, open_loop, recovery
 from tests.chaos.process import TOPICS, Served, write_records
@@ -26,6 +28,7 @@ def queries(server: Served) -> Iterator[bytes]:
         yield request(call_bytes("cstp.queryDecisions", {"query": text}), server.token)
 
 
+@pytest.mark.usefixtures("long_form")
 async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passes(
     served: Callable[..., Served], tmp_path: Path, chaos_scale: Any, chaos_report: Report
 ) -> None:

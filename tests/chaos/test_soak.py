@@ -109,6 +109,7 @@ async def at_rest(server: Served) -> Rest:
     return Rest(median(memory), server.files(), server.fds(), server.threads(), tasks)
 
 
+@pytest.mark.usefixtures("long_form")
 async def test_after_minutes_of_everything_the_server_is_as_large_as_before(
     served: Callable[..., Served],
     tmp_path: Path,

@@ -13,8 +13,8 @@ from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Upsert
 from tests.chaos.asking import Answer, ask
+from tests.stored import Upsert, changes_of
 
 UNANSWERED = 10.0  # seconds after which a client gives a call up
 CODES_OF_NOTHING = (-32003, -32010)  # of calls that may be tried again
@@ -155,7 +155,7 @@ class Ledger:
 
     def read_on(self) -> None:
         """Takes in what changed since; fails where a decision is not whole."""
-        while changes := self._records.changes(self._seq, 1000, None):
+        while changes := changes_of(self._records, self._seq, 1000, None):
             for change in changes:
                 if isinstance(change, Upsert):
                     self._take(str(change.stored.record.id))

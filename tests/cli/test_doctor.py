@@ -26,6 +26,7 @@ from cstp_server.settings import Settings
 from tests.http_servers import Handler, HttpServer
 from tests.ingest.chroma_places import Place
 from tests.serving import SeededEmbedder
+from tests.stored import changes_of
 from tests.stores import ChromaProgram, PostgreSQL, free_port
 
 Cstp = Callable[..., Any]
@@ -135,7 +136,7 @@ def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -
     assert tree(Path()) == before
     # a database that somebody has open, with changes in its log
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
-    records.delete(Kind.DECISION, [records.changes(0, 1, None)[0].stored.record.id])  # type: ignore[union-attr]
+    records.delete(Kind.DECISION, [changes_of(records, 0, 1, None)[0].stored.record.id])  # type: ignore[union-attr]
     before = tree(Path())
     assert doctor().of("store", "ok")["seen"].endswith("2 decisions")
     assert tree(Path()) == before

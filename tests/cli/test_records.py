@@ -15,6 +15,7 @@ import pytest
 from cognition_engines.ingest.structured.decision_rules import NAMES
 from cognition_engines.store.records import open_records
 from cognition_engines.store.schema import HEAD
+from tests.stored import changes_of, models
 from tests.stores import ChromaProgram, Stores
 
 Cstp = Callable[..., Any]
@@ -334,15 +335,15 @@ def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_mo
     done = cstp("reindex")
     assert (done.code, done.out) == (0, "2 decisions indexed, 2 re-embedded, 0 vectors of other models removed\n")
     records = open_records(stores.records(Path("data")))
-    (vectors,) = (c.vectors for c in records.changes(0, 1, next(iter(records.models()))))  # type: ignore[union-attr]
-    key = next(iter(records.changes(0, 1, None))).stored.key  # type: ignore[union-attr]
+    (vectors,) = (c.vectors for c in changes_of(records, 0, 1, next(iter(models(records)))))  # type: ignore[union-attr]
+    key = next(iter(changes_of(records, 0, 1, None))).stored.key  # type: ignore[union-attr]
     assert vectors is not None
     records.put_vectors([(key, vectors[:, :4].copy())], "another-model")
-    assert records.models()["another-model"] == 1
+    assert models(records)["another-model"] == 1
     assert cstp("reindex", "--keep-vectors").out.endswith(" 0 vectors of other models removed\n")
-    assert "another-model" in records.models()
+    assert "another-model" in models(records)
     assert cstp("reindex").out.endswith(" 1 vectors of other models removed\n")
-    assert list(records.models().values()) == [2]
+    assert list(models(records).values()) == [2]
     records.close()
 
 
@@ -354,7 +355,7 @@ def test_reindex_leaves_the_collections_of_another_model_on_a_chroma_server(
     monkeypatch.setenv("CSTP_VECTORS__URL", chroma_server.url)
     assert cstp("ingest", "docs").code == 0
     records = open_records(f"sqlite:///{Path('data/records.sqlite3').absolute()}")
-    (model,), store = records.models(), records.store_id[:12]
+    (model,), store = models(records), records.store_id[:12]
     records.close()
     chroma_server.create(f"decisions-former-{store}", {"seq": 1}, [1.0, 2.0])
     assert cstp("reindex").code == 0

@@ -19,6 +19,7 @@ from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
+from tests.stored import changes_of
 
 NAME = "decisions-seeded"
 
@@ -49,7 +50,7 @@ def close(index: ChromaIndex, records: Records, name: str = NAME) -> None:
 
 
 def keys(records: Records) -> dict[str, int]:
-    return {c.stored.record.id: c.stored.key for c in records.changes(0, 9999, None) if hasattr(c, "stored")}
+    return {c.stored.record.id: c.stored.key for c in changes_of(records, 0, 9999, None) if hasattr(c, "stored")}
 
 
 def test_the_nearest_windows_come_first_and_changes_replace_what_was_there(

@@ -18,6 +18,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
+from tests.stored import models
 
 
 @dataclass
@@ -192,7 +193,7 @@ def test_another_model_embeds_what_is_there_and_never_meets_the_vectors_of_the_f
     run.opened(first).close()
     indexes = run.opened(second, ready=False)
     assert indexes[DECISIONS].snapshot.vectors.shape[1] == 4
-    wait_until(lambda: run.records.models() == {"seeded-a": 6, "seeded-b": 6})
+    wait_until(lambda: models(run.records) == {"seeded-a": 6, "seeded-b": 6})
     wait_until(
         lambda: (
             indexes[DECISIONS].snapshot.seq == run.records.last_seq() and indexes[DECISIONS].vectors.state == "ready"
@@ -216,9 +217,9 @@ def test_what_was_written_without_vectors_is_embedded_by_a_server_that_has_a_mod
 ) -> None:
     run.put(None, "otter")
     indexes = run.opened(run.seeded())
-    wait_until(lambda: run.records.models() == {"seeded-a": 1})
+    wait_until(lambda: models(run.records) == {"seeded-a": 1})
     run.put(None, *NAMES[1:])
-    wait_until(lambda: run.records.models() == {"seeded-a": 6}, 5)
+    wait_until(lambda: models(run.records) == {"seeded-a": 6}, 5)
     wait_until(lambda: indexes[DECISIONS].snapshot.seq == run.records.last_seq())
     assert all(run.finds(indexes, name) for name in NAMES)
 
@@ -227,7 +228,7 @@ def test_a_model_that_fails_leaves_the_words(run: Run) -> None:
     run.put(None, *NAMES)
     indexes = run.opened(run.seeded(fails=True), ready=False)
     assert run.worded(indexes, "otter") == ["otter"]
-    assert run.records.models() == {}
+    assert models(run.records) == {}
 
 
 def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Callable[..., None]) -> None:

@@ -1,7 +1,7 @@
 """Chroma as others fill it: in a folder and on a server."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,8 +51,19 @@ class Place:
                 client.get_collection(name, embedding_function=None).delete(ids=list(ids))
 
 
+_TRIES = 20
+
+
+def _opened(folder: str) -> Any:
+    """A client of a folder. Chroma has one list of open folders for all threads, and what is followed opens it, too."""
+    for _ in range(_TRIES):
+        with suppress(KeyError):  # another thread has closed the folder since Chroma found it in the list
+            return chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
+    raise AssertionError(f"{folder} cannot be opened beside those who follow it")
+
+
 @contextmanager
 def client_of(folder: str) -> Iterator[Any]:
-    client: Any = chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
+    client = _opened(folder)
     yield client
     client.close()

@@ -14,6 +14,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.options import Summary
 from cognition_engines.ingest.run import BATCH
 from cognition_engines.store.records import Records
+from tests.stored import models
 
 Run = Callable[..., Summary]
 Adr = Callable[..., Path]
@@ -34,7 +35,7 @@ def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_f
     assert sum(records.counts().values()) == 32
     embedder.fails_at = None
     assert new_and_unchanged(run(tmp_path / "docs")) == (48, 32)
-    assert records.models() == {"counting-4": 80}
+    assert models(records) == {"counting-4": 80}
 
 
 def test_the_records_of_one_large_file_are_committed_in_batches_too(

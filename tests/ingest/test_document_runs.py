@@ -12,6 +12,7 @@ from cognition_engines.models import Sensitivity
 from cognition_engines.queries.chunks import author
 from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
+from tests.stored import changes_of
 
 
 def test_a_source_with_content_is_cut_and_chunks_it_no_longer_yields_go(
@@ -100,7 +101,7 @@ def test_documents_that_change_places_in_their_file_are_unchanged(run: Run, reco
     assert counts(run(file)) == (0, 0, total, 0)
     json_lines(file, {"kind": "source", "title": "first", "content": "x"}, *books)
     assert counts(run(file)) == (2, 0, total, 0)
-    assert len(records.changes(seq, 10, None)) == 2
+    assert len(changes_of(records, seq, 10, None)) == 2
 
 
 def test_another_text_under_the_title_of_a_document_is_refused(run: Run, records: Records, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from tests.ingest.chroma_places import Place
 from tests.ingest.conftest import CountingEmbedder
+from tests.stored import changes_of
 from tests.stores import ChromaProgram, Stores, free_port
 
 QUICKLY = EngineOptions(source_seconds=0.05)
@@ -132,7 +133,7 @@ def test_every_item_that_stays_is_kept_while_others_are_deleted_during_a_read(
     place.delete(name, *(f"i{n:04}" for n in range(0, 1500, 3)))
     wait_until(lambda: engine.records.counts().get(Kind.CHUNK) == 1000)
     wait_until(lambda: read_again(engine))
-    assert len(engine.records.changes(last, 10_000, None)) == 500
+    assert len(changes_of(engine.records, last, 10_000, None)) == 500
     assert before[Kind.CHUNK] == 1500
 
 

@@ -17,6 +17,7 @@ from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import Silent
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
+from tests.stored import models
 
 
 def test_records_of_every_kind_are_stored_once_with_vectors_where_they_say_something(
@@ -27,7 +28,7 @@ def test_records_of_every_kind_are_stored_once_with_vectors_where_they_say_somet
     # the extraction names no source, so the file is one
     assert counts(summary) == (len(EACH) + 1, 0, 0, 0)
     assert summary.kinds == {kind.label: 2 if kind is Kind.SOURCE else 1 for kind in Kind}
-    assert records.models() == {"counting-4": 8}
+    assert models(records) == {"counting-4": 8}
     seq, embedded = records.last_seq(), len(embedder.texts)
     assert counts(run(file)) == (0, 0, len(EACH) + 1, 0)
     assert (records.last_seq(), len(embedder.texts)) == (seq, embedded)

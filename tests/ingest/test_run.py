@@ -13,6 +13,7 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
+from tests.stored import changes_of, models
 
 Run = Callable[..., Summary]
 Adr = Callable[..., Path]
@@ -33,7 +34,7 @@ def stored(records: Records) -> dict[str, Decision]:
     """Every decision by id."""
     return {
         change.stored.record.id: change.stored.record
-        for change in records.changes(0, 10_000, None)
+        for change in changes_of(records, 0, 10_000, None)
         if hasattr(change, "stored")
     }
 
@@ -56,7 +57,7 @@ def test_a_first_run_stores_everything_and_a_second_changes_nothing(
     summary = run(folder)
     assert (summary.read, counts(summary), summary.rejected, summary.warnings) == (70, (70, 0, 0, 0), (), ())
     assert sum(records.counts().values()) == 70
-    assert records.models() == {"counting-4": 70}
+    assert models(records) == {"counting-4": 70}
     seq, embedded = records.last_seq(), len(embedder.texts)
     assert counts(run(folder)) == (0, 0, 70, 0)
     assert (records.last_seq(), len(embedder.texts)) == (seq, embedded)
@@ -71,7 +72,7 @@ def test_an_edited_file_is_one_change_embedded_anew(
     before, embedder.texts[:] = records.last_seq(), []
     adr(tmp_path / "docs/b.md", "Title b", "Another reason.")
     assert counts(run(tmp_path / "docs")) == (0, 1, 2, 0)
-    assert len(records.changes(before, 10, None)) == 1
+    assert len(changes_of(records, before, 10, None)) == 1
     assert len(embedder.texts) == 1
     assert "Another reason." in embedder.texts[0]
 
@@ -376,4 +377,4 @@ def test_without_a_model_records_are_stored_without_vectors(adr: Adr, records: R
 
     adr(tmp_path / "docs/a.md", "a")
     assert ingest([tmp_path / "docs"], Options(), records, None, Quiet()).new == 1
-    assert (sum(records.counts().values()), records.models()) == (1, {})
+    assert (sum(records.counts().values()), models(records)) == (1, {})

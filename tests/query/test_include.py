@@ -18,6 +18,7 @@ from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.spaces import DECISIONS as DECISIONS_SPACE
 from cognition_engines.store.values import Entry
 from tests.serving import SeededEmbedder, Serving, serve, start
+from tests.stored import models
 from tests.stores import Stores, wait_for
 
 __all__ = ["serve"]
@@ -103,7 +104,7 @@ def ids(found: Mapping[str, Any], *titles: str) -> list[str]:
 
 def has_model(asked: tuple[Serving, Path]) -> bool:
     serving, _ = asked
-    return bool(serving.records.models())
+    return bool(models(serving.records))
 
 
 ALL = "use postgresql mysql a queue poll table keep sessions in files cache memory"

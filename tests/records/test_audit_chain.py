@@ -15,6 +15,7 @@ from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Watcher
+from tests.stored import changes_of
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 Alter = Callable[..., None]
@@ -192,9 +193,9 @@ def test_rows_given_again_after_a_commit_that_was_not_reported_are_there_once(re
 
 def test_audit_rows_change_neither_the_counter_nor_what_followers_read(records: Records, entry: Any) -> None:
     records.put([entry("d-1")], None)
-    before = records.last_seq(), records.changes(0, 100, None)
+    before = records.last_seq(), changes_of(records, 0, 100, None)
     fill(records, 1, 3)
-    assert (records.last_seq(), records.changes(0, 100, None)) == before
+    assert (records.last_seq(), changes_of(records, 0, 100, None)) == before
 
 
 def test_several_processes_append_to_one_chain(records: Records, url: str) -> None:

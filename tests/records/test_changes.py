@@ -4,13 +4,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Change, Entry, Outcome, Removal, Upsert
+from cognition_engines.store.values import Entry, Outcome
+from tests.stored import Change, Removal, Upsert, changes_of
 
 Make = Callable[..., Entry]
 
@@ -61,11 +61,11 @@ def start_writers(url: str, batches: int, kind: str) -> list[subprocess.Popen[st
 
 
 def follow(records: Records, writers: list[subprocess.Popen[str]], limit: int) -> list[Change]:
-    """Everything that `changes` tells until the writers are done and nothing is left."""
+    """All changes until the writers are done and nothing is left."""
     seen: list[Change] = []
     while True:
         running = any(writer.poll() is None for writer in writers)
-        page = records.changes(seen[-1].seq if seen else 0, limit, "m")
+        page = changes_of(records, seen[-1].seq if seen else 0, limit, "m")
         assert len(page) <= limit
         seen += page
         if not page and not running:
@@ -134,37 +134,10 @@ def test_pages_of_any_size_tell_the_last_change_of_every_key_in_order(
             records.put_vectors([(held.key, vectors)], "n")
             expected[held.key] = (step, "upsert")
     seen: list[tuple[int, str]] = []
-    while page := records.changes(start, limit, None):
+    while page := changes_of(records, start, limit, None):
         assert len(page) <= limit
         start = page[-1].seq
         seen += [
             (change.key, "removal") if isinstance(change, Removal) else (change.stored.key, "upsert") for change in page
         ]
     assert seen == [(key, operation) for key, (_, operation) in sorted(expected.items(), key=lambda one: one[1])]
-
-
-def test_upserts_carry_the_vectors_of_the_model_asked_for(records: Records, entry: Make) -> None:
-    records.put([entry("a", windows=4), entry("b", windows=1, first=8)], "m")
-    records.put([entry("c")], None)
-    upserts = [each for each in records.changes(0, 10, "m") if isinstance(each, Upsert)]
-    first, second, third = sorted(upserts, key=lambda each: str(each.stored.record.id))
-    assert first.vectors is not None
-    assert first.vectors.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]
-    assert second.vectors is not None
-    assert second.vectors.tolist() == [[8, 9, 10]]
-    assert third.vectors is None
-    assert third.stored == records.by_ids(Kind.DECISION, ["c"])["c"]
-    assert third.seq == third.stored.seq == max(first.seq, second.seq, third.seq)
-    for model in ("other", None):
-        assert all(isinstance(each, Upsert) and each.vectors is None for each in records.changes(0, 10, model))
-
-
-def test_nothing_after_the_last_seq_is_no_change(records: Records, entry: Make) -> None:
-    assert records.changes(0, 10, None) == []
-    records.put([entry("a")], None)
-    assert records.changes(records.last_seq(), 10, "m") == []
-
-
-def test_a_limit_below_one_is_refused(records: Records) -> None:
-    with pytest.raises(ValueError, match="limit: must be at least 1"):
-        records.changes(0, 0, None)

@@ -19,9 +19,10 @@ from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Watcher
-from cognition_engines.store.values import PART, Entry, IdTaken, Outcome, Removal, Replaces
+from cognition_engines.store.values import PART, Entry, IdTaken, Outcome, Replaces
 from tests import kinds
 from tests.kinds import entry
+from tests.stored import Removal, changes_of
 
 ORIGIN = Origin("/notes/a.jsonl", 3, "alpha", "digest")
 IDS = {Kind.EPISODE: 7, Kind.ARTIFACT: "art_one", Kind.TURN: "art_two", Kind.EVENT: "evt_one"}
@@ -99,7 +100,7 @@ def test_deleting_leaves_a_tombstone_of_its_kind(records: Records) -> None:
     before = records.last_seq()
     assert records.delete(Kind.TURN, ["b", "nobody"]) == ("b",)
     assert records.delete(Kind.CHUNK, ["a"]) == ("a",)
-    gone = [replace(each, seq=0) for each in records.changes(before, 10, None)]
+    gone = [replace(each, seq=0) for each in changes_of(records, before, 10, None)]
     assert gone == [Removal(0, turn.key, Kind.TURN, "art_b"), Removal(0, chunk.key, Kind.CHUNK, "a")]
     assert records.page(MEMORY, before, 10, None).removed.tolist() == [turn.key]
     assert records.page(KNOWLEDGE, before, 10, None).removed.tolist() == [chunk.key]

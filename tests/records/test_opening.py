@@ -21,6 +21,7 @@ from cognition_engines.store.database import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import HEAD, metadata
 from cognition_engines.store.values import Entry
+from tests.stored import changes_of, models
 from tests.stores import PostgreSQL
 
 Make = Callable[..., Entry]
@@ -295,8 +296,8 @@ def test_what_was_acknowledged_survives_a_kill_of_the_writer(url: str) -> None:
         ids = [f"{attempt}-{batch}-{number}" for batch in acknowledged for number in range(3)]
         assert set(records.by_ids(Kind.DECISION, ids)) == set(ids)
         assert sum(records.counts().values()) % 3 == 0
-        assert records.models() == {"m": sum(records.counts().values())}
-        changes = records.changes(0, 100_000, "m")
+        assert models(records) == {"m": sum(records.counts().values())}
+        changes = changes_of(records, 0, 100_000, "m")
         assert len(changes) == sum(records.counts().values())
         assert changes[-1].seq <= records.last_seq()
         records.close()

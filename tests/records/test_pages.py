@@ -18,7 +18,8 @@ from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.spaces import DECISIONS as SPACE
 from cognition_engines.spaces import NO_NUMBER
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, Upsert
+from cognition_engines.store.values import Entry
+from tests.stored import Upsert, changes_of
 
 DIM = 130  # long enough for sketches, and no multiple of their words
 LABELS = ("category", "stakes", "status", "status_text", "project")
@@ -54,7 +55,7 @@ def write(records: Records, step: int, change: Any) -> None:
 def stated(records: Records) -> dict[str, Any]:
     """What every decision says of itself."""
     found: dict[str, Any] = {}
-    for change in records.changes(0, 10_000, "m"):
+    for change in changes_of(records, 0, 10_000, "m"):
         if isinstance(change, Upsert):
             decision = change.stored.record
             assert isinstance(decision, Decision)

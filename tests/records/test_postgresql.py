@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.database import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
@@ -65,7 +66,7 @@ def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
         return thread
 
     threads = [
-        late("changes", lambda: hurried.changes(0, 10, None)),
+        late("page", lambda: hurried.page(DECISIONS, 0, 10, None)),
         late("put", lambda: hurried.put([entry("b")], None)),
     ]
     for _ in range(2):  # by then the others are past the deadline too
@@ -74,7 +75,7 @@ def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
     session.rollback()
     for thread in threads:
         thread.join(20)
-    assert sorted(done) == ["changes", "put"]
+    assert sorted(done) == ["page", "put"]
     assert sum(hurried.counts().values()) == 2
 
 

@@ -14,7 +14,8 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import MAX_ID, Origin
 from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, FloatArray, Outcome, Removal, Upsert
+from cognition_engines.store.values import Entry, FloatArray, Outcome
+from tests.stored import Removal, Upsert, changes_of, models
 
 Make = Callable[..., Entry]
 
@@ -66,7 +67,7 @@ def test_a_first_put_is_new_and_a_repeated_one_changes_nothing(records: Records,
     assert records.put([entry("a"), entry("b")], None) == (Outcome.NEW, Outcome.NEW)
     before, last = records.by_ids(Kind.DECISION, ["a", "b"]), records.last_seq()
     assert records.put([entry("b"), entry("c")], None) == (Outcome.UNCHANGED, Outcome.NEW)
-    (change,) = records.changes(last, 10, None)
+    (change,) = changes_of(records, last, 10, None)
     assert isinstance(change, Upsert)
     assert change.stored.record.id == "c"
     assert records.by_ids(Kind.DECISION, ["a", "b"]) == before
@@ -101,15 +102,15 @@ def test_a_changed_text_loses_the_vectors_of_every_model(records: Records, entry
     records.put([entry("a", "old", windows=2)], "m")
     key = records.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, np.ones((3, 2), np.float32))], "other")
-    assert records.models() == {"m": 1, "other": 1}
+    assert models(records) == {"m": 1, "other": 1}
     records.put([entry("a", "new", windows=1, first=5)], "m")
-    assert records.models() == {"m": 1}
-    (change,) = records.changes(0, 10, "m")
+    assert models(records) == {"m": 1}
+    (change,) = changes_of(records, 0, 10, "m")
     assert isinstance(change, Upsert)
     assert change.vectors is not None
     assert change.vectors.tolist() == [[5, 6, 7]]
     records.put([entry("a", "newer")], None)
-    assert records.models() == {}
+    assert models(records) == {}
 
 
 def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(records: Records, entry: Make) -> None:
@@ -117,7 +118,7 @@ def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(r
     before = records.by_ids(Kind.DECISION, ["a"])["a"]
     assert records.put([entry("a", windows=2)], "n") == (Outcome.CHANGED,)
     after = records.by_ids(Kind.DECISION, ["a"])["a"]
-    assert records.models() == {"m": 1, "n": 1}
+    assert models(records) == {"m": 1, "n": 1}
     assert (after.key, after.updated_at) == (before.key, before.updated_at)
     assert after.seq > before.seq
 
@@ -128,10 +129,10 @@ def test_a_batch_larger_than_a_statement_is_stored_whole_and_in_order(records: R
     found = records.by_ids(Kind.DECISION, [item.record.id for item in batch])
     assert [found[item.record.id].key for item in batch] == list(range(1, 2501))
     assert len({found[item.record.id].seq for item in batch}) == 2500
-    assert records.models() == {"m": 2500}
+    assert models(records) == {"m": 2500}
     assert set(records.put(batch, "m")) == {Outcome.UNCHANGED}
     assert len(records.delete(Kind.DECISION, [item.record.id for item in batch])) == 2500
-    assert (sum(records.counts().values()), records.models()) == (0, {})
+    assert (sum(records.counts().values()), models(records)) == (0, {})
 
 
 def test_an_empty_batch_is_no_work(records: Records) -> None:
@@ -228,11 +229,11 @@ def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Record
     keys = {id: stored.key for id, stored in records.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
     last = records.last_seq()
     assert records.delete(Kind.DECISION, ["c", "x", "a", "c"]) == ("c", "a")
-    gone = records.changes(last, 10, "m")
+    gone = changes_of(records, last, 10, "m")
     assert all(isinstance(each, Removal) and each.kind is Kind.DECISION for each in gone)
     assert sorted(each.id for each in gone if isinstance(each, Removal) and each.key == keys[each.id]) == ["a", "c"]
     last = records.last_seq()
-    assert (sum(records.counts().values()), records.models()) == (1, {"m": 1})
+    assert (sum(records.counts().values()), models(records)) == (1, {"m": 1})
     assert not records.find([(Kind.DECISION, "a")], None)
     assert records.delete(Kind.DECISION, ["a", "x"]) == ()
     assert records.last_seq() == last
@@ -267,5 +268,5 @@ def test_two_writers_at_once_insert_an_id_only_once(url: str, entry: Make) -> No
     assert sorted({each for outcome in outcomes for each in outcome}) == [Outcome.NEW, Outcome.UNCHANGED]
     assert sum(outcome.count(Outcome.NEW) for outcome in outcomes) == 200
     records = open_records(url)
-    assert len(records.changes(0, 1000, None)) == sum(records.counts().values()) == 200
+    assert len(changes_of(records, 0, 1000, None)) == sum(records.counts().values()) == 200
     records.close()

@@ -11,7 +11,8 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, FloatArray, Upsert
+from cognition_engines.store.values import Entry, FloatArray
+from tests.stored import Upsert, changes_of, models
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
@@ -107,7 +108,7 @@ def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
     records.delete(Kind.DECISION, ["b"])
     before = records.last_seq()
     records.put_vectors([(keys["c"], floats(1, 1)), (keys["b"], floats(1, 2)), (keys["a"], floats(2, 3))], "m")
-    changes = records.changes(before, 10, "m")
+    changes = changes_of(records, before, 10, "m")
     assert len(changes) == 2
     held = {
         change.stored.record.id: change.vectors.tolist()
@@ -116,7 +117,7 @@ def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
     }
     assert held == {"a": floats(2, 3).tolist(), "c": floats(1, 1).tolist()}
     assert records.by_ids(Kind.DECISION, ["a"])["a"].updated_at == updated
-    assert records.models() == {"m": 2}
+    assert models(records) == {"m": 2}
 
 
 def test_put_vectors_replaces_those_of_its_model_only(records: Records, entry: Make, floats: Floats) -> None:
@@ -125,7 +126,7 @@ def test_put_vectors_replaces_those_of_its_model_only(records: Records, entry: M
     records.put_vectors([(key, floats(2, 7))], "n")
     records.put_vectors([(key, floats(1, 9))], "m")
     for model, expected in (("m", floats(1, 9)), ("n", floats(2, 7))):
-        (change,) = records.changes(0, 10, model)
+        (change,) = changes_of(records, 0, 10, model)
         assert isinstance(change, Upsert)
         assert change.vectors is not None
         assert change.vectors.tolist() == expected.tolist()
@@ -156,7 +157,7 @@ def test_drop_vectors_keeps_one_model_and_tells_how_many_windows_went(
     records.put_vectors([(key, floats(4, 1))], "n")
     before = records.last_seq()
     assert records.drop_vectors("n") == 3
-    assert records.models() == {"n": 1}
+    assert models(records) == {"n": 1}
     assert records.drop_vectors("n") == 0
     assert records.last_seq() == before
 
@@ -164,7 +165,7 @@ def test_drop_vectors_keeps_one_model_and_tells_how_many_windows_went(
 def test_vectors_are_the_same_float32_values_and_cannot_be_written(records: Records, entry: Make) -> None:
     special = np.array([[1 / 3, -0.0, 1e-45], [3.4e38, -1.5, 0]], np.float32)
     records.put([Entry(entry("a").record, entry("a").origin, special)], "m")
-    (change,) = records.changes(0, 1, "m")
+    (change,) = changes_of(records, 0, 1, "m")
     assert isinstance(change, Upsert)
     assert change.vectors is not None
     assert change.vectors.dtype == np.float32

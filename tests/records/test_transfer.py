@@ -21,7 +21,8 @@ from cognition_engines.store.schema import TABLES, metadata
 from cognition_engines.store.transactions import reading
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents
-from cognition_engines.store.values import Entry, FloatArray, Removal, Upsert
+from cognition_engines.store.values import Entry, FloatArray
+from tests.stored import Removal, Upsert, changes_of, models
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
@@ -111,7 +112,7 @@ def filled(records: Records, entry: Make, floats: Floats) -> Records:
 
 
 def upserts(records: Records) -> list[Upsert]:
-    return [change for change in records.changes(0, 10_000, None) if isinstance(change, Upsert)]
+    return [change for change in changes_of(records, 0, 10_000, None) if isinstance(change, Upsert)]
 
 
 def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
@@ -164,7 +165,7 @@ def test_what_copies_a_store_that_was_emptied_numbers_on(
     other.delete(Kind.DECISION, ["a", "b"])
     before = other.last_seq()
     filled.copy_to(other, quiet)
-    assert len(other.changes(before, 10_000, None)) == MANY + 1
+    assert len(changes_of(other, before, 10_000, None)) == MANY + 1
     assert sorted(change.stored.key for change in upserts(other)) == list(range(3, 3 + MANY + 1))
 
 
@@ -186,7 +187,7 @@ def test_a_copy_that_fails_leaves_the_target_empty(filled: Records, other: Recor
     for at in (PAGE, MANY, MANY + PAGE):  # the last one is while it is read back
         with pytest.raises(RuntimeError):
             filled.copy_to(other, Doing(at, fail))
-        assert (sum(other.counts().values()), other.models(), other.last_seq()) == (0, {}, 0)
+        assert (sum(other.counts().values()), models(other), other.last_seq()) == (0, {}, 0)
 
 
 def test_a_target_that_stores_something_else_than_it_was_given_is_found_out(
@@ -322,7 +323,7 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
         done = filled.restore(backup, replace=True, watcher=quiet)
     assert rows(url) == wanted
     assert (done.new, done.changed, done.unchanged, done.deleted) == (2, 2, MANY - 3, 1)
-    changes = filled.changes(seq, 10_000, "first")
+    changes = changes_of(filled, seq, 10_000, "first")
     told = {change.id if isinstance(change, Removal) else change.stored.record.id for change in changes}
     assert told == {"d-3", "d-4", "d-5", "d-6", "new"}
     assert len(changes) == 5

@@ -13,7 +13,8 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.values import Entry, FloatArray, Upsert
+from cognition_engines.store.values import Entry, FloatArray
+from tests.stored import Upsert, changes_of
 from tests.stores import Servers, Stores
 
 KILLS = 8
@@ -98,7 +99,7 @@ def test_whenever_writers_are_killed_the_collection_ends_as_the_records_say_and_
 
     expected = {
         f"{change.stored.key}:{change.seq}:{window}"
-        for change in records.changes(0, 1000, MODEL)
+        for change in changes_of(records, 0, 1000, MODEL)
         if isinstance(change, Upsert) and change.vectors is not None
         for window in range(len(change.vectors))
     }

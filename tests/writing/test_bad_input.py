@@ -27,7 +27,9 @@ def wrong_values(parameter: Parameter) -> Iterator[object]:
     yield from ([[]] if "array" not in kinds else [])
     yield from ([{"unknownMember": 1}] if "object" not in kinds else [])
     for one in allowed:
-        yield from beyond(one)
+        yield from (
+            value for value in beyond(one) if not (isinstance(value, str) and "string" in kinds - {one.get("type")})
+        )
 
 
 def beyond(one: Mapping[str, Any]) -> Iterator[object]:

@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from heapq import merge
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -15,10 +14,10 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Role
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.database import Store
-from cognition_engines.store.rows import SELECT_STORED, Row, matrix, stored
+from cognition_engines.store.rows import Row, matrix
 from cognition_engines.store.schema import TABLES, counter, links, records, tombstones, vectors
 from cognition_engines.store.transactions import scanning
-from cognition_engines.store.values import Change, FloatArray, IntArray, Page, Removal, Upsert
+from cognition_engines.store.values import FloatArray, IntArray, Page
 
 # a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
@@ -33,28 +32,6 @@ _COMPUTED: Final[Mapping[tuple[str, Kind], sa.ColumnElement[Any]]] = {
 }
 # Those that are made of links.
 _LINKED: Final[Mapping[str, Role]] = {"actors": Role.ACTOR, "subjects": Role.SUBJECT}
-
-
-def changes(store: Store, after: int, limit: int, model: str | None) -> list[Change]:
-    """The next changes after `after`; see `Records.changes`."""
-    every = tuple(Kind)
-    with scanning(store) as connection:
-        last = _end(connection, every, after, limit)
-        gone = _removed(connection, every, after, last, limit)
-        within = records.c.seq > after, records.c.seq <= last
-        found = [
-            stored(kind, row)
-            for kind in every
-            for row in connection.execute(SELECT_STORED[kind].where(records.c.kind == int(kind), *within))
-        ]
-        found.sort(key=attrgetter("seq"))
-        counts, windows = _windows(connection, every, [one.seq for one in found], after, last, model)
-    upserts = [
-        Upsert(one.seq, one, windows[end - count : end] if count else None)
-        for one, count, end in zip(found, counts.tolist(), np.cumsum(counts).tolist(), strict=True)
-    ]
-    removals = [Removal(seq, key, Kind(kind), id) for seq, key, kind, id in gone]
-    return list(merge(upserts, removals, key=attrgetter("seq")))
 
 
 def page(store: Store, space: Space, after: int, limit: int, model: str | None) -> Page:

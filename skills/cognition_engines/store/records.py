@@ -10,8 +10,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import Space
-from cognition_engines.store import change_feed as changes
-from cognition_engines.store import origins, write
+from cognition_engines.store import change_feed, origins, write
 from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.audit.chain import AuditChain
 from cognition_engines.store.database import CALLS, SETTING, Store, open_store
@@ -35,7 +34,6 @@ from cognition_engines.store.transfer import copy as transfer
 from cognition_engines.store.transfer.backup import Backup, Notes
 from cognition_engines.store.transfer.copy import Contents, TransferSummary, Watcher
 from cognition_engines.store.values import (
-    Change,
     DanglingReferences,
     Entry,
     ExposedRecords,
@@ -107,10 +105,6 @@ class Records:
         """The ids of all records of a kind, in the order of code points."""
         return read.ids(self._store, kind)
 
-    def models(self) -> dict[str, int]:
-        """For each embedding model, the number of records that have its vectors."""
-        return read.models(self._store)
-
     def dimension(self, model: str) -> int | None:
         """The dimension of the vectors stored of `model`; None when there never were any."""
         return read.dimension(self._store, model)
@@ -168,7 +162,7 @@ class Records:
         write.put_vectors(self._store, vectors, model, as_of)
 
     def delete(self, kind: Kind, ids: Sequence[str], *, with_parts: bool = False) -> tuple[str, ...]:
-        """Delete records with their vectors, leaving a `Removal` for each; the ids that existed, in order.
+        """Delete records with their vectors, leaving a tombstone for each; the ids that existed, in order.
 
         With `with_parts`, what ingest cut a deleted artifact or source into goes too. All else that belonged to it
         stays, as guarded as it was.
@@ -269,14 +263,6 @@ class Records:
         """
         return read.without_vectors(self._store, space, model, after_key, limit)
 
-    def changes(self, after: int, limit: int, model: str | None) -> list[Change]:
-        """The next `limit` changes of all kinds with a `seq` above `after`, ascending, none left out.
-
-        Of a record that changed several times only its last change is returned. With `model`, upserts carry their
-        vectors of it, or None where there are none.
-        """
-        return changes.changes(self._store, after, limit, model)
-
     def seen_changes(self, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int) -> SeenChanges:
         """The next `limit` changes with a `seq` above `after` that the viewer may know of, none left out.
 
@@ -295,11 +281,11 @@ class Records:
         Without `model`, or where a record has none of it, the number of vectors is 0. A page that holds fewer than
         `limit` changes ends at the store's last `seq`, whatever changed last.
         """
-        return changes.page(self._store, space, after, limit, model)
+        return change_feed.page(self._store, space, after, limit, model)
 
     def catch_up(self, listing: Space, after: int, limit: int) -> Page:
         """As `page`, without vectors."""
-        return changes.page(self._store, listing, after, limit, None)
+        return change_feed.page(self._store, listing, after, limit, None)
 
     def copy_to(self, target: "Records", watcher: Watcher) -> Contents:
         """Copy every record with the vectors of all models into an empty store, in one transaction of `target`.

@@ -85,28 +85,6 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Upsert:
-    """A record appeared or changed. `vectors` are those of the model asked for, (windows, dimensions), read-only."""
-
-    seq: int
-    stored: StoredRecord
-    vectors: FloatArray | None
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """A record was deleted."""
-
-    seq: int
-    key: int
-    kind: Kind
-    id: str
-
-
-Change: TypeAlias = Upsert | Removal
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """The changes of a space with a `seq` above `after` and up to `seq`, as columns; its length is their number.
 

@@ -70,13 +70,8 @@ def ids(store: Store, kind: Kind) -> list[str]:
         return sorted(connection.execute(statement).scalars())
 
 
-def models(store: Store) -> dict[str, int]:
-    with scanning(store) as connection:
-        return models_of(connection)
-
-
 def models_of(connection: sa.Connection) -> dict[str, int]:
-    """See `Records.models`; inside a transaction."""
+    """For each embedding model, the number of records that have its vectors."""
     # whatever has vectors has a window 0
     statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
     return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}

@@ -1,0 +1,81 @@
+"""What a store holds, read from its tables: each last change of every kind, and which models have made vectors."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+from typing import TypeAlias
+
+import sqlalchemy as sa
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.store.reads.by_key import models_of
+from cognition_engines.store.records import Records
+from cognition_engines.store.rows import SELECT_STORED, matrix, stored
+from cognition_engines.store.schema import records as rows
+from cognition_engines.store.schema import tombstones
+from cognition_engines.store.schema import vectors as windows
+from cognition_engines.store.transactions import pages, reading, scanning
+from cognition_engines.store.values import FloatArray, StoredRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """A record appeared or changed. `vectors` are those of the model asked for, (windows, dimensions)."""
+
+    seq: int
+    stored: StoredRecord
+    vectors: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A record was deleted."""
+
+    seq: int
+    key: int
+    kind: Kind
+    id: str
+
+
+Change: TypeAlias = Upsert | Removal
+
+
+def changes_of(records: Records, after: int, limit: int, model: str | None) -> list[Change]:
+    """The next `limit` changes with a `seq` above `after`, ascending; of each record the last one."""
+    with scanning(records._store) as connection:
+        found = list(islice(sorted(_changes(connection, after), key=attrgetter("seq")), limit))
+        keys = [each.stored.key for each in found if isinstance(each, Upsert)]
+        vectors = {} if model is None else _vectors(connection, keys, model)
+    return [
+        Upsert(each.seq, each.stored, vectors.get(each.stored.key)) if isinstance(each, Upsert) else each
+        for each in found
+    ]
+
+
+def _changes(connection: sa.Connection, after: int) -> Iterator[Change]:
+    for kind in Kind:
+        chosen = SELECT_STORED[kind].where(rows.c.kind == int(kind), rows.c.seq > after)
+        for row in connection.execute(chosen):
+            one = stored(kind, row)
+            yield Upsert(one.seq, one, None)
+    columns = (tombstones.c.seq, tombstones.c.key, tombstones.c.kind, tombstones.c.id)
+    for seq, key, number, id in connection.execute(sa.select(*columns).where(tombstones.c.seq > after)):
+        yield Removal(seq, key, Kind(number), id)
+
+
+def _vectors(connection: sa.Connection, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
+    cells: dict[int, list[bytes]] = defaultdict(list)
+    for page in pages(keys):
+        chosen = windows.c.key.in_(page), windows.c.model == model
+        statement = sa.select(windows.c.key, windows.c.vector).where(*chosen).order_by(windows.c.key, windows.c.window)
+        for key, cell in connection.execute(statement):
+            cells[key].append(cell)
+    return {key: matrix(each) for key, each in cells.items()}
+
+
+def models(records: Records) -> dict[str, int]:
+    """For each embedding model, the number of records that have its vectors."""
+    with reading(records._store) as connection:
+        return models_of(connection)
