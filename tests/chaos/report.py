@@ -1,7 +1,11 @@
-"""Writes the rows of the last long run into docs/reliability.md: `python -m tests.chaos.report`."""
+"""Writes the rows of the last long run into docs/reliability.md: `python -m tests.chaos.report`.
+
+A row of the page stays until the same fault is tried again, as a long run may be of some faults alone.
+"""
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -44,28 +48,38 @@ def _range(values: Sequence[str]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The line about the run, and the table."""
-    dates = _range([str(row["date"]) for row in rows])
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def table(rows: Sequence[Row], before: str) -> str:
+    """The line about the runs, and the table: these rows in place of those `before` of the same faults."""
+    intro, *lines = before.strip().splitlines() or [""]
+    dates = _range([*re.findall(r"20\d\d-\d\d-\d\d", intro), *(str(row["date"]) for row in rows)])
     machines = "; ".join(dict.fromkeys(str(row["machine"]) for row in rows))
     versions = ", ".join(dict.fromkeys(str(row["version"]) for row in rows))
-    lines = [
-        f"Run of {dates}, {machines}, version {versions}.",
-        "",
-        "| fault | what was done | how often | what was seen |",
-        "| --- | --- | ---: | --- |",
-    ]
-    cells = ([_cell(row[name]) for name in ("family", "what", "times", "seen")] for row in rows)
-    return "\n".join([*lines, *(f"| {' | '.join(each)} |" for each in cells)])
+    cells = {(family, what): line for line in lines[3:] if line for family, what, *_ in [_cells(line)]}
+    for row in rows:
+        fresh = [_cell(row[name]) for name in ("family", "what", "times", "seen")]
+        cells[fresh[0], fresh[1]] = f"| {' | '.join(fresh)} |"
+    return "\n".join(
+        [
+            f"Run of {dates}, {machines}, version {versions}.",
+            "",
+            "| fault | what was done | how often | what was seen |",
+            "| --- | --- | ---: | --- |",
+            *(cells[name] for name in sorted(cells, key=lambda name: name[0])),
+        ]
+    )
 
 
 def written(page: str, rows: Sequence[Row]) -> str:
     """The page with the table between its markers."""
     before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    shown, end, after = rest.partition(END)
     assert begin, f"the page has no {BEGIN}"
     assert end, f"the page has no {END}"
-    return f"{before}{BEGIN}\n\n{table(rows)}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{table(rows, shown)}\n\n{END}{after}"
 
 
 if __name__ == "__main__":
