@@ -47,7 +47,7 @@ def test_the_demo_prints_a_call_of_each_method_and_each_has_results(running: Dem
     for request, reply in replies(running):
         asked.append(request["method"])
         result = reply["result"]
-        if request["method"] == "cstp.changes":  # from now on; the demo follows a change of its own before
+        if request["method"] == "cstp.changes":  # from now on, and nothing changes any more
             assert (result["changes"], result["more"]) == ([], False)
             continue
         assert result.get("decisions") or result.get("results") or result.get("episodes") or len(result) > 5

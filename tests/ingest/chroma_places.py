@@ -59,7 +59,7 @@ def _opened(folder: str) -> Any:
     for _ in range(_TRIES):
         with suppress(KeyError):  # another thread has closed the folder since Chroma found it in the list
             return chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
-    raise AssertionError(f"{folder} cannot be opened beside those who follow it")
+    raise AssertionError(f"{folder} cannot be opened while it is followed")
 
 
 @contextmanager

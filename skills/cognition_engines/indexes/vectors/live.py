@@ -25,6 +25,7 @@ from cognition_engines.store.records import Records
 
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
 IDLE_SECONDS: Final = 1.0  # between two looks at the records, where nothing asks for one
+LEAST_SECONDS: Final = 0.05  # between two looks, however many searches ask for one
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
 HOPELESS: Final = 4  # failures in a row after which no caller should wait for the index
@@ -186,6 +187,7 @@ class LiveVectors:
                     _log.warning("the vector index: recovered")
                 self._failure, self._failures = None, 0
                 if not behind:
+                    self._stop.wait(LEAST_SECONDS)
                     self._wake.wait(IDLE_SECONDS)
                     self._wake.clear()
 
