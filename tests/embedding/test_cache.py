@@ -1,9 +1,11 @@
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+from cognition_engines.embedding import cache as cache_module
 from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed, NotWanted
@@ -45,6 +47,20 @@ def test_equal_texts_are_embedded_once() -> None:
     cache.embed_query("One")
     assert embedder.asked == ["one", "One"]
     assert (cache.hits, cache.misses) == (1, 2)
+
+
+def test_the_windows_of_a_text_are_placed_once_while_it_is_among_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Placing(CountingEmbedder):
+        def spans(self, text: str) -> Sequence[tuple[int, int]]:
+            self.asked.append(text)
+            return [(0, len(text))]
+
+    monkeypatch.setattr(cache_module, "SPANS", 2)
+    embedder = Placing()
+    cache = QueryCache(embedder)
+    for text in ("a", "b\ud800", "a", "c", "a", "b\ud800"):
+        assert cache.spans(text) == [(0, len(text))]
+    assert embedder.asked == ["a", "b\ud800", "c", "b\ud800"]
 
 
 def test_the_vectors_are_read_only_and_apart_from_the_embedders_own() -> None:

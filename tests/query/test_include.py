@@ -255,7 +255,8 @@ def test_the_work_for_snippets_is_bounded_and_each_is_of_the_best_window(
             shown = {int(number) for number in re.findall(r"section (\d+)", one["snippet"])}
             assert shown
             assert shown <= set(sections)
-        assert 0 < sum(Thirds.asked_for) <= 200_000
+        assert sum(Thirds.asked_for) <= 200_000
+        assert Thirds.asked_for or part  # the places of windows are cached
 
 
 def test_an_explanation_has_the_scores_and_places_of_the_legs(asked: tuple[Serving, Path]) -> None:

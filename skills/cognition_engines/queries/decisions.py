@@ -120,7 +120,8 @@ class Decisions:
         keys = found.keys()
         read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
-        windows = await self._searching.windows(caller, found, mode)
+        shown = question.include & {"snippet", "explain"}
+        windows = await self._searching.windows(caller, found, mode) if shown else [None] * len(keys)
         reasons = await self._explained(caller, question, found)
         hits = []
         for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):

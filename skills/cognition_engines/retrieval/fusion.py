@@ -71,6 +71,9 @@ def with_bm25(part: Part, query: str) -> Part:
     # where the leg found nothing, nothing has a word of the query
     if part.words is None or not len(part.keyword.rows) or not len(lacking):
         return part
+    if (every := part.keyword.every) is not None:
+        known = np.isin(every.rows, lacking)
+        return replace(part, worded=RankedRows(every.rows[known], every.scores[known]))
     keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
     return replace(part, worded=RankedRows(part.snapshot.row_of[keys].astype(np.int64), scores))
 
@@ -152,7 +155,7 @@ def _meaning(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
         known = np.searchsorted(rows, part.semantic.rows)
         found[known] = part.semantic.scores
         lacking = np.delete(np.arange(len(rows)), known)
-        found[lacking] = cosines(part.snapshot, rows[lacking], vector)
+        found[lacking] = cosines(part.snapshot, rows[lacking], vector, part.semantic.products)
     return found
 
 

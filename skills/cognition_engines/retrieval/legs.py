@@ -5,7 +5,7 @@ one order: see fusion.py.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Final, Protocol
 
@@ -18,6 +18,7 @@ from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snap
 from cognition_engines.indexes.keywords.label_terms import Marks, marks_for
 from cognition_engines.models import Viewer
 
+SMALL_SPACE: Final = 2000  # rows that the viewer sees: up to here all that have a word are asked for at once
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/columns/sketches.py
 CANDIDATES_EACH: Final = 10
@@ -65,32 +66,40 @@ class KeywordSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RankedRows:
-    """Rows best first, each with its score: a cosine, a BM25 score or a fused one."""
+    """Rows best first, each with its score: a cosine, a BM25 score or a fused one.
+
+    `every` has, where a leg knows all rows that have a score, all of them, in no order. `products` are those of the
+    query with all windows of the snapshot, in single precision, where a leg has computed them.
+    """
 
     rows: Ints
     scores: Doubles
+    every: "RankedRows | None" = None
+    products: Floats | None = None
 
 
 EMPTY: Final = RankedRows(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
-def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Floats:
-    """Each row's best window against `vector`, in single precision; every row must have a window."""
+def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> tuple[Floats, Floats | None]:
+    """Each row's best window against `vector`, in single precision; every row must have a window.
+
+    And the products with all windows, where that was the way.
+    """
     counts = snapshot.counts[rows]
     total = int(counts.sum())
     single = total == len(rows)
     if total * GATHERED_VECTOR < len(snapshot.vectors) * STREAMED_VECTOR:
         windows = snapshot.starts[rows] if single else window_indices(snapshot.starts[rows], counts)
         gathered = gathered_products(snapshot.vectors, windows, vector)
-        return gathered if single else np.maximum.reduceat(gathered, np.cumsum(counts) - counts)
+        return gathered if single else np.maximum.reduceat(gathered, np.cumsum(counts) - counts), None
     # vecdot and not a matrix product: as fast on one core, and it leaves the others to other calls
-    similarities: Floats = np.vecdot(snapshot.vectors, vector)
-    places = snapshot.starts[rows]
-    if not single:
-        owned = snapshot.counts > 0
-        similarities = np.maximum.reduceat(similarities, snapshot.starts[owned])
-        places = (np.cumsum(owned) - 1)[rows]
-    return similarities[places]
+    products: Floats = np.vecdot(snapshot.vectors, vector)
+    if single:
+        return products[snapshot.starts[rows]], products
+    owned = snapshot.counts > 0
+    best = np.maximum.reduceat(products, snapshot.starts[owned])
+    return best[(np.cumsum(owned) - 1)[rows]], products
 
 
 def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
@@ -104,17 +113,23 @@ def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
     return products
 
 
-def cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> Doubles:
-    """Each row's best window against `vector`, in double precision and alike for alike vectors; NaN without one."""
+def cosines(snapshot: Snapshot, rows: Ints, vector: Floats, products: Floats | None = None) -> Doubles:
+    """Each row's best window against `vector`, in double precision and alike for alike vectors; NaN without one.
+
+    `products` are those of RankedRows.
+    """
     result = np.full(len(rows), np.nan)
-    windows, counts = snapshot.vectors_of(rows)
-    if not len(windows):
+    vectors, places, counts = snapshot.windows_at(rows)
+    if not len(places):
         return result
-    # a row-wise sum, unlike a matrix product, does not depend on where in the array a row stands
-    similarities = (windows.astype(np.float64) * vector.astype(np.float64)).sum(axis=1)
     owned = counts > 0
     first = np.cumsum(counts[owned]) - counts[owned]
-    result[owned] = np.round(np.maximum.reduceat(similarities, first), DECIMALS)
+    coarse = gathered_products(vectors, places, vector) if products is None else products[places]
+    # the best window of a row is within TIE of the best in single precision
+    near = np.flatnonzero(coarse >= np.repeat(np.maximum.reduceat(coarse, first) - TIE, counts[owned]))
+    # a row-wise sum, unlike a matrix product, does not depend on where in the array a row stands
+    similarities = (vectors[places[near]].astype(np.float64) * vector.astype(np.float64)).sum(axis=1)
+    result[owned] = np.round(np.maximum.reduceat(similarities, np.searchsorted(near, first)), DECIMALS)
     return result
 
 
@@ -140,13 +155,16 @@ def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
 
 def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) -> RankedRows:
     rows = rows[snapshot.counts[rows] > 0]
+    products = None
     if len(rows) > limit and snapshot.fetch is None:
-        coarse = _coarse_cosines(snapshot, rows, vector)
+        coarse, products = _coarse_cosines(snapshot, rows, vector)
         threshold = np.partition(coarse, len(coarse) - limit)[len(coarse) - limit]
         rows = rows[coarse >= threshold - TIE]
-    scores = cosines(snapshot, rows, vector)
+    scores = cosines(snapshot, rows, vector, products)
     scored = ~np.isnan(scores)  # not where a fetched record is gone by now
-    return _best(snapshot, rows[scored], scores[scored], limit) if scored.any() else EMPTY
+    if not scored.any():
+        return EMPTY
+    return replace(_best(snapshot, rows[scored], scores[scored], limit), products=products)
 
 
 def semantic_leg(
@@ -264,6 +282,11 @@ def keyword_leg(
     if not matching:
         return EMPTY
     seen = snapshot.count((), viewer)
+    if seen <= SMALL_SPACE:
+        hits = words.search(query, seen + 1)
+        if len(hits[0]) <= seen:  # else the index has more records than the snapshot
+            rows, scores = _accepted_hits(snapshot, mask, hits)
+            return replace(_best(snapshot, rows, scores, limit), every=RankedRows(rows, scores))
     meeting = [snapshot.count((each,), viewer) for each in labelled]
     among = min(meeting, default=0)
     narrowest = labelled[meeting.index(among)] if labelled else None
@@ -292,13 +315,18 @@ def _wanted(limit: int, matching: int, among: int) -> int:
 
 
 def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], limit: int) -> RankedRows:
+    return _best(snapshot, *_accepted_hits(snapshot, mask, hits), limit)
+
+
+def _accepted_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles]) -> tuple[Ints, Doubles]:
+    """The rows under the mask that were hit, and their scores."""
     keys, scores = hits
     within = (keys >= 0) & (keys < len(snapshot.row_of))
     rows = snapshot.row_of[keys[within]]
     scores = scores[within]
     kept = rows >= 0
     kept[kept] = mask[rows[kept]]
-    return _best(snapshot, rows[kept].astype(np.int64), scores[kept], limit)
+    return rows[kept].astype(np.int64), scores[kept]
 
 
 def distances(meaning: Doubles) -> list[float | None]:

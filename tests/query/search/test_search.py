@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
+from cognition_engines.retrieval import legs
 from cognition_engines.retrieval.legs import FEW_ROWS, cosines, distances
 
 FEW = 2  # results for which 32,000 windows of 4,000 records are enough to make the neighbour index worth a call
@@ -28,8 +29,19 @@ def same_scores(found: Sequence[tuple[str, float]], expected: Sequence[tuple[str
     return names(found) == names(expected) and np.allclose([s for _, s in found], [s for _, s in expected], atol=2e-6)
 
 
+@pytest.fixture
+def as_in_a_large_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keyword leg asks for few hits, as where there are many records."""
+    monkeypatch.setattr(legs, "SMALL_SPACE", 0)
+
+
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_every_mode_equals_the_reference_under_random_filters(mixed: World, seed: int) -> None:
+def test_every_mode_equals_the_reference_under_random_filters(
+    mixed: World, seed: int, large: bool, request: pytest.FixtureRequest
+) -> None:
+    if large:
+        request.getfixturevalue("as_in_a_large_space")
     random = Random(seed)
     kit, snapshot = mixed.kit, mixed.columns.snapshot
     filters, viewer = kit.random_filters(random), kit.random_viewer(random)
@@ -58,6 +70,7 @@ def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World
     assert set(found) == {one.decision.id for one in mixed.reference.matching(filters, viewer)}
 
 
+@pytest.mark.usefixtures("as_in_a_large_space")
 def test_the_keyword_leg_asks_few_rows_one_by_one_and_many_by_over_fetching(mixed: World) -> None:
     snapshot = mixed.columns.snapshot
     few = Filters(category="team", stakes=("high",))
@@ -66,6 +79,25 @@ def test_the_keyword_leg_asks_few_rows_one_by_one_and_many_by_over_fetching(mixe
         mixed.words.asked.clear()
         mixed.keyword(snapshot, filters, ALL, "database", 10)
         assert set(mixed.words.asked) == way
+
+
+@pytest.mark.parametrize("filters", [Filters(), Filters(category="team", stakes=("high",))])
+def test_a_search_of_few_records_asks_for_words_once(mixed: World, filters: Filters) -> None:
+    snapshot, vector = mixed.columns.snapshot, mixed.kit.unit([1, 2, 0, 0, 0, 0, 0, 1])[0]
+    for query in ("database", QUERIES[0]):
+        mixed.words.asked.clear()
+        assert mixed.hybrid(snapshot, filters, ALL, query, vector, 10)
+        assert mixed.words.asked == ["search"]
+
+
+def test_few_records_are_found_by_words_while_the_index_has_more_than_the_snapshot(world: World) -> None:
+    kit = world.kit
+    world.put(*(kit.Known(Decision(f"d-{n}", "", "one queue of many"), None) for n in range(5)))
+    snapshot = world.follow()
+    world.put(*(kit.Known(Decision(f"e-{n}", "", "queue"), None) for n in range(50)))
+    world.follow()
+    found = names(world.keyword(snapshot, Filters(), ALL, "queue", 10))
+    assert found == [f"d-{n}" for n in range(5)]
 
 
 def test_the_keyword_leg_is_held_to_labels_where_few_rows_have_them_and_where_too_many_hits_fall_away(
@@ -97,7 +129,12 @@ def test_the_keyword_leg_is_held_to_labels_where_few_rows_have_them_and_where_to
         assert same_scores(found, world.expected_words(snapshot, filters, ALL, query, 4))
 
 
-def test_equal_texts_and_equal_vectors_come_in_the_order_of_their_ids_also_where_the_limit_cuts(world: World) -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_equal_texts_and_equal_vectors_come_in_the_order_of_their_ids_also_where_the_limit_cuts(
+    world: World, large: bool, request: pytest.FixtureRequest
+) -> None:
+    if large:
+        request.getfixturevalue("as_in_a_large_space")
     kit = world.kit
     ids = [f"d-{number:04}" for number in range(900)]
     Random(3).shuffle(ids)

@@ -110,6 +110,17 @@ class Snapshot:
         stacked = np.concatenate(some) if some else self.vectors[:0]
         return stacked, np.array([0 if part is None else len(part) for part in parts], np.int64)
 
+    def windows_at(self, rows: Ints) -> tuple[Floats, Ints, Ints]:
+        """Vectors, the places in them of all windows of these rows, row after row, and how many each row has.
+
+        As `vectors_of`, without a copy of vectors that are in memory.
+        """
+        if self.fetch is None:
+            counts = self.counts[rows]
+            return self.vectors, window_indices(self.starts[rows], counts), counts
+        vectors, counts = self.vectors_of(rows)
+        return vectors, np.arange(len(vectors), dtype=np.int64), counts
+
     def windows_of(self, mask: Bools) -> Bools:
         """Which windows are those of rows under the mask."""
         return mask if self.single else self.masks.windows(mask, lambda: mask[self.owners])
