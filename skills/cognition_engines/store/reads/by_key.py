@@ -175,10 +175,7 @@ def found_by_keys(
         by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
     else:
         by_kind = _by_kind(connection, keys, kinds)
-    seen: dict[str, object] = {}
-    if viewer is not None:
-        now = microseconds(datetime.now(UTC))
-        seen = {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ()), "now": now}
+    seen = {} if viewer is None else rights_of(viewer)
     found: dict[int, StoredRecord] = {}
     for kind, its in by_kind.items():
         statement = _by_keys(kind, viewer is not None, viewer is not None and viewer.projects is not None)
@@ -192,11 +189,21 @@ def found_by_keys(
 def _by_keys(kind: Kind, guarded: bool, bounded: bool) -> sa.Select[Any]:
     """Records of a kind by key, as a viewer sees them; made once, for a search asks for nothing else."""
     statement = SELECT_STORED[kind].where(records.c.key.in_(sa.bindparam("keys", expanding=True)))
-    if guarded:
-        statement = statement.where(records.c.sensitivity <= sa.bindparam("clearance"), _lasts(sa.bindparam("now")))
+    return statement.where(*guards(records, bounded=bounded)) if guarded else statement
+
+
+def guards(source: sa.FromClause, *, bounded: bool) -> list[sa.ColumnElement[bool]]:
+    """What a viewer may see of the records, or of an alias, for a statement that is made once; see `rights_of`."""
+    conditions = [source.c.sensitivity <= sa.bindparam("clearance"), _lasts(source, sa.bindparam("now"))]
     if bounded:
-        statement = statement.where(records.c.project.in_(sa.bindparam("projects", expanding=True)))
-    return statement
+        conditions.append(source.c.project.in_(sa.bindparam("projects", expanding=True)))
+    return conditions
+
+
+def rights_of(viewer: Viewer) -> dict[str, object]:
+    """The values for `guards`, which are bounded where the viewer has projects."""
+    now = microseconds(datetime.now(UTC))
+    return {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ()), "now": now}
 
 
 def _by_kind(connection: sa.Connection, keys: Sequence[int], kinds: Sequence[Kind] | None) -> dict[Kind, list[int]]:
@@ -276,12 +283,12 @@ def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
     """What a viewer may see, as SQL over `records`; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
-    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(microseconds(datetime.now(UTC)))]
+    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, microseconds(datetime.now(UTC)))]
     if viewer.projects is not None:
         conditions.append(records.c.project.in_(sorted(viewer.projects)))
     return conditions
 
 
-def _lasts(now: Any) -> sa.ColumnElement[bool]:
+def _lasts(source: sa.FromClause, now: Any) -> sa.ColumnElement[bool]:
     """That a record has not expired at a moment, in microseconds, though it may be there until a server forgets it."""
-    return sa.or_(records.c.expires_at.is_(None), records.c.expires_at > now)
+    return sa.or_(source.c.expires_at.is_(None), source.c.expires_at > now)

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 import orjson
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from cognition_engines.kinds.reviews import DecisionLink, Review, ReviewContent
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store
-from cognition_engines.store.reads.by_key import named_record
+from cognition_engines.store.reads.by_key import guards, named_record, rights_of
 from cognition_engines.store.schema import TABLES, decision_links, records, reviews, revisions
 from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import Revision, StoredRecord
@@ -93,6 +94,22 @@ def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
 
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
     """The links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
+    seen = {} if viewer is None else rights_of(viewer)
+    statements = _select_links(guarded=viewer is not None, bounded=viewer is not None and viewer.projects is not None)
+    found: dict[tuple[str, str, str], DecisionLink] = {}
+    for page in pages(list(ids)):
+        for statement in statements:
+            for one, other, type, agent, at, weight, context, effective in connection.execute(
+                statement, {"ids": list(page), **seen}
+            ):
+                since = None if effective is None else moment(effective)
+                found[one, type, other] = DecisionLink(one, other, type, agent, moment(at), weight, context, since)
+    return [found[name] for name in sorted(found)]
+
+
+@cache
+def _select_links(*, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], sa.Select[Any]]:
+    """The links that begin, and those that end, at some decisions; made once."""
     source, target = records.alias("source"), records.alias("target")
     columns = (decision_links.c[name] for name in ("type", "agent", "at", "weight", "context", "effective_at"))
     statement = (
@@ -101,17 +118,7 @@ def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | Non
         .join(source, source.c.key == decision_links.c.key)
         .join(target, sa.and_(target.c.id == decision_links.c.target, target.c.kind == int(Kind.DECISION)))
     )
-    if viewer is not None:
-        seen = [end.c.sensitivity <= int(viewer.clearance) for end in (source, target)]
-        if viewer.projects is not None:
-            seen += [end.c.project.in_(sorted(viewer.projects)) for end in (source, target)]
-        statement = statement.where(*seen)
-    found: dict[tuple[str, str, str], DecisionLink] = {}
-    for page in pages(list(ids)):
-        for end in (source, target):
-            for one, other, type, agent, at, weight, context, effective in connection.execute(
-                statement.where(end.c.id.in_(page))
-            ):
-                since = None if effective is None else moment(effective)
-                found[one, type, other] = DecisionLink(one, other, type, agent, moment(at), weight, context, since)
-    return [found[name] for name in sorted(found)]
+    if guarded:
+        statement = statement.where(*guards(source, bounded=bounded), *guards(target, bounded=bounded))
+    ids: sa.BindParameter[str] = sa.bindparam("ids", expanding=True)
+    return statement.where(source.c.id.in_(ids)), statement.where(target.c.id.in_(ids))

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from functools import cache
+from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
@@ -10,7 +11,7 @@ from cognition_engines.kinds.decisions import ANYWHERE, in_repository, named_by,
 from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.database import Store
-from cognition_engines.store.reads.by_key import visible
+from cognition_engines.store.reads.by_key import guards, rights_of
 from cognition_engines.store.schema import links, records
 from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import StoredRecord
@@ -95,19 +96,26 @@ def _ids(
     connection: sa.Connection, names: Sequence[str], viewer: Viewer | None
 ) -> dict[tuple[Role, str], list[tuple[str, str]]]:
     """The decisions that the viewer sees, by name and role, at most MOST_NAMED of each, by id."""
-    roles = [int(role) for role in (Role.CALLED, Role.SUPERSEDES, Role.SUPERSEDED_BY)]
-    place = sa.func.row_number().over(partition_by=(links.c.target, links.c.role), order_by=records.c.id)
+    seen = {} if viewer is None else rights_of(viewer)
+    statement = _select_named(guarded=viewer is not None, bounded=viewer is not None and viewer.projects is not None)
     found: dict[tuple[Role, str], list[tuple[str, str]]] = {}
     for page in pages(list(dict.fromkeys(names))):
-        ranked = (
-            sa.select(links.c.role, links.c.target, records.c.id, records.c.repository, place.label("place"))
-            .join_from(links, records, records.c.key == links.c.key)
-            .where(links.c.target.in_(page), links.c.role.in_(roles), *visible(viewer))
-            .subquery()
-        )
-        rows = sa.select(ranked.c.role, ranked.c.target, ranked.c.id, ranked.c.repository).where(
-            ranked.c.place <= MOST_NAMED
-        )
-        for role, target, id, repository in connection.execute(rows.order_by(ranked.c.id)):
+        for role, target, id, repository in connection.execute(statement, {"names": list(page), **seen}):
             found.setdefault((Role(role), target), []).append((id, repository))
     return found
+
+
+@cache
+def _select_named(*, guarded: bool, bounded: bool) -> sa.Select[Any]:
+    """Role, name, id and repository; made once, for to make it takes longer than to run it."""
+    roles = [int(role) for role in (Role.CALLED, Role.SUPERSEDES, Role.SUPERSEDED_BY)]
+    place = sa.func.row_number().over(partition_by=(links.c.target, links.c.role), order_by=records.c.id)
+    ranked = (
+        sa.select(links.c.role, links.c.target, records.c.id, records.c.repository, place.label("place"))
+        .join_from(links, records, records.c.key == links.c.key)
+        .where(links.c.target.in_(sa.bindparam("names", expanding=True)), links.c.role.in_(roles))
+        .where(*(guards(records, bounded=bounded) if guarded else ()))
+        .subquery()
+    )
+    columns = (ranked.c.role, ranked.c.target, ranked.c.id, ranked.c.repository)
+    return sa.select(*columns).where(ranked.c.place <= MOST_NAMED).order_by(ranked.c.id)
