@@ -61,7 +61,7 @@ def packaged_bytes(file: PackagedFile, folder: Path = _PACKAGED) -> bytes:
     Raises ConfigurationError, with the command that helps, when it is absent or another file than expected.
     """
     path = folder / file.name
-    remedy = "install the server again (pip install --force-reinstall cognition-cstp)"
+    remedy = "install the server again from where it came, with pip install --force-reinstall"
     try:
         content = path.read_bytes()
     except OSError as error:
