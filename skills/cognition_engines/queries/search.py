@@ -1,9 +1,4 @@
-"""Searches for an event loop.
-
-While vectors are in memory, one thread of the keywords' pool does all of a search but the embedding: to change threads
-costs more than the legs. Where vectors are elsewhere each part is asked in its own pool, the legs of all spaces at the
-same time.
-"""
+"""Searches for an event loop: each part in its own pool, the legs of all spaces at the same time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -95,21 +90,8 @@ class _View:
     words: ViewerKeywords | None
     neighbours: LiveVectors | None
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether the semantic leg needs nothing but the snapshot."""
-        return self.snapshot.fetch is None and (self.neighbours is None or not self.neighbours.is_loaded)
-
     def mask(self, viewer: Viewer) -> Bools:
         return self.snapshot.mask(self.sought.conditions, viewer)
-
-    def by_meaning(self, mask: Bools, query: Query, vector: Floats, limit: int) -> RankedRows:
-        return semantic_leg(self.snapshot, mask, vector, limit, self.neighbours, query.viewer)
-
-    def by_words(self, mask: Bools, query: Query, limit: int) -> RankedRows:
-        assert self.words is not None
-        labelled = textual(self.sought.conditions)
-        return keyword_leg(self.snapshot, mask, query.text, limit, self.words, query.viewer, labelled)
 
 
 class Search:
@@ -127,15 +109,13 @@ class Search:
 
     async def search(self, caller: Caller, query: Query, limit: int) -> SearchHits:
         """The best `limit` records."""
-        views = [self._view(sought, query) for sought in query.sought]
-        if all(view.in_memory for view in views):
-            vector = await self._embed(caller, query)
-            pool = self._pools.vectors if query.mode is Mode.SEMANTIC else self._pools.keywords
-            return await pool.run(caller, _searched, views, query, vector, limit)
-        parts, vector = await self._parts(caller, views, query, CANDIDATES if query.mode is Mode.HYBRID else limit)
         if query.mode is Mode.HYBRID:
-            return SearchHits(parts, await self.fuse(caller, parts, query.text, vector, limit), vector)
-        return SearchHits(parts, _best_of(parts, query, vector, limit), vector)
+            parts, vector = await self.parts(caller, query, CANDIDATES)
+            hits = await self.fuse(caller, parts, query.text, vector, limit)
+            return SearchHits(parts, hits, vector)
+        parts, vector = await self.parts(caller, query, limit)
+        legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
+        return SearchHits(parts, best_of(parts, legs, vector, limit), vector)
 
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
         """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
@@ -143,11 +123,6 @@ class Search:
         The vector is None without a model, and in keyword mode also where the model does not answer.
         """
         views = [self._view(sought, query) for sought in query.sought]
-        return await self._parts(caller, views, query, candidates)
-
-    async def _parts(
-        self, caller: Caller, views: Sequence[_View], query: Query, candidates: int
-    ) -> tuple[list[Part], Floats | None]:
         nothing: list[RankedRows] = [EMPTY] * len(views)
         vector: Floats | None
         if query.mode is Mode.SEMANTIC:
@@ -250,7 +225,7 @@ class Search:
 
         def leg(view: _View) -> tuple[Bools, RankedRows]:
             mask = view.mask(query.viewer)
-            return mask, view.by_meaning(mask, query, vector, limit)
+            return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours, query.viewer)
 
         found = await asyncio.gather(*(self._pools.vectors.run(caller, leg, view) for view in views))
         return [mask for mask, _ in found], [ranked for _, ranked in found], vector
@@ -261,31 +236,10 @@ class Search:
         """The masks and the keyword legs."""
 
         def leg(view: _View) -> tuple[Bools, RankedRows]:
+            assert view.words is not None
             mask = view.mask(query.viewer)
-            return mask, view.by_words(mask, query, limit)
+            labelled = textual(view.sought.conditions)
+            return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words, query.viewer, labelled)
 
         found = await asyncio.gather(*(self._pools.keywords.run(caller, leg, view) for view in views))
         return [mask for mask, _ in found], [ranked for _, ranked in found]
-
-
-def _searched(views: Sequence[_View], query: Query, vector: Floats | None, limit: int) -> SearchHits:
-    """A whole search over vectors in memory; see `Search.search`."""
-    candidates = CANDIDATES if query.mode is Mode.HYBRID else limit
-    parts = []
-    for view in views:
-        mask, meaning, words = view.mask(query.viewer), EMPTY, EMPTY
-        if query.mode is not Mode.KEYWORD:
-            assert vector is not None  # the handlers offer no such mode without a model
-            meaning = view.by_meaning(mask, query, vector, candidates)
-        if query.mode is not Mode.SEMANTIC:
-            words = view.by_words(mask, query, candidates)
-        parts.append(Part(query.viewer, view.snapshot, mask, view.words, meaning, words))
-    if query.mode is Mode.HYBRID:
-        parts = [with_bm25(part, query.text) for part in parts]
-        return SearchHits(parts, fused(parts, vector, limit), vector)
-    return SearchHits(parts, _best_of(parts, query, vector, limit), vector)
-
-
-def _best_of(parts: Sequence[Part], query: Query, vector: Floats | None, limit: int) -> list[Hit]:
-    legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
-    return best_of(parts, legs, vector, limit)

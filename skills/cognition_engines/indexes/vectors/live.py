@@ -98,11 +98,6 @@ class LiveVectors:
             _log.warning("the vector index did not close cleanly (%s)", error)
 
     @property
-    def is_loaded(self) -> bool:
-        """Whether there is an index to ask."""
-        return self._backend is not None
-
-    @property
     def role(self) -> str:
         """`writer`, or `reader` while another process writes what several share."""
         if self._backend is None:
