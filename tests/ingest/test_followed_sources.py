@@ -103,6 +103,19 @@ def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
     wait_until(lambda: (found(engine, "otter"), found(engine, "heron")) == ([], ["b"]))
 
 
+def test_a_folder_whose_tables_another_program_is_still_making_is_left_alone(
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+) -> None:
+    folder = tmp_path / "chroma"
+    folder.mkdir()
+    (folder / "chroma.sqlite3").touch()
+    engine = follow(FollowedSource(parsed_address(f"chroma:{folder}/notes")))
+    wait_until(lambda: "no collection of this name" in (state(engine).failure or ""))
+    assert [(file.name, file.stat().st_size) for file in folder.iterdir()] == [("chroma.sqlite3", 0)]
+    write(folder, "notes", {"b": "The otter swims."}, embedder)
+    wait_until(lambda: found(engine, "otter") == ["b"])
+
+
 def test_a_collection_that_is_gone_keeps_its_records_and_is_an_outage(
     place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
 ) -> None:

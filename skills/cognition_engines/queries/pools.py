@@ -25,6 +25,7 @@ from cognition_engines.queries.turns import Agent, FairQueue, half
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
 MOST_GIVEN_UP: Final = 8  # threads of a pool at a time
+LATEST_BEGIN: Final = 0.98  # of a call's time: what is begun later would only be reported as a part that failed
 PRESENT_SECONDS: Final = 5.0  # for so long after a call its agent may come again at once, and a place is kept free
 
 P = ParamSpec("P")
@@ -50,6 +51,7 @@ class _Job:
     run: Callable[[Wanted], Any]
     answer: "Future[Any]"
     loop: AbstractEventLoop
+    begins_until: float  # monotonic; it is not begun in the last moment of its time
 
     def wanted(self) -> bool:
         """Whether the caller still waits."""
@@ -165,7 +167,7 @@ class Pool:
         seconds = min(self._deadline, caller.until - monotonic())
         loop = asyncio.get_running_loop()
         answer: Future[T] = loop.create_future()
-        job = _Job(function, answer, loop)
+        job = _Job(function, answer, loop, monotonic() + seconds * LATEST_BEGIN)
         with self._lock:
             if self._stuck():
                 self.failing = True
@@ -284,6 +286,8 @@ class Pool:
         """What becomes of the caller's future, and with what."""
         if not job.wanted():
             return job.answer.set_result, None
+        if monotonic() > job.begins_until:
+            return job.answer.set_exception, ComponentBusy(self.component, "no thread was free in time")
         try:
             return job.answer.set_result, job.run(job.wanted)
         except BaseException as error:  # noqa: BLE001 - carried to the caller; a panic of a Rust extension is one

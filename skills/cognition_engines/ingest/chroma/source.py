@@ -3,11 +3,13 @@
 How one is named: see chroma_names.py. What imports this imports Chroma.
 """
 
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from operator import itemgetter
+from pathlib import Path
 from typing import Final, cast
 
 import chromadb
@@ -22,7 +24,7 @@ from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
-from cognition_engines.ingest.chroma.names import PREFIX, server_of
+from cognition_engines.ingest.chroma.names import DATABASE, PREFIX, server_of
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.parse.plain_values import Value, named
 from cognition_engines.ingest.structured.decisions import Unacceptable
@@ -253,6 +255,7 @@ def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30
         finally:
             server.close()
         return
+    _check_made(address, Path(place))
     with _calls(address):
         settings = Settings(anonymized_telemetry=False)
         client = cast("Client", chromadb.PersistentClient(path=place, settings=settings))
@@ -262,6 +265,20 @@ def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30
         yield ChromaSource(address, _present(address, found, names), embedder)
     finally:
         client.close()
+
+
+def _check_made(address: str, folder: Path) -> None:
+    """Raises ConfigurationError while a folder has no collection: another program may be making its tables just now.
+
+    Chroma makes them in whatever it opens, and of two that do so at a time one fails.
+    """
+    try:
+        with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as database:
+            made = database.execute("SELECT count(*) FROM collections").fetchone()[0]
+    except sqlite3.OperationalError:  # no such table, or locked by its maker
+        made = 0
+    if not made:
+        raise ConfigurationError(f"{address}: no collection of this name; there are none")
 
 
 def _existing(client: Client, name: str) -> Collection | None:
