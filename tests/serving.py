@@ -68,7 +68,7 @@ class Calls:
 
     count: int = 0
 
-    def note(self, _connection: Any) -> None:
+    def note(self, *_: Any) -> None:
         self.count += current_thread().name in ("records-pool", "lists-pool")
 
 
@@ -78,7 +78,7 @@ def break_store(records: Records) -> None:
     def fail(*_: Any) -> None:
         raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
 
-    sa.event.listen(records._store.reader, "before_cursor_execute", fail)
+    sa.event.listen(records._store.reader, "checkout", fail)
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def start(
     )
     records = open_records(settings.store_url)
     calls = Calls()
-    sa.event.listen(records._store.reader, "begin", calls.note)
+    sa.event.listen(records._store.reader, "checkout", calls.note)
     indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", vectors or stores.vectors))
     url, client, stop = listen(settings, records, indexes, embedder)
     return Serving(url, settings, records, indexes, client, calls), stop

@@ -146,7 +146,7 @@ class Calls:
 
     count: int = 0
 
-    def note(self, _connection: Any) -> None:
+    def note(self, *_: Any) -> None:
         self.count += 1
 
 
@@ -164,7 +164,7 @@ def test_a_page_makes_two_store_calls_whatever_its_offset_and_conditions(
     listing = Listing(records, EPISODES)
     listing.page((), ALL, 0, 1)
     calls = Calls()
-    sa.event.listen(records._store.reader, "begin", calls.note)
+    sa.event.listen(records._store.reader, "checkout", calls.note)
     found = listing.page(conditions, ALL, offset if not conditions else 0, 100)
     assert (calls.count, len(found.stored)) == (2, 100)
 

@@ -141,11 +141,11 @@ def _start(
     indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", stores.vectors))
     transactions: list[object] = []
 
-    def note(connection: object) -> None:
+    def note(connection: object, *_: object) -> None:
         if current_thread().name in ("records-pool", "lists-pool"):
             transactions.append(connection)
 
-    sa.event.listen(records._store.reader, "begin", note)
+    sa.event.listen(records._store.reader, "checkout", note)
     url, client, stop = listen(settings, records, indexes, embedder)
     running = Remembering(url, settings, records, indexes, embedder, client, wait_until, transactions)
     running.caught_up()

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.records import Records
+from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray
+from tests.kinds import entry as entry_of
 from tests.stored import Upsert, changes_of, models
 
 Make = Callable[..., Entry]
@@ -171,3 +172,33 @@ def test_vectors_are_the_same_float32_values_and_cannot_be_written(records: Reco
     assert change.vectors.dtype == np.float32
     assert change.vectors.tobytes() == special.tobytes()
     assert not change.vectors.flags.writeable
+
+
+def test_a_record_that_was_read_before_is_read_as_it_is_now_and_by_those_who_may_see_it(
+    url: str, records: Records
+) -> None:
+    other, sensitive = open_records(url), Viewer(Sensitivity.SENSITIVE)
+    event = entry_of(Kind.EVENT, "e", category="Decision", narrative="Done", artifact_id="a")
+    records.put([event], None)
+    (found,) = records.find([(Kind.EVENT, "e")], None)
+
+    def agree(sees: tuple[Viewer, ...], others: tuple[Viewer, ...] = ()) -> None:
+        """Twice, for the second one is answered by the first."""
+        fresh = open_records(url)
+        for _ in range(2):
+            for viewer in (None, *sees):
+                assert records.by_keys([found.key], viewer) == fresh.by_keys([found.key], viewer) != {}
+            for viewer in others:
+                assert records.by_keys([found.key], viewer) == {}
+        fresh.close()
+
+    agree((Viewer(),), (Viewer(projects=frozenset({"q"})),))
+    other.put([entry_of(Kind.EVENT, "e", category="Decision", narrative="Undone", artifact_id="a")], None)
+    agree((Viewer(),))
+    other.put([entry_of(Kind.ARTIFACT, "a", content="Minutes", sensitivity="sensitive", project="q")], None)
+    agree((sensitive, Viewer(Sensitivity.SENSITIVE, frozenset({"q"}))), (Viewer(),))
+    other.delete(Kind.ARTIFACT, ["art_a"])
+    agree((sensitive,), (Viewer(),))
+    other.delete(Kind.EVENT, ["evt_e"])
+    assert records.by_keys([found.key], None) == {}
+    other.close()

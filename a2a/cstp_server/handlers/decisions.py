@@ -39,9 +39,10 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         mode = engine.modes[0] if params.mode is None else Mode(params.mode)
         if mode not in engine.modes:
             raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
-        question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, _included(params))
+        include = _included(params)
+        question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
         matches = await engine.query_decisions(question, call.agent)
-        found = [_summary(match, params) for match in matches]
+        found = [_summary(match, include, reasons=params.include_reasons) for match in matches]
         answer = _answer(params, found, agent_id, len(matches))
         if params.max_tokens is not None:
             empty = _answer(params, [], agent_id, len(matches))
@@ -117,8 +118,8 @@ def _filters(filters: QueryFilters | None) -> Filters:
     )
 
 
-def _summary(match: Match, params: QueryDecisionsParams) -> DecisionSummary:
-    decision, include = match.decision, _included(params)
+def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -> DecisionSummary:
+    decision = match.decision
     return DecisionSummary(
         id=decision.id,
         title=decision.title,
@@ -129,7 +130,7 @@ def _summary(match: Match, params: QueryDecisionsParams) -> DecisionSummary:
         outcome=decision.outcome,
         date=decision.date,
         distance=match.distance,
-        reasons=[reason.type for reason in decision.reasons] if params.include_reasons else None,
+        reasons=[reason.type for reason in decision.reasons] if reasons else None,
         snippet=match.snippet,
         links=None if match.links is None else _links(match.links, edges="edges" in include),
         provenance=_provenance(decision, match.origin) if "provenance" in include else None,

@@ -100,6 +100,10 @@ class Decisions:
         query = Query(question.text, question.viewer, mode, (sought,))
         found = await self._searching.search(caller, query, question.limit)
         hits = await self._hits(caller, question, mode, found)
+        if not question.include & {"snippet", "links", "edges"}:
+            return [
+                Match(hit.decision, hit.stored, hit.distance, None, None, hit.explanation, hit.window) for hit in hits
+            ]
         snippets, links = await asyncio.gather(
             self._snippets(caller, question, hits), self._links(caller, question, hits)
         )

@@ -1,9 +1,10 @@
 """Searches for an event loop: each part in its own pool, the legs of all spaces at the same time."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from cognition_engines.retrieval.fusion import (
 from cognition_engines.retrieval.legs import EMPTY, RankedRows, keyword_leg, semantic_leg
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +132,13 @@ class Search:
             masks, meaning, vector = await self._by_meaning(caller, views, query, candidates)
             words = nothing
         elif query.mode is Mode.KEYWORD:
-            (masks, words), vector = await asyncio.gather(
-                self._by_words(caller, views, query, candidates), self._embed(caller, query)
-            )
+            vector = None if self._embeddings is None else self._embeddings.known(query.text)
+            if vector is None:
+                (masks, words), vector = await asyncio.gather(
+                    self._by_words(caller, views, query, candidates), self._embed(caller, query)
+                )
+            else:
+                masks, words = await self._by_words(caller, views, query, candidates)
             meaning = nothing
         else:
             # the longer one first
@@ -182,10 +189,13 @@ class Search:
     async def _fused(
         self, caller: Caller, parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool
     ) -> list[Hit]:
-        scored = parts
-        if any(len(part.semantic.rows) and len(part.keyword.rows) for part in parts):
-            scored = await self._pools.keywords.run(caller, lambda: [with_bm25(part, query) for part in parts])
-        return await self._pools.vectors.run(caller, fused, scored, vector, limit, groups)
+        def scored() -> list[Part]:
+            return [with_bm25(part, query) for part in parts]
+
+        if any(part.asks_for_words for part in parts):
+            ready = await self._pools.keywords.run(caller, scored)
+            return await self._pools.vectors.run(caller, fused, ready, vector, limit, groups)
+        return await self._pools.vectors.run(caller, lambda: fused(scored(), vector, limit, groups))
 
     async def windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
         """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
@@ -227,7 +237,7 @@ class Search:
             mask = view.mask(query.viewer)
             return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours, query.viewer)
 
-        found = await asyncio.gather(*(self._pools.vectors.run(caller, leg, view) for view in views))
+        found = await _all([self._pools.vectors.run(caller, leg, view) for view in views])
         return [mask for mask, _ in found], [ranked for _, ranked in found], vector
 
     async def _by_words(
@@ -241,5 +251,10 @@ class Search:
             labelled = textual(view.sought.conditions)
             return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words, query.viewer, labelled)
 
-        found = await asyncio.gather(*(self._pools.keywords.run(caller, leg, view) for view in views))
+        found = await _all([self._pools.keywords.run(caller, leg, view) for view in views])
         return [mask for mask, _ in found], [ranked for _, ranked in found]
+
+
+async def _all(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """All at the same time; a single one costs no task."""
+    return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)

@@ -44,6 +44,11 @@ class Part:
     keyword: RankedRows
     worded: RankedRows = EMPTY
 
+    @property
+    def asks_for_words(self) -> bool:
+        """Whether `with_bm25` has to ask the index: its leg found some, but not the scores of all that have a word."""
+        return bool(len(self.semantic.rows) and len(self.keyword.rows)) and self.keyword.every is None
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:

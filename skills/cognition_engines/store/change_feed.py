@@ -21,6 +21,7 @@ from cognition_engines.store.values import FloatArray, IntArray, Page
 
 # a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
+_LAST: Final = sa.select(counter.c.seq)
 _FIXED: Final = ("seq", "first_seq", "key", "id", "sensitivity")
 _SPINE: Final = ("project", "context", "system", "at", "importance", "parent", "since", "until", "recorded_by")
 # The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
@@ -105,7 +106,7 @@ def _newest(connection: sa.Connection, after: int, limit: int) -> int:
     """The last `seq` of the store."""
     if limit < 1:
         raise ValueError("limit: must be at least 1")
-    newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+    newest: int = connection.execute(_LAST).scalar_one()
     return max(after, newest)
 
 
@@ -211,12 +212,14 @@ def _windows(
     connection: sa.Connection, kinds: Sequence[Kind], seqs: Sequence[int], after: int, last: int, model: str | None
 ) -> tuple[IntArray, FloatArray]:
     """How many vectors of `model` each of `seqs` has, and all of them, in that order."""
-    statement = (
-        sa.select(records.c.seq, vectors.c.vector)
-        .join(vectors, records.c.key == vectors.c.key)
-        .where(_of(records, kinds), records.c.seq > after, records.c.seq <= last, vectors.c.model == model)
-        .order_by(records.c.seq, vectors.c.window)
-    )
-    found = [] if model is None or not seqs else connection.execute(statement).all()
+    found: Sequence[Row] = ()
+    if model is not None and seqs:
+        statement = (
+            sa.select(records.c.seq, vectors.c.vector)
+            .join(vectors, records.c.key == vectors.c.key)
+            .where(_of(records, kinds), records.c.seq > after, records.c.seq <= last, vectors.c.model == model)
+            .order_by(records.c.seq, vectors.c.window)
+        )
+        found = connection.execute(statement).all()
     owners, cells = zip(*found, strict=True) if found else ((), ())
     return np.bincount(np.searchsorted(seqs, owners), minlength=len(seqs)), matrix(cells)

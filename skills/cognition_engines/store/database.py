@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.store.record_cache import RecordCache
 from cognition_engines.store.schema import HEAD, meta
 
 SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
@@ -62,6 +63,7 @@ class Store:
     writer: sa.Engine
     store_id: str
     seen: ReadProgress = field(default_factory=ReadProgress)
+    read: RecordCache = field(default_factory=RecordCache)
 
 
 def open_store(url: str, deadline_seconds: float | None = None, named: str = SETTING, calls: int = CALLS) -> Store:

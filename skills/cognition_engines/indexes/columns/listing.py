@@ -82,6 +82,8 @@ class Listing:
     def follow(self) -> _State:
         """Reads what changed since the last time. Raises ComponentFailed when the records do not answer."""
         with self._lock:
+            if self._records.last_seq() == self._columns.seq:
+                return self._state
             known = len(self._columns.snapshot.keys)
             compactions = self._columns.compactions
             more = True

@@ -1,7 +1,7 @@
 """Reading; the functions are described in `Records`. What a viewer may not see, the database leaves out."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -20,10 +20,13 @@ from cognition_engines.store.inheritance import neighbours
 from cognition_engines.store.links import dangling_links, exposed_links
 from cognition_engines.store.rows import SELECT_STORED, matrix, stored
 from cognition_engines.store.schema import TABLES, counter, dimension_name, meta, records, vectors
-from cognition_engines.store.transactions import REPLACED, pages, reading, scanning
+from cognition_engines.store.transactions import REPLACED, is_plain, pages, reading, reading_plainly, scanning
 from cognition_engines.store.values import DanglingReferences, ExposedRecords, FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
+
+_PLAINLY: Final = 500  # keys of one statement for SQLite's driver, which keeps few of such statements prepared
+_SEQS_TEXT: Final = "SELECT key, kind, seq FROM records WHERE"
 
 # The records that are embedded. A chunked artifact has no own text: its chunks are searched.
 EMBEDDED: Final = (
@@ -34,17 +37,24 @@ EMBEDDED: Final = (
 
 _STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
 _LAST: Final = sa.select(counter.c.seq, _STORE_ID)
+_LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id') FROM counter"
 
 
 def last_seq(store: Store) -> int:
     before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
+    if is_plain(store):
+        with reading_plainly(store) as plain:
+            return _seen_to_be(store, before, *plain.execute(_LAST_TEXT).fetchone())
     with reading(store) as connection:
         return seq_of(store, connection, before)
 
 
 def seq_of(store: Store, connection: sa.Connection, before: int) -> int:
     """The last `seq`. Raises ComponentFailed where it is below `before`, or another store's: an older database."""
-    value, store_id = connection.execute(_LAST).one()
+    return _seen_to_be(store, before, *connection.execute(_LAST).one())
+
+
+def _seen_to_be(store: Store, before: int, value: int, store_id: str | None) -> int:
     if value < before or store.store_id not in ("", store_id):
         store.seen.replaced = True
         raise ComponentFailed("records", REPLACED)
@@ -154,8 +164,62 @@ def only_given(
 def by_keys(
     store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
 ) -> dict[int, StoredRecord]:
+    """See `Records.by_keys`. Asks the database also for no keys: one that fails must not look like no match."""
+    if keys and len(keys) <= _PLAINLY and is_plain(store) and store.read.has(keys):
+        with reading_plainly(store) as plain:
+            found, lacking = _known(store, plain.execute(*_seqs_text(keys, viewer)), kinds)
+        if not lacking:
+            return found
+    statement = _seqs(viewer is not None, viewer is not None and viewer.projects is not None)
+    seen = {} if viewer is None else rights_of(viewer)
     with reading(store) as connection:
-        return asked_by_keys(connection, keys, viewer, kinds)
+        rows = [
+            row
+            for page in (pages(keys) if keys else [()])
+            for row in connection.execute(statement, {"keys": [*page], **seen})
+        ]
+        found, lacking = _known(store, rows, kinds)
+        for kind, its in lacking.items():
+            for page in pages(its):
+                for row in connection.execute(_by_keys(kind, guarded=False, bounded=False), {"keys": [*page]}):
+                    found[row[0]] = one = stored(kind, row)
+                    characters = sum(len(cell) for cell in row if isinstance(cell, str))
+                    store.read.put(one, characters)
+    return found
+
+
+def _known(
+    store: Store, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind] | None
+) -> tuple[dict[int, StoredRecord], dict[Kind, list[int]]]:
+    """Of rows of `_seqs`, the records that are cached, and the keys of the others; those of `kinds` alone."""
+    found: dict[int, StoredRecord] = {}
+    lacking: dict[Kind, list[int]] = defaultdict(list)
+    for key, kind, seq in rows:
+        if kinds is not None and kind not in kinds:
+            continue
+        if (known := store.read.get(key, seq)) is None:
+            lacking[Kind(kind)].append(key)
+        else:
+            found[key] = known
+    return found, lacking
+
+
+def _seqs_text(keys: Sequence[int], viewer: Viewer | None) -> tuple[str, Sequence[object]]:
+    """`_seqs` for SQLite's driver, and its values."""
+    chosen, values = [f"key IN ({_marks(keys)})"], [*keys]
+    if viewer is None:
+        return f"{_SEQS_TEXT} {chosen[0]}", values
+    rights = rights_of(viewer)
+    guarded: list[object] = [*values, rights["clearance"], rights["now"]]
+    chosen += ["sensitivity <= ?", "(expires_at IS NULL OR expires_at > ?)"]
+    if viewer.projects is not None:
+        chosen.append(f"project IN ({_marks(viewer.projects)})")
+        guarded += sorted(viewer.projects)
+    return f"{_SEQS_TEXT} {' AND '.join(chosen)}", guarded
+
+
+def _marks(values: Sized) -> str:
+    return ",".join("?" * len(values))
 
 
 def asked_by_keys(
@@ -183,6 +247,15 @@ def found_by_keys(
             for row in connection.execute(statement, {"keys": list(page), **seen}):
                 found[row[0]] = stored(kind, row)
     return found
+
+
+@cache
+def _seqs(guarded: bool, bounded: bool) -> sa.Select[Any]:
+    """Key, kind and `seq` of the records that a viewer sees, of some keys."""
+    statement = sa.select(records.c.key, records.c.kind, records.c.seq).where(
+        records.c.key.in_(sa.bindparam("keys", expanding=True))
+    )
+    return statement.where(*guards(records, bounded=bounded)) if guarded else statement
 
 
 @cache
