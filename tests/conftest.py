@@ -44,6 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos")
     group.addoption("--chaos", choices=["short", "long"], default="short", help="form of the tests in tests/chaos")
     group.addoption("--chaos-soak-minutes", type=float, default=10.0, help="length of the soak in the long form")
+    group.addoption(
+        "--chaos-writes-minutes",
+        type=float,
+        default=100.0,
+        help="at the longest for the writes of each store, long form",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -203,6 +203,7 @@ class Engine:
         run: _Ingest = import_module(_RUN).ingest
         summary = run(files, options, self.records, self._embedder, progress, self._threads)
         last, until = self.records.last_seq(), monotonic() + _FOLLOW_SECONDS
+        self.indexes.follow_now()
         while min(index.snapshot.seq for index in self.indexes.all) < last and monotonic() < until:
             sleep(_LOOK_SECONDS)
         return summary

@@ -4,21 +4,20 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
+from tests.chaos.conftest import Scale
 from tests.chaos.machine.doors import Doors
 from tests.chaos.machine.rules import RULES
 from tests.serving import SeededEmbedder
 from tests.stores import PostgreSQL
 
-STEPS = 60
-SHORT = {"sqlite": 6, "postgresql": 2}  # runs of so many steps
+STEPS = (70, 150)  # of a run, in the short and in the long form; to open two engines takes as long as 50 steps
+SHORT = {"sqlite": 2, "postgresql": 1}  # runs
 LONG = {"sqlite": 100_000, "postgresql": 20_000}  # calls
-LONGEST_SECONDS = 1_500.0
 EMBEDDER = SeededEmbedder("seeded-32", 32)  # so many dimensions that no two texts are near each other by chance
 
 
@@ -50,21 +49,22 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
 def test_a_dictionary_agrees_with_all_that_two_servers_answer_whatever_agents_write(
     opened: Callable[[], Doors],
     request: pytest.FixtureRequest,
-    chaos_scale: Any,
+    pytestconfig: pytest.Config,
+    chaos_scale: Scale,
     chaos_report: Callable[..., None],
 ) -> None:
     calls = [0]
     machine = type("Writes", RULES, {"open": staticmethod(opened), "calls": calls})
     assert issubclass(machine, RuleBasedStateMachine)
     store = request.node.callspec.id
-    wanted, examples = chaos_scale.pick((1, SHORT[store]), (LONG[store], 20))
-    until = time.monotonic() + LONGEST_SECONDS
+    wanted, examples = chaos_scale.pick((1, SHORT[store]), (LONG[store], 10))
+    until = time.monotonic() + 60 * float(pytestconfig.getoption("--chaos-writes-minutes"))
     while calls[0] < wanted and time.monotonic() < until:
         run_state_machine_as_test(  # type: ignore[no-untyped-call]
             machine,
             settings=settings(
                 max_examples=examples,
-                stateful_step_count=STEPS,
+                stateful_step_count=chaos_scale.pick(*STEPS),
                 derandomize=not chaos_scale.long,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),

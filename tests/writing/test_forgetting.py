@@ -18,6 +18,7 @@ from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
+from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.backup import opened_backup
@@ -327,6 +328,26 @@ async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_serv
     assert (one.id, one.agent, one.reason) == ("art_1", None, "expired")
     logged = [record.getMessage() for record in caplog.records if "expired" in record.getMessage()]
     assert logged == ["expired and forgotten: artifact art_1"]
+
+
+async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotten(engine: Engine) -> None:
+    engine.retention.close(5)
+    gone = datetime.now(UTC) - timedelta(seconds=1)
+    engine.records.put(
+        [
+            written(Kind.ARTIFACT, id="art_1", content="Anna met Bert.", expires_at=gone),
+            written(Kind.ARTIFACT_CHUNK, id="c-1", artifact_id="art_1", content="Anna", chunk_index=0, total_chunks=1),
+            written(Kind.EVENT, id="evt_1", artifact_id="art_1", category="meeting", narrative="They met"),
+            written(Kind.EVENT, id="evt_2", category="meeting", narrative="They met again"),
+        ],
+        None,
+    )
+    names = [(Kind.ARTIFACT_CHUNK, "c-1"), (Kind.EVENT, "evt_1"), (Kind.EVENT, "evt_2")]
+    assert [one.record.id for one in engine.records.find(names, EVERYTHING)] == ["evt_2"]
+    await engine.reached(engine.records.last_seq(), None, searched=True)
+    answer = await engine.recall(RecallRequest(EVERYTHING, query="met"))
+    assert answer is not None
+    assert [one.stored.record.id for one in answer.results] == ["evt_2"]
 
 
 async def test_what_expires_later_is_shown_until_then(open_engine: Open, wait_until: Callable[..., None]) -> None:

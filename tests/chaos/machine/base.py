@@ -1,16 +1,17 @@
 """What all rules of the state machine have in common: the agents, calls whose answers are checked, and reading back."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from cstp.methods.registry import METHODS
 from cstp_server.tokens import Token
 from tests.chaos.machine.doors import Doors, token
-from tests.chaos.machine.model import CONFLICT, FORBIDDEN, LEVELS, NOT_FOUND, Known, Model
+from tests.chaos.machine.model import CONFLICT, FORBIDDEN, LEVELS, NOT_FOUND, Known, Model, first_id
 
 AGENTS: Mapping[str, Token] = {
     "ann": token("ann", "read write review", "sensitive"),
@@ -28,7 +29,22 @@ server = st.integers(0, 1)
 pick = st.integers(0, 1000)
 key = st.one_of(st.none(), st.none(), st.integers(0, 30))
 _SCOPES = {method.name: set(method.scopes) for method in METHODS}
-_NAMES = re.compile(r"\b(?:dec_[0-9a-f]+|w\d+|file-\d+)\b")
+_NAMES = re.compile(r"[\w-]+(?:::[\w-]+)*")
+rights = st.fixed_dictionaries(
+    {}, optional={"project": st.sampled_from(["alpha", "beta"]), "sensitivity": st.sampled_from(LEVELS)}
+)
+
+
+@dataclass
+class Reader:
+    """One who follows: its cursor, the records that it has been told of, and what became different since it read."""
+
+    cursor: int = 0
+    known: dict[str, str] = field(default_factory=dict)  # kinds by id
+    told: set[int] = field(default_factory=set)  # numbers of the changes
+    may: set[str] = field(default_factory=set)
+    must: set[str] = field(default_factory=set)
+    ever: set[str] = field(default_factory=set)  # what it has seen at any time
 
 
 class Base(RuleBasedStateMachine):
@@ -43,6 +59,26 @@ class Base(RuleBasedStateMachine):
         self.model = Model()
         self.words = 0
         self.seq = 0
+        nothing: dict[str, tuple[object, object]] = {}
+        self.views = dict.fromkeys(AGENTS, nothing)
+        self.readers = {name: Reader() for name in AGENTS}
+        self.turns: set[str] = set()  # all that there ever were
+
+    @invariant()
+    def note(self) -> None:
+        """After each rule: what became different for whom, of which those who follow are to learn."""
+        self.model.note()
+        self.turns.update(one.id for one in self.model.memories.values() if one.kind == "turn")
+        views = self.model.views(AGENTS.values())
+        for name, reader in self.readers.items():
+            before, after = self.views[name], views[name]
+            for id in before.keys() | after.keys():
+                if before.get(id) != after.get(id):
+                    reader.may.add(id)
+                    if id not in before or id not in after or before[id][0] != after[id][0]:
+                        reader.must.add(id)
+            reader.ever |= after.keys()
+        self.views = views
 
     def teardown(self) -> None:
         self.doors.close()
@@ -56,14 +92,26 @@ class Base(RuleBasedStateMachine):
         ids = [*self.model.decisions, UNKNOWN]
         return ids[number % len(ids)]
 
-    def ask(self, door: int, agent: Token, method: str, params: Mapping[str, Any], code: int = 0) -> Any:
-        """A result, or the data of the error that must come; nothing in it may be hidden from the agent."""
+    def ask(
+        self,
+        door: int,
+        agent: Token,
+        method: str,
+        params: Mapping[str, Any],
+        code: int = 0,
+        allowed: Iterable[str] = (),
+    ) -> Any:
+        """A result, or the data of the error that must come; nothing in it may be hidden from the agent.
+
+        `allowed` are names that it may have although they are.
+        """
         self.calls[0] += 1
         reply = self.doors.call(door, agent, method, params)
         assert reply.code == code, f"{agent.agent} {method} {params}: {reply.text}, and not {code}"
-        # a search and a refusal repeat what was asked
-        echoed = str(params.get("query")) if reply.code == 0 else str(params)
-        shown = set(_NAMES.findall(reply.text)) & self.model.hidden(agent) - set(_NAMES.findall(echoed))
+        # a refusal repeats what was asked, and a search has its query
+        said = reply.text if code else str(unasked(reply.value))
+        echoed = _NAMES.findall(str(params)) if code else ()
+        shown = set(_NAMES.findall(said)) & self.model.hidden(agent) - {*echoed, *allowed}
         assert not shown, f"{agent.agent} {method} {params} is shown {shown}: {reply.text}"
         return reply.value
 
@@ -83,11 +131,12 @@ class Base(RuleBasedStateMachine):
             if name in self.model.answered:
                 self.repeat(door, agent, method, params)
                 return None
-        result: dict[str, Any] = self.ask(door, agent, method, params, code)
+        own = (str(params["id"]),) if method == "forget" else ()
+        result: dict[str, Any] = self.ask(door, agent, method, params, code, own)
         if code or params.get("dryRun"):
             return None
-        assert result["seq"] >= self.seq
-        self.seq = result["seq"]
+        assert result["seq"] >= self.seq or method in ("remember", "storeKnowledge")  # where nothing differs
+        self.seq = max(self.seq, result["seq"])
         if number is not None:
             self.model.answered[name] = (params, result)
         return result
@@ -95,17 +144,29 @@ class Base(RuleBasedStateMachine):
     def repeat(self, door: int, agent: Token, method: str, params: dict[str, Any]) -> None:
         """A key that was used before: the same parameters get the same answer, others are a conflict."""
         before, first = self.model.answered[agent.agent, method, params["idempotencyKey"]]
-        seen = self.model.find(agent, first["id"]) is not None
-        if before != params or not seen:
+        id = first_id(first)
+        if before != params:
+            seen = method == "forget" or self.model.find_any(agent, id) is not None
+            data = self.ask(door, agent, method, params, CONFLICT, allowed=[id] if method == "forget" else ())
+            assert (data["reason"], data["id"]) == ("idempotency", id if seen else None)
+            return
+        if self.model.is_spent(agent, method, first):
             data = self.ask(door, agent, method, params, CONFLICT)
-            assert (data["reason"], data["id"]) == ("idempotency", first["id"] if seen else None)
+            assert (data["reason"], data["id"]) == ("idempotency", None)
             return
         expected = dict(first)
         if method == "recordDecision":
             near = [one for one in first["possibleDuplicates"] if self.model.find(agent, one["id"])]
             expected |= {"created": False, "possibleDuplicates": near}
-        result = self.ask(door, agent, method, params)
-        when = {name: True for name in ("indexed", "reindexed") if name in first}  # is of now
+        elif method == "storeEpisode":
+            expected |= {"created": False}
+        elif method == "remember":
+            expected |= {"status": "unchanged"}
+        elif method == "storeKnowledge":
+            expected |= {"records": [one | {"status": "unchanged"} for one in first["records"]]}
+        # what it says itself, and what it was told before
+        result = self.ask(door, agent, method, params, allowed=_NAMES.findall(f"{params} {first}"))
+        when = {name: True for name in ("indexed", "reindexed", "receipt") if name in first}  # is of now
         assert {**result, **when} == {**expected, **when}, f"{result}, and not {expected}"
 
     def look(self, door: int, agent: Token, id: str) -> None:
@@ -121,6 +182,7 @@ class Base(RuleBasedStateMachine):
 
     def compare(self, agent: Token, one: Known, found: Mapping[str, Any]) -> None:
         stated = {"category": None, "stakes": None, "tags": [], "validFrom": None, "validTo": None, "feature": None}
+        stated["context"] = None
         expected = stated | one.stated
         shown = {name: found[name] for name in expected}
         assert shown == expected, f"{one.id}: {shown}, and not {expected}"
@@ -139,3 +201,10 @@ class Base(RuleBasedStateMachine):
             link = self.model.links[each["sourceId"], each["edgeType"], each["targetId"]]
             assert (each["createdBy"], each["weight"], each["context"]) == (link.by, link.weight, link.context)
         assert [(each["by"], each["changed"]) for each in found["history"]] == one.history
+
+
+def unasked(result: Any) -> Any:
+    """An answer without the query that it repeats."""
+    if not isinstance(result, dict):
+        return result
+    return {name: unasked(value) if name == "metadata" else value for name, value in result.items() if name != "query"}

@@ -14,20 +14,30 @@ from prometheus_client import CollectorRegistry
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options, Summary
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.kind import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
+from cstp_server.handlers.changes import change_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
+from cstp_server.handlers.episode_records import episode_record_methods
+from cstp_server.handlers.episodes import episode_methods
+from cstp_server.handlers.forgetting import forgetting_methods
+from cstp_server.handlers.knowledge import knowledge_methods
+from cstp_server.handlers.knowledge_records import knowledge_record_methods
+from cstp_server.handlers.memory_records import memory_record_methods
+from cstp_server.handlers.recall import recall_methods
 from cstp_server.limits.bodies import BodyParser
+from cstp_server.limits.followers import FollowerPlaces
+from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter, make_plan
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.audited_calls import AuditedCalls
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import LimitSettings
-from cstp_server.tokens import Token
+from cstp_server.tokens import Token, TokenBook
 
 T = TypeVar("T")
 
@@ -64,7 +74,20 @@ class Doors:
         self._numbers = count(1)
 
     def _dispatcher(self, engine: Engine) -> Dispatcher:
-        methods = (*decision_methods(engine, "tests"), *decision_read_methods(engine), *decision_record_methods(engine))
+        places = FollowerPlaces(2, Gate(1, 1), TokenBook(self.folder / "tokens.json", inf))
+        methods = (
+            *decision_methods(engine, "tests"),
+            *decision_read_methods(engine),
+            *decision_record_methods(engine),
+            *episode_methods(engine),
+            *episode_record_methods(engine),
+            *forgetting_methods(engine),
+            *knowledge_methods(engine),
+            *knowledge_record_methods(engine),
+            *memory_record_methods(engine),
+            *recall_methods(engine),
+            *change_methods(engine.following, places),
+        )
         limiter = Limiter(make_plan(_LIMITS, {method.name: method for method in METHODS}), None, 1.0)
         counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)
         return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)
@@ -87,9 +110,13 @@ class Doors:
         """Reads files in the process of one of the servers."""
         return self.run(self.engines[server % 2].ingest(files, options))
 
-    def ids(self) -> list[str]:
-        """Of all decisions that are stored."""
-        return self.engines[0].records.ids(Kind.DECISION)
+    def ids(self, kind: str = "decision") -> list[str]:
+        """Of all records of a kind that are stored."""
+        return self.engines[0].records.ids(KINDS[kind])
+
+    def sweep(self, server: int) -> None:
+        """Forgets what has expired, as a server does every few seconds."""
+        self.engines[server % 2].retention.sweep()
 
     def follow(self, server: int) -> None:
         """Waits until the searches of a server show all that is stored."""

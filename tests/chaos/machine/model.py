@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
 
 from cstp_server.tokens import Token
+from tests.chaos.machine.memories import Memory
 
 LEVELS = ("normal", "sensitive", "highly_sensitive")
 OWN_STATUSES = ("draft", "proposed", "pending")
+STATUSES = (*OWN_STATUSES, "accepted", "accepted", "rejected", "deprecated", "superseded")
 ENDED = ("superseded", "deprecated", "rejected")
 SETTLED = ("accepted", *ENDED)  # which a review leaves as they are
 ACYCLIC = ("supersedes", "depends_on")
@@ -34,6 +36,14 @@ class Known:
     history: list[tuple[str, list[str]]] = field(default_factory=list)  # who, and what was changed
     ratified_by: str | None = None
     file: str | None = None
+    contexts: list[str] = field(default_factory=list)  # words of contexts that it has or had
+    known: list[tuple[datetime, Mapping[str, Any]]] = field(default_factory=list)  # what was shown from when on
+
+    kind = "decision"
+
+    @property
+    def words(self) -> list[str]:
+        return [self.word, *self.contexts]
 
     @property
     def last_outcome(self) -> str | None:
@@ -50,15 +60,21 @@ class Link:
     effective: bool = False
 
 
+Stored: TypeAlias = Known | Memory
+
+
 @dataclass
 class Model:
-    """All decisions by id, all links by (source, type, target), and what was answered under which key."""
+    """All decisions and memories by id, all links by (source, type, target), and what was answered under which key."""
 
     decisions: dict[str, Known] = field(default_factory=dict)
+    memories: dict[str, Memory] = field(default_factory=dict)
     links: dict[tuple[str, str, str], Link] = field(default_factory=dict)
     answered: dict[tuple[str, str, str], tuple[Any, Any]] = field(default_factory=dict)  # params and result
+    gone: set[str] = field(default_factory=set)  # ids and words of what was forgotten, replaced or removed
+    forgotten: dict[str, str] = field(default_factory=dict)  # kinds by id
 
-    def sees(self, who: Token, one: Known) -> bool:
+    def sees(self, who: Token, one: Stored) -> bool:
         allowed = who.projects is None or one.project in who.projects
         return allowed and one.level <= LEVELS.index(who.clearance)
 
@@ -68,6 +84,15 @@ class Model:
     def find(self, who: Token, id: str) -> Known | None:
         one = self.decisions.get(id)
         return one if one is not None and self.sees(who, one) else None
+
+    def find_any(self, who: Token, id: str) -> Stored | None:
+        """A decision or a memory."""
+        one = self.decisions.get(id) or self.memories.get(id)
+        return one if one is not None and self.sees(who, one) else None
+
+    def remembered(self, who: Token, *kinds: str) -> list[Memory]:
+        """The memories of these kinds that are seen, the first stored first."""
+        return [one for one in self.memories.values() if one.kind in kinds and self.sees(who, one)]
 
     def status(self, one: Known) -> str:
         """What is shown."""
@@ -123,21 +148,66 @@ class Model:
             if one.id in (name[0], name[2]) and self.find(who, name[0]) and self.find(who, name[2])
         }
 
-    def remove(self, one: Known) -> None:
+    def remove(self, one: Stored) -> None:
+        """Takes out a record with its links."""
+        self.gone.update((one.id, *one.words))
+        if one.id in self.memories:
+            del self.memories[one.id]
+            return
         del self.decisions[one.id]
         self.links = {name: link for name, link in self.links.items() if one.id not in (name[0], name[2])}
         self.settle()
 
     def hidden(self, who: Token) -> set[str]:
         """The ids and words that no answer to this reader may have."""
-        visible = {one.word for one in self.seen(who)}
+        visible, others = set[str](), set(self.gone)
+        for one in (*self.decisions.values(), *self.memories.values()):
+            (visible if self.sees(who, one) else others).update((one.id, *one.words))
+        return others - visible
+
+    def is_spent(self, who: Token, method: str, result: Any) -> bool:
+        """Whether an answer is not given again: its record is gone or hidden, or it names what was forgotten."""
+        if method == "forget":
+            return False
+        named = set(texts({**result, "possibleDuplicates": ()}))
+        if any(self.forgotten.get(id, CUT[0]) not in CUT for id in named):
+            return True
+        first = first_id(result)
+        return first in self.forgotten or (method != "storeKnowledge" and self.find_any(who, first) is None)
+
+    def shown(self, one: Known) -> dict[str, Any]:
+        """What a decision says of itself, for all who see it."""
         return {
-            text
-            for one in self.decisions.values()
-            if not self.sees(who, one)
-            for text in (one.id, one.word)
-            if text not in visible
+            "title": f"Choose {one.word}",
+            "status": self.status(one),
+            "outcome": one.last_outcome,
+            "revision": one.revision,
+            "reviews": len(one.reviews),
+            **one.stated,
         }
+
+    def views(self, tokens: Iterable[Token]) -> dict[str, dict[str, tuple[object, object]]]:
+        """By agent and id, what a record says, and which links are seen with it."""
+        told: dict[str, object] = {one.id: (one.own(), one.level) for one in self.memories.values()}
+        for one in self.decisions.values():
+            told[one.id] = (str(self.shown(one)), one.project, one.level, one.ratified_by)
+        found = {}
+        for who in tokens:
+            links: dict[str, set[object]] = {}
+            for name, link in self.links.items():
+                if self.find(who, name[0]) and self.find(who, name[2]):
+                    for id in (name[0], name[2]):
+                        links.setdefault(id, set()).add((name, link.by, link.weight))
+            seen = (id for id in told if self.find_any(who, id))
+            found[who.agent] = {id: (told[id], frozenset(links.get(id, ()))) for id in seen}
+        return found
+
+    def note(self) -> None:
+        """Notes what is known of each decision from now on."""
+        for one in self.decisions.values():
+            shown = self.shown(one)
+            if one.owner is not None and (not one.known or one.known[-1][1] != shown):
+                one.known.append((datetime.now(UTC), shown))
 
     def newest_first(self, found: Iterable[Known]) -> list[str]:
         """As lists are ordered: ties by id, without a date last."""
@@ -148,3 +218,22 @@ class Model:
 
 def moment(text: str | None) -> datetime:
     return datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+
+
+CUT = ("chunk", "artifact_chunk")
+
+
+def first_id(result: Any) -> str:
+    """The record that an answer is about."""
+    return str(result["records"][0]["id"] if "records" in result else result["id"])
+
+
+def texts(value: Any) -> Iterator[str]:
+    """All texts and numbers in an answer, numbers as texts."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from texts(each)
+    elif isinstance(value, str | int):
+        yield str(value)

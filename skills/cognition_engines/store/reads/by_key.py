@@ -35,6 +35,7 @@ EMBEDDED: Final = (
 )
 
 
+_owners: Final = records.alias("owners")
 _STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
 _LAST: Final = sa.select(counter.c.seq, _STORE_ID)
 _LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id') FROM counter"
@@ -363,5 +364,10 @@ def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _lasts(source: sa.FromClause, now: Any) -> sa.ColumnElement[bool]:
-    """That a record has not expired at a moment, in microseconds, though it may be there until a server forgets it."""
-    return sa.or_(source.c.expires_at.is_(None), source.c.expires_at > now)
+    """That neither a record nor what it is a part of has expired at a moment, in microseconds.
+
+    Both may be there until a server forgets them.
+    """
+    over = sa.select(_owners.c.key).where(_owners.c.expires_at.is_not(None), _owners.c.expires_at <= now)
+    whole = sa.or_(source.c.parent.is_(None), source.c.parent.not_in(over))
+    return sa.and_(sa.or_(source.c.expires_at.is_(None), source.c.expires_at > now), whole)

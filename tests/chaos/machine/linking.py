@@ -1,0 +1,85 @@
+"""The rules of what is said of decisions: reviews and links."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from tests.chaos.machine.base import AGENTS, UNKNOWN, Base, key, pick, server, who
+from tests.chaos.machine.model import ACYCLIC, CONFLICT, INVALID, NOT_FOUND, Link
+
+EDGES = ("supersedes", "supersedes", "depends_on", "depends_on", "relates_to")
+
+
+class Reviewing(Base):
+    """cstp.reviewDecision."""
+
+    @rule(
+        door=server,
+        name=who,
+        number=pick,
+        outcome=st.sampled_from(["success", "partial", "failure", "abandoned"]),
+        again=key,
+    )
+    def review(self, door: int, name: str, number: int, outcome: str, again: int | None) -> None:
+        agent, id = AGENTS[name], self.target(number)
+        one = self.model.find(agent, id)
+        params = {"id": id, "outcome": outcome, "notes": "seen"}
+        done = self.write(door, agent, "reviewDecision", params, again, NOT_FOUND if one is None else 0)
+        if done is None or one is None:
+            return
+        before, own = one.last_outcome, one.owner == name
+        assert (done["previousOutcome"], done["selfReview"], done["revision"]) == (before, own, one.revision)
+        review = {"reviewedBy": name, "outcome": outcome, "selfReview": own, "previousOutcome": before}
+        one.reviews.append(review)
+        self.model.settle()
+        assert done["status"] == self.model.status(one)
+        self.look(door + 1, AGENTS["boss"], id)
+
+
+class Linking(Base):
+    """cstp.linkDecisions and cstp.unlinkDecisions."""
+
+    @rule(
+        door=server,
+        name=who,
+        begin=pick,
+        end=pick,
+        type=st.sampled_from(EDGES),
+        weight=st.one_of(st.none(), st.just(0.5)),
+        again=key,
+    )
+    def link(
+        self, door: int, name: str, begin: int, end: int, type: str, weight: float | None, again: int | None
+    ) -> None:
+        agent, one, other = AGENTS[name], self.target(begin), self.target(end)
+        code = 0
+        if self.model.find(agent, one) is None or self.model.find(agent, other) is None:
+            code = NOT_FOUND
+        elif one == other:
+            code = INVALID
+        elif type in ACYCLIC and self.model.reaches(agent, other, one, type):
+            code = CONFLICT
+        params: dict[str, Any] = {"sourceId": one, "targetId": other, "edgeType": type}
+        params |= {} if weight is None else {"weight": weight}
+        done = self.write(door, agent, "linkDecisions", params, again, code)
+        if done is None:
+            return
+        self.model.links[one, type, other] = Link(name, weight)
+        self.model.settle()
+        self.look(door + 1, AGENTS["boss"], other)
+
+    @rule(door=server, name=who, number=pick, again=key)
+    def unlink(self, door: int, name: str, number: int, again: int | None) -> None:
+        names = [*self.model.links, (self.target(number), "relates_to", UNKNOWN)]
+        agent, (one, type, other) = AGENTS[name], names[number % len(names)]
+        code = 0 if (one, type, other) in self.model.links else CONFLICT
+        if self.model.find(agent, one) is None or self.model.find(agent, other) is None:
+            code = NOT_FOUND
+        params = {"sourceId": one, "targetId": other, "edgeType": type}
+        done = self.write(door, agent, "unlinkDecisions", params, again, code)
+        if done is None:
+            return
+        del self.model.links[one, type, other]
+        self.model.settle()
+        self.look(door + 1, AGENTS["boss"], other)
