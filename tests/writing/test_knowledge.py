@@ -117,3 +117,21 @@ async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) 
     with pytest.raises(WriteConflict) as refused:
         await store(engine, ANN, {"kind": "chunk", "id": "neap", "content": "From an agent."})
     assert refused.value.reason == "fileOwned"
+
+
+async def test_a_repeated_call_names_no_record_that_its_agent_sees_no_longer(engine: Engine) -> None:
+    async def sent(writer: Writer, *records: dict[str, Any], level: Sensitivity = Sensitivity.NORMAL) -> None:
+        asked = StoreKnowledge(records=read_given(records), sensitivity=level)
+        await engine.write(writer, asked, "key" if writer is PUBLIC else None)
+
+    admin = Writer("root", EVERYTHING, WRITE | {"admin"})
+    await sent(PUBLIC, SOURCE, CHUNK)
+    await sent(PUBLIC, SOURCE, CHUNK)  # is answered again
+    await sent(admin, CHUNK | {"sourceId": None}, level=Sensitivity.SENSITIVE)
+    with pytest.raises(WriteConflict, match="a new key") as conflict:
+        await sent(PUBLIC, SOURCE, CHUNK)
+    assert conflict.value.id is None
+    await sent(admin, SOURCE, level=Sensitivity.SENSITIVE)
+    with pytest.raises(WriteConflict, match="first call") as conflict:
+        await sent(PUBLIC, CHUNK)
+    assert conflict.value.id is None

@@ -14,7 +14,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Decision
 from cognition_engines.queries.duplicates import nearest_decisions
@@ -97,10 +97,10 @@ _ANSWERS: Final[Mapping[type[Request], TypeAdapter[Any]]] = {
     Forget: TypeAdapter(Forgotten),
     PutRecords: TypeAdapter(PutOutcomes),
 }
-# Whose answers are about one record, which the agent must see to be answered again.
-_OF_ONE_RECORD: Final = (
+# Whose answers are about records that the agent must see to be answered again.
+_OF_RECORDS: Final = (
     *(RecordDecision, UpdateDecision, ReviewDecision, SetStatus, LinkDecisions, UnlinkDecisions),
-    *(StoreEpisode, Remember),
+    *(StoreEpisode, Remember, StoreKnowledge),
 )
 
 
@@ -292,14 +292,16 @@ def _answered(transaction: WriteTransaction, writer: Writer, request: Request, k
     known = transaction.receipt(type(request).__name__, key)
     if known is None:
         return None
-    shown = isinstance(request, _OF_ONE_RECORD) and known.record is not None
+    shown = isinstance(request, _OF_RECORDS) and known.record is not None
     lost = shown and not transaction.of_any_kind(str(known.record), writer.viewer)
     if known.digest != digest:
         raise WriteConflict(None if lost else known.record, "idempotency", "the parameters of the first call", "others")
     if known.answer is None or lost:
-        raise WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
+        raise _spent()
     answer: Answer = _ANSWERS[type(request)].validate_json(known.answer)
     if isinstance(answer, StoredKnowledge):
+        if not all(transaction.find(KINDS[one.kind], one.id, writer.viewer) for one in answer.records):
+            raise _spent()
         return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
     if isinstance(answer, Remembered):
         return replace(answer, status="unchanged")
@@ -307,6 +309,10 @@ def _answered(transaction: WriteTransaction, writer: Writer, request: Request, k
         seen = [one for one in answer.duplicates if transaction.find(Kind.DECISION, one.id, writer.viewer)]
         return replace(answer, created=False, duplicates=tuple(seen))
     return replace(answer, created=False) if isinstance(answer, StoredEpisode) else answer
+
+
+def _spent() -> WriteConflict:
+    return WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
 
 
 def _duplicates(found: Mapping[int, float], stored: Mapping[int, StoredRecord]) -> tuple[PossibleDuplicate, ...]:
