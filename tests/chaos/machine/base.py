@@ -29,6 +29,7 @@ server = st.integers(0, 1)
 pick = st.integers(0, 1000)
 key = st.one_of(st.none(), st.none(), st.integers(0, 30))
 _SCOPES = {method.name: set(method.scopes) for method in METHODS}
+_MAY_CHANGE_NOTHING = {"updateDecision", "setStatus", "remember", "storeKnowledge"}  # and tell when it changed last
 _NAMES = re.compile(r"[\w-]+(?:::[\w-]+)*")
 rights = st.fixed_dictionaries(
     {}, optional={"project": st.sampled_from(["alpha", "beta"]), "sensitivity": st.sampled_from(LEVELS)}
@@ -135,7 +136,7 @@ class Base(RuleBasedStateMachine):
         result: dict[str, Any] = self.ask(door, agent, method, params, code, own)
         if code or params.get("dryRun"):
             return None
-        assert result["seq"] >= self.seq or method in ("remember", "storeKnowledge")  # where nothing differs
+        assert result["seq"] > self.seq or method in _MAY_CHANGE_NOTHING
         self.seq = max(self.seq, result["seq"])
         if number is not None:
             self.model.answered[name] = (params, result)

@@ -37,7 +37,7 @@ class Known:
     ratified_by: str | None = None
     file: str | None = None
     contexts: list[str] = field(default_factory=list)  # words of contexts that it has or had
-    known: list[tuple[datetime, Mapping[str, Any]]] = field(default_factory=list)  # what was shown from when on
+    known: list[tuple[datetime, Mapping[str, Any], str]] = field(default_factory=list)  # see `Model.note`
 
     kind = "decision"
 
@@ -100,6 +100,11 @@ class Model:
             return one.status
         if any(link.effective for (_, type, target), link in self.links.items() if self.ends(type, target, one)):
             return "superseded"
+        return self.alone(one)
+
+    @staticmethod
+    def alone(one: Known) -> str:
+        """The status of a decision that no other one has superseded."""
         return "reviewed" if one.reviews and one.status not in SETTLED else one.status
 
     @staticmethod
@@ -170,10 +175,10 @@ class Model:
         if method == "forget":
             return False
         named = set(texts({**result, "possibleDuplicates": ()}))
-        if any(self.forgotten.get(id, CUT[0]) not in CUT for id in named):
+        about = [one["id"] for one in result["records"]] if method == "storeKnowledge" else [first_id(result)]
+        if any(self.find_any(who, str(id)) is None for id in about):
             return True
-        first = first_id(result)
-        return first in self.forgotten or (method != "storeKnowledge" and self.find_any(who, first) is None)
+        return any(self.forgotten.get(id, CUT[0]) not in CUT for id in named)
 
     def shown(self, one: Known) -> dict[str, Any]:
         """What a decision says of itself, for all who see it."""
@@ -203,11 +208,11 @@ class Model:
         return found
 
     def note(self) -> None:
-        """Notes what is known of each decision from now on."""
+        """Notes from when on what is shown of each decision, and its status without its links."""
         for one in self.decisions.values():
             shown = self.shown(one)
             if one.owner is not None and (not one.known or one.known[-1][1] != shown):
-                one.known.append((datetime.now(UTC), shown))
+                one.known.append((datetime.now(UTC), shown, self.alone(one)))
 
     def newest_first(self, found: Iterable[Known]) -> list[str]:
         """As lists are ordered: ties by id, without a date last."""
