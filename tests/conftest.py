@@ -29,6 +29,7 @@ from cstp_server.serve import make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
 from tests.quick_logs import log_quickly
+from tests.quick_starts import start_quickly
 from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
 from tests.threads import SESSION, starting, watch_threads
 
@@ -57,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile("long")
     log_quickly()
     watch_threads(config)
+    start_quickly(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # a shell lets its background jobs ignore it, and all that the tests start would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,159 @@
+"""Starts each `cstp` process by the fork server, so that a run does not import everything four hundred times.
+
+It stands in for what `subprocess.Popen` does of itself, where that is `python -c` with the code of the entry point. A
+test of what happens before a command runs has the mark `true_start`, and gets an interpreter as users do.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from inspect import signature
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import pytest
+
+ENTRY: Final = "from cstp_server.cli.entry import main; main()"
+PROGRAM: Final = Path(__file__).with_name("fork_server.py")
+# read by the interpreter or the C library before any code runs, so that they have to be those of the fork server
+EARLY: Final = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "OPENBLAS_", "OMP_")
+# of `subprocess.Popen` with their usual values; whatever asks for more is started by it
+USUAL: Final[Mapping[str, Any]] = {
+    "executable": None,
+    "preexec_fn": None,
+    "pass_fds": (),
+    "shell": False,
+    "gid": None,
+    "gids": None,
+    "uid": None,
+    "umask": -1,
+    "start_new_session": False,
+    "process_group": -1,
+    "restore_signals": True,
+    "close_fds": True,
+}
+_SET_CHILD_SUBREAPER: Final = 36  # of prctl(2)
+_really_start = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_PARAMETERS: Final = signature(_really_start)
+
+
+class Forks:
+    """The fork server of this process, which is started with the first command; it ends with its socket."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._control: socket.socket | None = None
+        self._server: subprocess.Popen[bytes] | None = None
+        self._early: Mapping[str, str] = {}
+        self.wanted = True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.wanted = item.get_closest_marker("true_start") is None
+        try:
+            return (yield)
+        finally:
+            self.wanted = True
+
+    def start(self, popen: "subprocess.Popen[Any]", *arguments: Any) -> None:
+        """In place of `_execute_child` of an object that stands for a process."""
+        given = _PARAMETERS.bind(popen, *arguments).arguments
+        environment = dict(os.environ if given["env"] is None else given["env"])
+        if not self._suits(given, environment):
+            _really_start(popen, *arguments)
+            return
+        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        files = [given[name] for name in ("p2cread", "c2pwrite", "errwrite")]
+        request = {
+            "code": ENTRY,
+            "words": [os.fsdecode(word) for word in given["args"][3:]],
+            "cwd": os.path.abspath(given["cwd"] or "."),
+            "environment": environment,
+            "ignored": [
+                number
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+                if signal.getsignal(number) is signal.SIG_IGN
+            ],
+        }
+        popen.pid = self._ask(request, [number if file == -1 else file for number, file in enumerate(files)])
+        popen._child_created = True  # type: ignore[attr-defined]
+        popen._close_pipe_fds(*(given[name] for name in ends))  # type: ignore[attr-defined]
+
+    def _suits(self, given: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+        words = given["args"]
+        if not self.wanted or isinstance(words, str | bytes | os.PathLike) or words[:2] != [sys.executable, "-c"]:
+            return False
+        if words[2] != ENTRY or any(given[name] != usual for name, usual in USUAL.items() if name in given):
+            return False
+        self._start_server()
+        return _early(environment) == self._early and Path(given["cwd"] or ".").is_dir()
+
+    def _start_server(self) -> None:
+        with self._lock:
+            if self._server is not None:
+                return
+            self._early = _early(os.environ)
+            self._control, theirs = socket.socketpair()
+            with theirs:
+                self._server = subprocess.Popen(
+                    [sys.executable, str(PROGRAM), str(theirs.fileno())],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                )
+
+    def _ask(self, request: Mapping[str, Any], files: list[int]) -> int:
+        assert self._control is not None
+        message = json.dumps(request).encode() + b"\n"
+        with self._lock, _adopting():
+            sent = socket.send_fds(self._control, [message], files)
+            self._control.sendall(message[sent:])
+            answer = self._control.recv(32)
+        assert answer, "the fork server has ended"
+        return int(answer)
+
+    def close(self) -> None:
+        if self._control is not None and self._server is not None:
+            self._control.close()
+            self._server.wait(60)
+
+
+def _early(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(EARLY)}
+
+
+@contextmanager
+def _adopting() -> Iterator[None]:
+    """What loses its parent in here, below this process, becomes a child of this process."""
+    library = ctypes.CDLL(None, use_errno=True)
+    assert library.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    try:
+        yield
+    finally:
+        library.prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def start_quickly(config: pytest.Config) -> None:
+    """From here to the end of the run."""
+    config.addinivalue_line("markers", "true_start: is about what happens before a command runs")
+    if sys.platform != "linux":
+        return
+    forks = Forks()
+
+    def start(popen: "subprocess.Popen[Any]", *arguments: Any) -> None:
+        forks.start(popen, *arguments)
+
+    def end() -> None:
+        subprocess.Popen._execute_child = _really_start  # type: ignore[attr-defined]
+        forks.close()
+
+    subprocess.Popen._execute_child = start  # type: ignore[attr-defined]
+    config.add_cleanup(end)
+    config.pluginmanager.register(forks)

@@ -1,0 +1,127 @@
+"""A process of the fork server is to a test what one of an interpreter is."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import cstp
+from tests.quick_starts import ENTRY, PROGRAM
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="on Linux alone: processes are adopted")
+COMMAND = (sys.executable, "-c", ENTRY)
+
+
+def start(*words: str, **options: object) -> "subprocess.Popen[str]":
+    pipe = subprocess.PIPE
+    options = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True} | options
+    process: subprocess.Popen[str] = subprocess.Popen([*COMMAND, *words], **options)  # type: ignore[call-overload]
+    return process
+
+
+@contextmanager
+def serving(folder: Path, **options: object) -> Iterator["subprocess.Popen[str]"]:
+    """A server that listens."""
+    environment = {**os.environ, "CSTP_EMBEDDING__MODEL": "none"}
+    with start("serve", "--port", "0", "--data-dir", str(folder), env=environment, **options) as process:
+        assert process.stderr is not None
+        assert any('"serving"' in line for line in process.stderr)
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def forked(process: "subprocess.Popen[str]") -> bool:
+    return str(PROGRAM) in Path(f"/proc/{process.pid}/cmdline").read_text()
+
+
+def status(process: "subprocess.Popen[str]") -> Mapping[str, str]:
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def test_a_command_is_a_child_of_the_test_in_its_group_and_has_no_file_of_another(tmp_path: Path) -> None:
+    with serving(tmp_path / "a") as other, serving(tmp_path / "b") as process:
+        assert forked(other)
+        assert forked(process)
+        assert status(process)["PPid"] == str(os.getpid())
+        assert (os.getpgid(process.pid), os.getsid(process.pid)) == (os.getpgid(0), os.getsid(0))
+        assert os.readlink(f"/proc/{process.pid}/fd/1") != os.readlink(f"/proc/{other.pid}/fd/1")
+        names = [os.readlink(file) for file in Path(f"/proc/{process.pid}/fd").iterdir()]
+        theirs = [os.readlink(file) for file in Path(f"/proc/{other.pid}/fd").iterdir()]
+        assert {name for name in names if name.startswith("pipe:")} & set(theirs) == set()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 0)], ids=str
+)
+def test_a_signal_ends_it_with_the_code_of_a_process(tmp_path: Path, number: int, code: int) -> None:
+    with serving(tmp_path) as process:
+        process.send_signal(number)
+        assert process.wait(60) == code
+
+
+def test_its_words_environment_folder_and_files_are_the_given_ones(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("server: {port: 1234}\n")
+    environment = {"PATH": os.environ["PATH"], "CSTP_AGENT__ID": "of the environment"}
+    environment |= {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "L"))}
+    process = start("config", "--config", "mine.yaml", cwd=tmp_path, env=environment)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "1234" in out
+    assert "of the environment" in out
+    process = start("ingest", "-", "--json", cwd=tmp_path, env={**os.environ, "CSTP_EMBEDDING__MODEL": "none"})
+    out, err = process.communicate('{"title": "Größer"}\n', timeout=60)
+    assert process.returncode == 0, err
+    assert '"new": 1' in out
+    assert (tmp_path / "data").is_dir()
+
+
+def test_what_it_prints_and_returns_is_what_an_interpreter_does(capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["--version"], ["--help"], ["token", "fly"], ["call", "--help"]):
+        environment = {**os.environ, "COLUMNS": "100"}
+        one = start(*words, env=environment)
+        other = start(*words, env=environment, umask=0o77)  # which the fork server leaves to Python
+        assert one.communicate() == other.communicate()
+        assert one.returncode == other.returncode
+
+
+@pytest.mark.true_start
+def test_a_test_may_ask_for_a_true_start(tmp_path: Path) -> None:
+    with serving(tmp_path) as process:
+        assert not forked(process)
+
+
+def test_an_environment_that_python_itself_reads_is_for_a_true_start() -> None:
+    process = start("--version", env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"})
+    out, err = process.communicate()
+    assert out == f"{cstp.__version__}\n"
+    assert "typing" in err
+
+
+ALONE = """
+import os, sys
+from importlib import import_module
+from pathlib import Path
+for name in ("alembic", "chromadb", "httpx", "mcp", "numpy", "pydantic", "sqlalchemy", "starlette", "typer", "yaml"):
+    import_module(name)
+import cstp_server
+for file in sorted((Path(cstp_server.__path__[0]) / "cli" / "commands").glob("*.py")):
+    if not (process := os.fork()):
+        import_module(f"cstp_server.cli.commands.{file.stem}")
+        os._exit(0)
+    if os.waitpid(process, 0)[1]:
+        sys.exit(file.stem)
+"""
+
+
+def test_each_command_imports_what_it_needs_though_no_other_has() -> None:
+    """The fork server has imported all of them, which hides a module that one of them forgets."""
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
