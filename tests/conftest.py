@@ -29,7 +29,6 @@ from cstp_server.serve import make_server
 from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
 from tests.quick_logs import log_quickly
-from tests.quick_starts import start_quickly
 from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
 from tests.threads import SESSION, starting, watch_threads
 
@@ -38,7 +37,7 @@ hypothesis.settings.register_profile("suite", deadline=None, database=None, prin
 hypothesis.settings.register_profile("long", hypothesis.settings.get_profile("suite"), max_examples=500)
 hypothesis.settings.load_profile("suite")
 
-pytest_plugins = ["tests.folders", "tests.rules"]
+pytest_plugins = ["tests.folders", "tests.quick_starts", "tests.rules"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,7 +57,6 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile("long")
     log_quickly()
     watch_threads(config)
-    start_quickly(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # a shell lets its background jobs ignore it, and all that the tests start would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)

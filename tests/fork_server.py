@@ -1,17 +1,20 @@
 """Starts `cstp` processes as forks of one that has imported it, which takes a tenth of what an interpreter takes.
 
-The program takes requests on the socket that its only argument names: a line of JSON, with the three standard files.
-What it starts becomes a child of its own parent, as if that had started it (`tests/quick_starts.py`).
+The program takes requests on the listening socket that its only argument names: a connection for each, with a line of
+JSON and the three standard files. What a test starts becomes a child of the test's process (`tests/quick_starts.py`);
+what a shell starts has `tests/fork_client.py` in its place, which is sent how it ended.
 """
 
 import gc
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from importlib import import_module
 from threading import active_count
 from types import ModuleType
@@ -26,13 +29,14 @@ STANDARD = (0, 1, 2)
 
 
 class Request(NamedTuple):
-    """What stands behind `python -c`; which signals are ignored, as under nohup."""
+    """What stands behind `python -c`; which signals are ignored, as under nohup; whether another becomes its parent."""
 
     code: str
     words: list[str]
     cwd: str
     environment: dict[str, str]
     ignored: list[int]
+    adopted: bool
 
 
 def import_all() -> None:
@@ -45,31 +49,41 @@ def import_all() -> None:
     gc.freeze()  # a collection would write into pages that are shared
 
 
-def serve(control: socket.socket) -> Request | None:
-    """Answers requests with the id of a new process. Returns in that process; None when no more will come."""
+def serve(listener: socket.socket) -> Request | None:
+    """Starts a process for each connection. Returns in that process; None when standard input has ended."""
     while True:
-        message, files, _, _ = socket.recv_fds(control, 2**20, len(STANDARD))
-        while message and not message.endswith(b"\n"):
-            message += control.recv(2**20)
-        if not message:
+        ready, _, _ = select.select([listener, sys.stdin], [], [])
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if listener not in ready:
             return None
-        ours, theirs = os.pipe()
-        if middle := os.fork():
-            os.close(theirs)
-            os.waitpid(middle, 0)
-            control.sendall(os.read(ours, 20) + b"\n")
-            for number in (ours, *files):
-                os.close(number)
-            continue
-        middle = os.getpid()
-        if process := os.fork():
-            os.write(theirs, str(process).encode())
-            os._exit(0)  # with which the process changes its parent
-        for number in (ours, theirs, control.detach()):
-            os.close(number)
-        while os.getppid() == middle:
-            time.sleep(0.0001)
-        return _become(Request(**json.loads(message)), files)
+        with listener.accept()[0] as connection:
+            if not os.fork():
+                listener.close()
+                return _start(connection)
+
+
+def _start(connection: socket.socket) -> Request:
+    """Answers a request with the id of a new process, in which it returns, and then with how that ended if asked to."""
+    message, files, _, _ = socket.recv_fds(connection, 2**20, len(STANDARD))
+    while not message.endswith(b"\n"):
+        if not (piece := connection.recv(2**20)):
+            os._exit(1)  # who asked has gone
+        message += piece
+    request = Request(**json.loads(message))
+    starter = os.getpid()
+    if process := os.fork():
+        for file in files:
+            os.close(file)
+        connection.sendall(b"%d\n" % process)
+        if not request.adopted:
+            connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+        os._exit(0)
+    connection.close()
+    while request.adopted and os.getppid() == starter:
+        time.sleep(0.0001)
+    return _become(request, files)
 
 
 def _become(request: Request, files: list[int]) -> Request:

@@ -7,10 +7,13 @@ test of what happens before a command runs has the mark `true_start`, and gets a
 import ctypes
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from inspect import signature
@@ -18,10 +21,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
+import psutil
 import pytest
 
 ENTRY: Final = "from cstp_server.cli.entry import main; main()"
 PROGRAM: Final = Path(__file__).with_name("fork_server.py")
+CLIENT: Final = Path(__file__).with_name("fork_client.py")
 # read by the interpreter or the C library before any code runs, so that they have to be those of the fork server
 EARLY: Final = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "OPENBLAS_", "OMP_")
 # of `subprocess.Popen` with their usual values; whatever asks for more is started by it
@@ -45,12 +50,12 @@ _PARAMETERS: Final = signature(_really_start)
 
 
 class Forks:
-    """The fork server of this process, which is started with the first command; it ends with its socket."""
+    """The fork server of this process, which is started with the first command; it ends with its standard input."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._control: socket.socket | None = None
         self._server: subprocess.Popen[bytes] | None = None
+        self.address = ""
         self._early: Mapping[str, str] = {}
         self.wanted = True
 
@@ -81,6 +86,7 @@ class Forks:
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
                 if signal.getsignal(number) is signal.SIG_IGN
             ],
+            "adopted": True,
         }
         popen.pid = self._ask(request, [number if file == -1 else file for number, file in enumerate(files)])
         popen._child_created = True  # type: ignore[attr-defined]
@@ -95,34 +101,59 @@ class Forks:
         self._start_server()
         return _early(environment) == self._early and Path(given["cwd"] or ".").is_dir()
 
-    def _start_server(self) -> None:
+    def _start_server(self) -> str:
+        """The address of the server, which runs from here on."""
         with self._lock:
-            if self._server is not None:
-                return
-            self._early = _early(os.environ)
-            self._control, theirs = socket.socketpair()
-            with theirs:
-                self._server = subprocess.Popen(
-                    [sys.executable, str(PROGRAM), str(theirs.fileno())],
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                )
+            if self._server is None:
+                self._early = _early(os.environ)
+                folder = Path(tempfile.mkdtemp())
+                self.address = str(folder / "forks")
+                with socket.socket(socket.AF_UNIX) as listener:
+                    listener.bind(self.address)
+                    listener.listen(16)
+                    self._server = subprocess.Popen(
+                        [sys.executable, str(PROGRAM), str(listener.fileno())],
+                        pass_fds=[listener.fileno()],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.DEVNULL,
+                    )
+            return self.address
 
     def _ask(self, request: Mapping[str, Any], files: list[int]) -> int:
-        assert self._control is not None
         message = json.dumps(request).encode() + b"\n"
-        with self._lock, _adopting():
-            sent = socket.send_fds(self._control, [message], files)
-            self._control.sendall(message[sent:])
-            answer = self._control.recv(32)
-        assert answer, "the fork server has ended"
-        return int(answer)
+        with self._lock, _adopting(), socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self.address)
+            sent = socket.send_fds(connection, [message], files)
+            connection.sendall(message[sent:])
+            answer = connection.recv(32)
+            assert answer, "the fork server has ended"
+            process = psutil.Process(int(answer))
+            while process.ppid() != os.getpid():
+                time.sleep(0.0001)
+        return process.pid
+
+    def program(self) -> str:
+        """A program that a shell starts as it would `cstp`."""
+        return f"#!{sys.executable} -IS\nADDRESS = {self._start_server()!r}\n{CLIENT.read_text()}"
 
     def close(self) -> None:
-        if self._control is not None and self._server is not None:
-            self._control.close()
-            self._server.wait(60)
+        if self._server is not None:
+            self._server.communicate(timeout=60)
+            shutil.rmtree(Path(self.address).parent)
+
+
+FORKS: Final = pytest.StashKey[Forks]()
+
+
+@pytest.fixture
+def cstp_for_shells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the front of a shell's PATH, with a `cstp` that runs as a fork."""
+    folder = tmp_path_factory.mktemp("forked")
+    forks = request.config.stash.get(FORKS, None)
+    true = f"#!{sys.executable}\n{ENTRY}\n"
+    (folder / "cstp").write_text(true if forks is None else forks.program())
+    (folder / "cstp").chmod(0o755)
+    return folder
 
 
 def _early(environment: Mapping[str, str]) -> dict[str, str]:
@@ -140,12 +171,13 @@ def _adopting() -> Iterator[None]:
         library.prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def start_quickly(config: pytest.Config) -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """From here to the end of the run."""
     config.addinivalue_line("markers", "true_start: is about what happens before a command runs")
     if sys.platform != "linux":
         return
     forks = Forks()
+    config.stash[FORKS] = forks
 
     def start(popen: "subprocess.Popen[Any]", *arguments: Any) -> None:
         forks.start(popen, *arguments)

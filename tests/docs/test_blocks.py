@@ -34,8 +34,7 @@ BLOCKS = {
 }
 SERVE = """
 import subprocess, sys
-command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", *sys.argv[1:], "--port", "0"]
-server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+server = subprocess.Popen([*sys.argv[1:], "--port", "0"], stderr=subprocess.PIPE, text=True)
 told = []
 for line in server.stderr:
     told.append(line)
@@ -66,14 +65,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Serv
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Path:
+def programs(tmp_path: Path, cstp_for_shells: Path) -> Path:
     """What a shell finds first: `cstp`, and programs that are not run."""
     folder = tmp_path / "programs"
     folder.mkdir()
     (folder / "serve.py").write_text(SERVE)
-    entry = f'{sys.executable} -c "from cstp_server.cli.entry import main; main()"'
+    entry = cstp_for_shells / "cstp"
     scripts = dict.fromkeys(NOT_RUN, "true") | {
-        "cstp": f'case "$1" in serve) exec {sys.executable} {folder}/serve.py "$@";; demo) exit 0;; esac\n'
+        "cstp": f'case "$1" in serve) exec {sys.executable} -IS {folder}/serve.py {entry} "$@";; demo) exit 0;; esac\n'
         f'exec {entry} "$@"'
     }
     for name, script in scripts.items():

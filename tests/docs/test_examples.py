@@ -23,10 +23,10 @@ COMMAND = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Mapping[str, str]:
+def around(tmp_path: Path, cstp_for_shells: Path) -> Mapping[str, str]:
     """The environment of a person who has made .venv; searches go by words, a model takes its time to load."""
     given = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    path = f"{Path(sys.executable).parent}:{given['PATH']}"
+    path = f"{cstp_for_shells}:{Path(sys.executable).parent}:{given['PATH']}"
     return given | {"PATH": path, "CSTP_EMBEDDING__MODEL": "none", "TMPDIR": str(tmp_path)}
 
 

@@ -109,7 +109,11 @@ ALONE = """
 import os, sys
 from importlib import import_module
 from pathlib import Path
-for name in ("alembic", "chromadb", "httpx", "mcp", "numpy", "pydantic", "sqlalchemy", "starlette", "typer", "yaml"):
+for name in (  # packages of others, and what comes before every command
+    "alembic.command chromadb httpx markdown_it mcp.server numpy onnxruntime orjson prometheus_client pydantic_settings"
+    " rich.console sqlalchemy.dialects.postgresql.psycopg sqlalchemy.dialects.sqlite starlette.applications structlog"
+    " tantivy tokenizers typer uvicorn yaml cstp_server.cli.main"
+).split():
     import_module(name)
 import cstp_server
 for file in sorted((Path(cstp_server.__path__[0]) / "cli" / "commands").glob("*.py")):
@@ -124,4 +128,20 @@ for file in sorted((Path(cstp_server.__path__[0]) / "cli" / "commands").glob("*.
 def test_each_command_imports_what_it_needs_though_no_other_has() -> None:
     """The fork server has imported all of them, which hides a module that one of them forgets."""
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_shell_starts_it_ends_it_and_reads_what_it_prints_and_returns(cstp_for_shells: Path, tmp_path: Path) -> None:
+    script = f"""
+PATH={cstp_for_shells}:$PATH
+set -x
+test "$(cstp --version)" = {cstp.__version__} || exit 10
+echo '{{"title": "One"}}' | cstp ingest - --json >given || exit 11
+cstp token fly; test $? = 2 || exit 12
+cstp serve --port 0 2>log & server=$!
+until grep -q '"serving"' log; do sleep 0.05; done
+kill $server; wait $server || exit 13
+"""
+    environment = {**os.environ, "CSTP_EMBEDDING__MODEL": "none"}
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
