@@ -30,7 +30,7 @@ from cstp_server.settings import LogSettings, Settings
 from cstp_server.tokens import create_token
 from tests.quick_logs import log_quickly
 from tests.stores import ChromaProgram, PostgreSQL, Servers, Stores
-from tests.threads import SESSION, starting, watch_threads
+from tests.threads import starting, watch_threads
 
 # a busy machine is no failure, and nothing is written into the checkout
 hypothesis.settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=25)
@@ -339,17 +339,20 @@ def live_server(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Ite
     _stop(running)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def common_server(
-    tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
 ) -> Iterator[Callable[..., LiveServer]]:
-    """Like `live_server`, but the same overrides share a server for the whole run; use agents of your own."""
+    """Like `live_server`, but the same overrides share a server for a whole module; use agents of your own.
+
+    No longer than that: one that idles takes a hundredth of a processor.
+    """
     running: dict[tuple[tuple[str, str], ...], _Running] = {}
 
     def start(overrides: Mapping[str, object] | None = None) -> LiveServer:
         key = tuple(sorted((name, str(value)) for name, value in (overrides or {}).items()))
         if key not in running:
-            with starting("common_server", SESSION):
+            with starting("common_server", request.node.nodeid):
                 running[key] = _start(tmp_path_factory.mktemp("data"), overrides or {}, None, lasting_stores)
         return running[key].live
 
