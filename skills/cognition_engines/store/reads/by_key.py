@@ -1,12 +1,14 @@
 """Reading; the functions are described in `Records`. What a viewer may not see, the database leaves out."""
 
+import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.artifacts import Turn
@@ -26,7 +28,8 @@ from cognition_engines.store.values import DanglingReferences, ExposedRecords, F
 T = TypeVar("T")
 
 _PLAINLY: Final = 500  # keys of one statement for SQLite's driver, which keeps few of such statements prepared
-_SEQS_TEXT: Final = "SELECT key, kind, seq FROM records WHERE"
+_TEXTS: Final = 1024  # statements, by how many keys and projects they name
+_NAMING: Final = sqlite.dialect(paramstyle="named")
 
 # The records that are embedded. A chunked artifact has no own text: its chunks are searched.
 EMBEDDED: Final = (
@@ -168,7 +171,7 @@ def by_keys(
     """See `Records.by_keys`. Asks the database also for no keys: one that fails must not look like no match."""
     if keys and len(keys) <= _PLAINLY and is_plain(store) and store.read.has(keys):
         with reading_plainly(store) as plain:
-            found, lacking = _known(store, plain.execute(*_seqs_text(keys, viewer)), kinds)
+            found, lacking = _known(store, _plain_seqs(plain, keys, viewer), kinds)
         if not lacking:
             return found
     statement = _seqs(viewer is not None, viewer is not None and viewer.projects is not None)
@@ -205,22 +208,25 @@ def _known(
     return found, lacking
 
 
-def _seqs_text(keys: Sequence[int], viewer: Viewer | None) -> tuple[str, Sequence[object]]:
-    """`_seqs` for SQLite's driver, and its values."""
-    chosen, values = [f"key IN ({_marks(keys)})"], [*keys]
-    if viewer is None:
-        return f"{_SEQS_TEXT} {chosen[0]}", values
-    rights = rights_of(viewer)
-    guarded: list[object] = [*values, rights["clearance"], rights["now"]]
-    chosen += ["sensitivity <= ?", "(expires_at IS NULL OR expires_at > ?)"]
-    if viewer.projects is not None:
-        chosen.append(f"project IN ({_marks(viewer.projects)})")
-        guarded += sorted(viewer.projects)
-    return f"{_SEQS_TEXT} {' AND '.join(chosen)}", guarded
+def _plain_seqs(connection: sqlite3.Connection, keys: Sequence[int], viewer: Viewer | None) -> sqlite3.Cursor:
+    """The rows of `_seqs`, by SQLite's driver."""
+    projects = None if viewer is None or viewer.projects is None else sorted(viewer.projects)
+    text = _seqs_text(viewer is not None, len(keys), None if projects is None else len(projects))
+    values = {} if viewer is None else rights_of(viewer)
+    return connection.execute(text, {**values, **_numbered("keys", keys), **_numbered("projects", projects or ())})
 
 
-def _marks(values: Sized) -> str:
-    return ",".join("?" * len(values))
+@lru_cache(_TEXTS)
+def _seqs_text(guarded: bool, keys: int, projects: int | None) -> str:
+    """`_seqs` as SQLite's driver takes it, for a number of keys and of projects."""
+    values = {"keys": [0] * keys, "projects": [""] * (projects or 0), "clearance": 0, "now": 0}
+    statement = _seqs(guarded, projects is not None).params(values)
+    return str(statement.compile(dialect=_NAMING, compile_kwargs={"render_postcompile": True}))
+
+
+def _numbered(name: str, values: Sequence[object]) -> dict[str, object]:
+    """The names that a list of values has in a statement."""
+    return {f"{name}_{place}": value for place, value in enumerate(values, 1)}
 
 
 def asked_by_keys(
