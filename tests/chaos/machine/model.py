@@ -112,14 +112,8 @@ class Model:
         return type == "supersedes" and target == one.id
 
     def in_force(self, one: Known) -> bool:
-        """Whether `current` leaves it in."""
-        since = one.stated.get("validFrom") or one.date
-        return (
-            self.status(one) not in ENDED
-            and since is not None
-            and since != FUTURE
-            and one.stated.get("validTo") != EXPIRED
-        )
+        """Whether `current` leaves it in, as it does what begins later."""
+        return self.status(one) not in ENDED and one.stated.get("validTo") != EXPIRED
 
     def settle(self) -> None:
         """Notes which supersessions are in effect now."""
