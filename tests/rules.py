@@ -61,6 +61,17 @@ ON_SERVERS: Final = (
     "tests/engine/test_engine.py",  # opens the stores itself
     "tests/cli/test_records.py",  # commands that write, from an ingest to a new index
 )
+# what uses the folder ../shared, itself or through a fixture
+ON_SHARED: Final = (
+    "tests/cli/test_models.py",
+    "tests/docs/test_blocks.py",
+    "tests/embedding/test_onnx.py",
+    "tests/indexes/test_keywords.py",
+    "tests/ingest/test_kinds_of_texts.py",
+    "tests/ingest/test_real_records.py",
+    "tests/recall/test_shared_graph.py",
+    "tests/server/test_conformance.py",
+)
 USE_STORES: Final = {"stores", "lasting_stores"}
 
 _WHEELS: Final = sys.platform == "linux" and platform.machine() == "x86_64"
@@ -142,8 +153,24 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Skips(config))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """No file is imported that has nothing for this run: to collect all of them takes a quarter of a minute."""
+    if not collection_path.is_relative_to(ROOT) or not collection_path.match("test_*.py"):
+        return None
+    name = collection_path.relative_to(ROOT).as_posix()
+    wanted = config.getoption("--shared") != "only" or name in ON_SHARED
+    wanted &= config.getoption("--stores") != "servers" or name.startswith(ON_SERVERS)
+    return None if wanted else True
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With `--shared=only`, what asks for `shared_folder`, itself or through a fixture; on servers, their part."""
+    unnamed = {
+        item.path for item in items if isinstance(item, pytest.Function) and "shared_folder" in item.fixturenames
+    }
+    unnamed -= {ROOT / name for name in ON_SHARED}
+    if unnamed := {path for path in unnamed if path.is_relative_to(ROOT)}:
+        raise pytest.UsageError(f"ON_SHARED in tests/rules.py lacks {', '.join(map(str, unnamed))}")
     if config.getoption("--shared") == "only":
         _keep(config, items, lambda item: "shared_folder" in item.fixturenames)
     if config.getoption("--stores") == "servers":
