@@ -1,7 +1,6 @@
 """The base install: what it needs, that the client works with that alone, and what importing it costs."""
 
 import importlib.metadata
-import math
 import re
 import subprocess
 import sys
@@ -9,6 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from email import message_from_string
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -89,14 +89,14 @@ def test_the_client_works_with_nothing_else_installed(base_install: Path) -> Non
 
 @pytest.mark.parametrize("program", ["import cstp", "from cstp import Client, Filters", "from cstp import AsyncClient"])
 def test_an_import_takes_less_than_three_tenths_of_a_second(base_install: Path, program: str) -> None:
-    cost = control = math.inf
-    for _ in range(12):  # the least of several: what else the machine does only adds to the CPU time of the same work
-        cost = min(cost, float(run(base_install, COST.format(program=program))))
-        control = min(control, float(run(base_install, COST.format(program="import pydantic, httpx"))))
-        # the control alone takes 0.12 s on a machine that is not busy
-        if cost < max(BOUND, BOUND / 0.12 * control):
+    ratios: list[float] = []
+    for _ in range(11):  # a busy machine adds to the CPU time of the same work, more or less to both of a pair
+        cost = float(run(base_install, COST.format(program=program)))
+        if cost < BOUND:
             return
-    pytest.fail(f"{cost} s, and {control} s without the client")
+        ratios.append(cost / float(run(base_install, COST.format(program="import pydantic, httpx"))))
+    # the control alone takes 0.12 s on a machine that is not busy
+    assert median(ratios) < BOUND / 0.12
 
 
 def test_the_client_is_imported_only_when_it_is_asked_for() -> None:
