@@ -19,6 +19,7 @@ from cognition_engines.writing.requests import (
     LinkDecisions,
     RecordDecision,
     ReviewDecision,
+    UnlinkDecisions,
     UpdateDecision,
     Writer,
 )
@@ -116,3 +117,26 @@ async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engi
     with pytest.raises(WriteConflict) as refused:
         await engine.write(NARROW, review(id), "key")
     assert (refused.value.id, refused.value.reason) == (None, "idempotency")
+
+
+async def test_a_link_is_a_change_for_none_who_does_not_see_both_of_its_ends(engine: Engine) -> None:
+    async def changed(viewer: Viewer, after: int) -> list[str]:
+        return [one.id for one in (await engine.following.read(viewer, after)).changes]
+
+    open_one = (await engine.write(ANN, new("Bake bread"))).id
+    secret = await engine.write(ANN, new("Buy the mill", sensitivity=Sensitivity.SENSITIVE))
+    for write in (LinkDecisions, UnlinkDecisions):
+        for source, target in ((open_one, secret.id), (secret.id, open_one)):
+            last = engine.records.last_seq()
+            done = await engine.write(ANN, write(source_id=source, target_id=target, type="relates_to"))
+            assert done.seq > last
+            assert await changed(Viewer(), last) == []
+            assert await changed(EVERYTHING, last) == [secret.id]
+    other = replace(new("Sell cake"), project="cafe")
+    third = (await engine.write(ANN, replace(new("Sell rolls"), project="shop"))).id
+    source = (await engine.write(ANN, other)).id
+    last = engine.records.last_seq()
+    done = await engine.write(ANN, LinkDecisions(source_id=source, target_id=third, type="relates_to"))
+    assert done.seq > last
+    for project in ("cafe", "shop"):
+        assert await changed(Viewer(projects=frozenset({project})), last) == []

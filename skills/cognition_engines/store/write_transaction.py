@@ -25,7 +25,7 @@ from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, c
 from cognition_engines.store.erasure.expiry import named_records
 from cognition_engines.store.erasure.ledger import erase
 from cognition_engines.store.inheritance import renumber
-from cognition_engines.store.numbering import numbered_up_to
+from cognition_engines.store.numbering import allocate, numbered_up_to
 from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of, visible
 from cognition_engines.store.reads.decisions import REVIEW, links_of, reviews_of, revisions_of
 from cognition_engines.store.schema import (
@@ -203,9 +203,9 @@ class WriteTransaction:
         return [one for one in links_of(self._connection, ids, viewer) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
-        """Adds a link, or replaces the one of its type between the two; the source with a new `seq`.
+        """Adds a link, or replaces the one of its type between the two; the source as it is then.
 
-        The target has a new one too, where all who see it see the source: others must not learn of it.
+        Each of the two has a new `seq` where all who see it see the other one: others must not learn of the link.
         """
         self._drop_link(source, target, link.type)
         self._connection.execute(
@@ -219,15 +219,15 @@ class WriteTransaction:
                 context=link.context,
             )
         )
-        if _shown_to_all(source, target):
-            renumber(self._connection, [target.key])
-        return self._settled(source)
+        self._renumber_ends(source, target)
+        settle_decisions(self._connection, [source.key])
+        return self._read(source.key, source.kind)
 
     def remove_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
         """Removes a link and ends its effect; whether it was there. New `seq` as by `add_link`."""
         if not self._drop_link(source, target, type):
             return False
-        renumber(self._connection, [source.key, target.key] if _shown_to_all(source, target) else [source.key])
+        self._renumber_ends(source, target)
         show_again(self._connection, [target.key])
         return True
 
@@ -266,6 +266,14 @@ class WriteTransaction:
         )
         return self._connection.execute(chosen).rowcount > 0
 
+    def _renumber_ends(self, source: StoredRecord, target: StoredRecord) -> None:
+        ends = ((source, target), (target, source))
+        keys = [one.key for one, other in ends if _shown_to_all(other, one)]
+        if keys:
+            renumber(self._connection, keys)
+        else:
+            allocate(self._connection, 1)  # the transaction has written, which its answer has a `seq` for
+
     def _settled(self, stored: StoredRecord) -> StoredRecord:
         renumber(self._connection, [stored.key])
         settle_decisions(self._connection, [stored.key])
@@ -275,10 +283,10 @@ class WriteTransaction:
         return found_by_keys(self._connection, [key], None, (kind,))[key]
 
 
-def _shown_to_all(source: StoredRecord, target: StoredRecord) -> bool:
-    """Whether all who see the target see the source."""
-    of, at = source.facets, target.facets
-    return of.project == at.project and of.sensitivity <= at.sensitivity
+def _shown_to_all(one: StoredRecord, other: StoredRecord) -> bool:
+    """Whether all who see the other record see the one; only who sees all projects sees what has none."""
+    of, at = one.facets, other.facets
+    return at.project in (None, of.project) and of.sensitivity <= at.sensitivity
 
 
 @contextmanager
