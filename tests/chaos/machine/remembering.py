@@ -148,8 +148,8 @@ class Learning(Placing):
             records.append({"kind": "extraction", "type": "warning", "chunkIds": ids, "content": warning})
             if not code and any(self.model.find_any(agent, id) is None for id in ids):
                 code = NOT_FOUND
-        # what a source was cut into goes before what it cites is looked for
-        lost = [] if known is None or status != "changed" else [each.id for each in self.children(known, "chunk")]
+        # what another text of a source was cut into goes before what is cited is looked for
+        lost = [] if known is None or known.word == word else [each.id for each in self.children(known, "chunk")]
         code = NOT_FOUND if not code and set(ids) & set(lost) else code
         params = {"records": records, **rights} | ({"dryRun": True} if dry else {})
         done = self.write(door, agent, "storeKnowledge", params, number, code)
