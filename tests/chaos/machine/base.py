@@ -38,11 +38,11 @@ rights = st.fixed_dictionaries(
 
 @dataclass
 class Reader:
-    """One who follows: its cursor, the records that it has been told of, and what became different since it read."""
+    """One who follows: its cursor, the records that were reported to it, and what became different since it read."""
 
     cursor: int = 0
     known: dict[str, str] = field(default_factory=dict)  # kinds by id
-    told: set[int] = field(default_factory=set)  # numbers of the changes
+    reported: set[int] = field(default_factory=set)  # numbers of the changes
     may: set[str] = field(default_factory=set)
     must: set[str] = field(default_factory=set)
     ever: set[str] = field(default_factory=set)  # what it has seen at any time
@@ -165,7 +165,7 @@ class Base(RuleBasedStateMachine):
             expected |= {"status": "unchanged"}
         elif method == "storeKnowledge":
             expected |= {"records": [one | {"status": "unchanged"} for one in first["records"]]}
-        # what it says itself, and what it was told before
+        # what it says itself, and what was reported to it before
         result = self.ask(door, agent, method, params, allowed=_NAMES.findall(f"{params} {first}"))
         when = {name: True for name in ("indexed", "reindexed", "receipt") if name in first}  # is of now
         assert {**result, **when} == {**expected, **when}, f"{result}, and not {expected}"

@@ -13,11 +13,11 @@ class Following(Base):
     @rule(door=server, name=who, limit=st.sampled_from([1, 3, 7, 1000]))
     def follow(self, door: int, name: str, limit: int) -> None:
         reader = self.readers[name]
-        told = self.read_on(door, name, reader, limit)
+        reported = self.read_on(door, name, reader, limit)
         allowed = reader.may | self.neighbours(name, reader.may)
-        assert told <= allowed, f"{name} is told of {told - allowed}, which is for it as it was"
-        missed = {id for id in reader.must if id in reader.known} - told
-        assert not missed, f"{name} is not told of {missed}"
+        assert reported <= allowed, f"{name} is shown {reported - allowed}, which is for it as it was"
+        missed = {id for id in reader.must if id in reader.known} - reported
+        assert not missed, f"{name} is not shown {missed}"
         reader.may, reader.must = set(), set()
 
     @rule(door=server, name=who)
@@ -33,17 +33,17 @@ class Following(Base):
 
     def read_on(self, door: int, name: str, reader: Reader, limit: int) -> set[str]:
         """Reads all changes there are; the ids that they name. What the reader knows then is what its agent sees."""
-        agent, told, more = AGENTS[name], set[str](), True
+        agent, reported, more = AGENTS[name], set[str](), True
         while more:
             params = {"since": reader.cursor, "limit": limit}
             page = self.ask(door, agent, "changes", params, allowed=reader.ever)
             assert len(page["changes"]) <= limit
             for one in page["changes"]:
                 assert reader.cursor < one["seq"] <= page["cursor"]
-                assert one["id"] not in told
+                assert one["id"] not in reported
                 assert one["id"] in reader.ever, f"{name} never saw {one['id']}"
                 reader.cursor = one["seq"]
-                told.add(one["id"])
+                reported.add(one["id"])
                 if one["op"] == "put":
                     reader.known[one["id"]] = one["kind"]
                 else:
@@ -56,7 +56,7 @@ class Following(Base):
         assert reader.known == expected, f"{name} follows {reader.known}, and not {expected}"
         after = self.ask(door + 1, agent, "changes", {"since": reader.cursor})
         assert (after["changes"], after["cursor"], after["more"]) == ([], reader.cursor, False)
-        return told
+        return reported
 
     def neighbours(self, name: str, ids: set[str]) -> set[str]:
         """Turns are found by the words of the turns around them, and so change with them."""

@@ -52,7 +52,7 @@ class Forgetting(Placing):
         self.ask(door + 1, agent, "forget", {"id": id, "confirm": True}, NOT_FOUND)
 
     def doomed(self, agent: Token, one: Stored) -> tuple[list[Stored], dict[str, int]]:
-        """What goes with a record, and how much of it the agent is told."""
+        """What goes with a record, and how much of it is shown to the agent."""
         if isinstance(one, Known):
             own = {"reviews": len(one.reviews), "revisions": one.revision}
             return [one], {**NOTHING, **own, "links": len(self.model.links_of(agent, one))}
@@ -95,7 +95,7 @@ class Forgetting(Placing):
         rights: dict[str, Any],
         events: int | None,
     ) -> None:
-        """A memory, new or not, that expires soon: nobody sees it from then on, and then it is forgotten."""
+        """A memory, new or not, that expires soon: it is hidden from then on, and then it is forgotten."""
         agent, boss = AGENTS[name], AGENTS["boss"]
         params, known = self.asked(agent, place, rights, False, False, events)
         project, level, code = self.placed(agent, rights)

@@ -1,4 +1,4 @@
-"""The rules of what is said of decisions: reviews and links."""
+"""The rules of what agents add to decisions: reviews and links."""
 
 from typing import Any
 

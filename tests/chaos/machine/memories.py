@@ -38,7 +38,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Cascade:
-    """What goes with a record, itself first, and how much of that its forgetter is told of."""
+    """What goes with a record, itself first, and how much of that is shown to its forgetter."""
 
     gone: list[Memory]
     counts: dict[str, int]

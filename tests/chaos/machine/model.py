@@ -187,9 +187,9 @@ class Model:
 
     def views(self, tokens: Iterable[Token]) -> dict[str, dict[str, tuple[object, object]]]:
         """By agent and id, what a record says, and which links are seen with it."""
-        told: dict[str, object] = {one.id: (one.own(), one.level) for one in self.memories.values()}
+        reported: dict[str, object] = {one.id: (one.own(), one.level) for one in self.memories.values()}
         for one in self.decisions.values():
-            told[one.id] = (str(self.shown(one)), one.project, one.level, one.ratified_by)
+            reported[one.id] = (str(self.shown(one)), one.project, one.level, one.ratified_by)
         found = {}
         for who in tokens:
             links: dict[str, set[object]] = {}
@@ -197,8 +197,8 @@ class Model:
                 if self.find(who, name[0]) and self.find(who, name[2]):
                     for id in (name[0], name[2]):
                         links.setdefault(id, set()).add((name, link.by, link.weight))
-            seen = (id for id in told if self.find_any(who, id))
-            found[who.agent] = {id: (told[id], frozenset(links.get(id, ()))) for id in seen}
+            seen = (id for id in reported if self.find_any(who, id))
+            found[who.agent] = {id: (reported[id], frozenset(links.get(id, ()))) for id in seen}
         return found
 
     def note(self) -> None:

@@ -105,9 +105,9 @@ class Placing(Base):
         if events is not None:
             for each in self.children(one, "event"):
                 self.model.remove(each)
-            for told in done["events"]:
-                assert told["narrative"].split()[1] == word
-                self.add(Memory("event", told["id"], word, one.project, level, name, parent=one.id))
+            for reported in done["events"]:
+                assert reported["narrative"].split()[1] == word
+                self.add(Memory("event", reported["id"], word, one.project, level, name, parent=one.id))
         self.cut(one, "artifact_chunk", done["numChunks"])
 
     def recall(self, door: int, agent: Token, one: Memory) -> None:

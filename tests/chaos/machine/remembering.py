@@ -165,6 +165,6 @@ class Learning(Placing):
         assert head["id"] == known.id
         if kind == "source" and status != "unchanged":
             self.cut(known, "chunk", head["numChunks"])
-        for told in others:
+        for reported in others:
             cites = tuple(ids)
-            self.add(Memory("extraction", told["id"], lesson, project, level, name, cites=cites, revisions=1))
+            self.add(Memory("extraction", reported["id"], lesson, project, level, name, cites=cites, revisions=1))
