@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 from cstp.methods.registry import METHODS
 from cstp_server.tokens import Token
 from tests.chaos.machine.doors import Doors, token
-from tests.chaos.machine.model import CONFLICT, FORBIDDEN, LEVELS, NOT_FOUND, Known, Model, first_id
+from tests.chaos.machine.model import CONFLICT, FORBIDDEN, INVALID, LEVELS, NOT_FOUND, Known, Model, first_id
 
 AGENTS: Mapping[str, Token] = {
     "ann": token("ann", "read write review", "sensitive"),
@@ -87,6 +87,17 @@ class Base(RuleBasedStateMachine):
     def new_word(self) -> str:
         self.words += 1
         return f"w{self.words}"
+
+    @staticmethod
+    def placed(agent: Token, rights: dict[str, Any]) -> tuple[str | None, int, int]:
+        """The project and level of a new record, and the code for rights that the agent does not have."""
+        project, level = rights.get("project"), LEVELS.index(rights.get("sensitivity", "normal"))
+        code = 0
+        if agent.projects is not None:
+            if project is None and len(agent.projects) == 1:
+                project = agent.projects[0]
+            code = 0 if project in agent.projects else INVALID
+        return project, level, INVALID if level > LEVELS.index(agent.clearance) else code
 
     def target(self, number: int) -> str:
         """The id of a decision, seen or not, now and then of none."""

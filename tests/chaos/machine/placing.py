@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cstp_server.tokens import Token
 from tests.chaos.machine.base import Base
 from tests.chaos.machine.memories import Memory
-from tests.chaos.machine.model import INVALID, LEVELS, NOT_FOUND
+from tests.chaos.machine.model import LEVELS, NOT_FOUND
 
 RADIO, WIKI = "radio", "wiki"
 places = st.sampled_from([None, (RADIO, 0), (RADIO, 1), (RADIO, None), (WIKI, "page-0"), (WIKI, "page-1")])
@@ -16,16 +16,6 @@ FILLER = "The tide turns at noon and the pilot waits for it. " * 112  # more tha
 
 class Placing(Base):
     """What all that is remembered has in common."""
-
-    def placed(self, agent: Token, rights: dict[str, Any]) -> tuple[str | None, int, int]:
-        """The project and level of a new record, and the code for rights that the agent does not have."""
-        project, level = rights.get("project"), LEVELS.index(rights.get("sensitivity", "normal"))
-        code = 0
-        if agent.projects is not None:
-            if project is None and len(agent.projects) == 1:
-                project = agent.projects[0]
-            code = 0 if project in agent.projects else INVALID
-        return project, level, INVALID if level > LEVELS.index(agent.clearance) else code
 
     def meant(self, agent: Token, kind: str, place: object, project: str | None) -> Memory | None:
         """The record of a place that an agent means: its own before others."""

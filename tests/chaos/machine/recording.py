@@ -12,7 +12,6 @@ from tests.chaos.machine.model import (
     FORBIDDEN,
     FUTURE,
     INVALID,
-    LEVELS,
     NOT_FOUND,
     OWN_STATUSES,
     PAST,
@@ -85,13 +84,8 @@ class Recording(Base):
             named = {"supersedes": [id]} if type == "supersedes" else {"relatedTo": [{"id": id, "type": type}]}
             params |= named
         params |= {"dryRun": True} if dry else {}
-        project, level = rights.get("project"), LEVELS.index(rights.get("sensitivity", "normal"))
-        code = 0
-        if agent.projects is not None:
-            if project is None and len(agent.projects) == 1:
-                project = agent.projects[0]
-            code = 0 if project in agent.projects else INVALID
-        if level > LEVELS.index(agent.clearance) or not in_order(stated):
+        project, level, code = self.placed(agent, rights)
+        if not in_order(stated):
             code = INVALID
         if not code and any(model.find(agent, id) is None for _, id in linked):
             code = NOT_FOUND
