@@ -1,12 +1,14 @@
 """What is read, and by whom."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import DECISIONS
@@ -202,3 +204,16 @@ def test_a_record_that_was_read_before_is_read_as_it_is_now_and_by_those_who_may
     other.delete(Kind.EVENT, ["evt_e"])
     assert records.by_keys([found.key], None) == {}
     other.close()
+
+
+def test_a_database_that_cannot_be_opened_is_an_outage_of_the_records(sqlite_url: str, tmp_path: Path) -> None:
+    records = open_records(sqlite_url)
+    records.put([entry_of(Kind.DECISION, "d", title="Use a queue", text="Use a queue")], None)
+    (found,) = records.find([(Kind.DECISION, "d")], None)
+    assert records.by_keys([found.key], None)
+    records._store.reader.dispose()
+    (tmp_path / "store").rename(tmp_path / "away")
+    for read in (records.last_seq, lambda: records.by_keys([found.key], None)):
+        with pytest.raises(ComponentFailed, match="cannot be opened"):
+            read()
+    records.close()

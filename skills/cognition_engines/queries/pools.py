@@ -126,6 +126,7 @@ class Pool:
         self._numbers = count()
         self._workers = 0  # threads that take calls
         self._given_up: set[int] = set()
+        self._refused: set[_Job] = set()  # those that a thread came to too late
         self._running: dict[int, _RunningCall] = {}  # by worker
         self._finished = 0  # calls, by threads that were not given up
         self._lock = Lock()
@@ -188,8 +189,9 @@ class Pool:
             raise
         finally:
             expiry.cancel()
-            if job.cancelled():
-                with self._lock:
+            with self._lock:
+                self._refused.discard(job)
+                if job.cancelled():
                     self._jobs.discard(caller.agent, job)
         self.failing = False
         self._failed.pop(name, None)
@@ -200,7 +202,7 @@ class Pool:
         if job.answer.done():
             return
         with self._lock:
-            busy = self._jobs.discard(agent, job) and self._finished > finished
+            busy = job in self._refused or (self._jobs.discard(agent, job) and self._finished > finished)
         failure = ComponentBusy if busy else _DeadlinePassed
         job.answer.set_exception(failure(self.component, f"no answer within {seconds:.3g} s"))
 
@@ -278,6 +280,8 @@ class Pool:
         if worker in self._given_up or (taken := self._jobs.take(self._may_run)) is None:
             return None
         agent, job = taken
+        if monotonic() > job.begins_until:
+            self._refused.add(job)
         self._running[worker] = _RunningCall(agent, monotonic())
         self._summon()
         return job
@@ -286,7 +290,7 @@ class Pool:
         """What becomes of the caller's future, and with what."""
         if not job.wanted():
             return job.answer.set_result, None
-        if monotonic() > job.begins_until:
+        if job in self._refused:
             return job.answer.set_exception, ComponentBusy(self.component, "no thread was free in time")
         try:
             return job.answer.set_result, job.run(job.wanted)

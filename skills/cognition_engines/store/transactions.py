@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final, TypeVar, cast
 
 import sqlalchemy as sa
@@ -105,13 +105,11 @@ def reading_plainly(store: Store) -> Iterator[sqlite3.Connection]:
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)
     with failures():
-        connection = store.reader.raw_connection()
         try:
-            yield cast("sqlite3.Connection", connection.driver_connection)
-        except sqlite3.Error as error:
+            with closing(store.reader.raw_connection()) as connection:
+                yield cast("sqlite3.Connection", connection.driver_connection)
+        except sqlite3.Error as error:  # of a statement, or of opening the file
             raise sa.exc.DBAPIError("", None, error) from error
-        finally:
-            connection.close()
 
 
 @contextmanager

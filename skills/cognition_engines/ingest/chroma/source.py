@@ -277,6 +277,8 @@ def _check_made(address: str, folder: Path) -> None:
             made = database.execute("SELECT count(*) FROM collections").fetchone()[0]
     except sqlite3.OperationalError:  # no such table, or locked by its maker
         made = 0
+    except sqlite3.DatabaseError:  # of which Chroma says what is wrong
+        return
     if not made:
         raise ConfigurationError(f"{address}: no collection of this name; there are none")
 
