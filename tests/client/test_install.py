@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Iterator
 from email import message_from_string
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -89,14 +88,16 @@ def test_the_client_works_with_nothing_else_installed(base_install: Path) -> Non
 
 @pytest.mark.parametrize("program", ["import cstp", "from cstp import Client, Filters", "from cstp import AsyncClient"])
 def test_an_import_takes_less_than_three_tenths_of_a_second(base_install: Path, program: str) -> None:
-    ratios: list[float] = []
-    for _ in range(11):  # a busy machine adds to the CPU time of the same work, more or less to both of a pair
-        cost = float(run(base_install, COST.format(program=program)))
-        if cost < BOUND:
+    costs: list[float] = []
+    controls: list[float] = []
+    for _ in range(11):
+        costs.append(float(run(base_install, COST.format(program=program))))
+        if costs[-1] < BOUND:
             return
-        ratios.append(cost / float(run(base_install, COST.format(program="import pydantic, httpx"))))
+        controls.append(float(run(base_install, COST.format(program="import pydantic, httpx"))))
+    # a busy machine only adds to the CPU time of the same work: the least of many is nearest to the work itself;
     # the control alone takes 0.12 s on a machine that is not busy
-    assert median(ratios) < BOUND / 0.12
+    assert min(costs) / min(controls) < BOUND / 0.12
 
 
 def test_the_client_is_imported_only_when_it_is_asked_for() -> None:
