@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality check docs site model env lock clean FORCE
+.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -45,6 +45,9 @@ check: lint types test ## lint, types and test
 
 bench: .venv/.dev ## measure, with controls
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+profile: .venv/.dev ## where the time of a call goes: make profile CALL=hybrid (whoami, list, keyword, semantic)
+	@.venv/bin/python -m benchmarks.profile_call $(CALL) $(ARGS)
 
 bench-quality: .venv/.dev ## measure how good the answers are, on sets with known answers
 	@.venv/bin/python -m benchmarks.quality $(ARGS)

@@ -12,9 +12,11 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, Final
 
+from benchmarks.call_costs import current_version, measure_call_costs, version_of
 from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import make_corpus
+from benchmarks.cost_table import COSTS_PAGE, CostRun, render_costs
 from benchmarks.embedding import Embedded, embed_texts
 from benchmarks.ingesting import measure_ingest
 from benchmarks.kind_calls import measure_kinds
@@ -72,6 +74,8 @@ class Material:
 
 def main() -> int:
     options = _parser().parse_args()
+    if options.costs:
+        return _measure_costs(options)
     if options.kinds:
         return _measure_kinds(options)
     if options.writes:
@@ -137,6 +141,25 @@ def _measure_writes(options: argparse.Namespace) -> int:
     return 0
 
 
+def _measure_costs(options: argparse.Namespace) -> int:
+    """What a call costs, and what it cost in another checkout."""
+    _say("measuring what a call costs, which begins with an ingest")
+    texts = read_texts(options.texts, TEXTS)
+    before = [] if options.before is None else [version_of(options.before)]
+    with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
+        versions = [*before, current_version()]
+        costs = measure_call_costs(versions, options.texts, Path(folder), texts, read_queries(texts, QUERIES))
+    run = CostRun(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions=describe_versions(),
+        command=f"python -m benchmarks --costs{' --before CHECKOUT' if before else ''}",
+        costs=costs,
+    )
+    _write(options, COSTS_PAGE, render_costs(run), asdict(run))
+    return 0
+
+
 def _write_writes(options: argparse.Namespace, embedder: Embedder, texts: Sequence[Text]) -> None:
     """Measures writes, which have a page of their own."""
     _say("measuring writes")
@@ -165,6 +188,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--real", type=_sizes, default="", metavar="SIZES", help="decisions with all their windows")
     parser.add_argument("--kinds", type=_sizes, default="", metavar="SIZES", help="instead: every method, all kinds")
     parser.add_argument("--writes", action="store_true", help="instead: what agents write")
+    parser.add_argument("--costs", action="store_true", help="instead: what a call costs, in CPU time")
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="with --costs: an older version, to compare")
     parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")

@@ -136,7 +136,7 @@ def served(settings: Settings, variables: Mapping[str, str] | None = None) -> It
             [*command, "--port", "0", "--data-dir", str(settings.data_dir)], stderr=log, env=environment
         )
     try:
-        caller = Caller(*_address(process, settings, log_path), token)
+        caller = Caller(*listening(process, log_path, settings.indexes_path / "chroma.clean.json"), token)
         yield caller
         caller.close()
     finally:
@@ -145,10 +145,12 @@ def served(settings: Settings, variables: Mapping[str, str] | None = None) -> It
         revoke_token(settings.tokens_path, known.id)
 
 
-def _address(process: "subprocess.Popen[bytes]", settings: Settings, log_path: Path) -> tuple[str, int]:
-    """Where the server listens, once its indexes are open: it removes Chroma's mark of a clean shutdown then."""
+def listening(process: "subprocess.Popen[bytes]", log_path: Path, mark: Path) -> tuple[str, int]:
+    """Where the server listens, once its indexes are open: it removes `mark`, Chroma's of a clean shutdown, then.
+
+    Raises NotServing when it does not come up.
+    """
     deadline = monotonic() + _DEADLINE
-    mark = settings.indexes_path / "chroma.clean.json"
     while process.poll() is None and monotonic() < deadline:
         address = _ADDRESS.search(log_path.read_bytes())
         if address and not mark.exists():

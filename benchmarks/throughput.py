@@ -82,7 +82,7 @@ class Client:
 
     def close(self) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.communicate()  # closes the pipes
 
 
 def measure_cheap_calls() -> list[CheapRow]:
@@ -92,7 +92,7 @@ def measure_cheap_calls() -> list[CheapRow]:
     with ExitStack() as stack:
         client = Client()
         stack.callback(client.close)
-        echo = stack.enter_context(_echo())
+        echo = stack.enter_context(echo_server())
         memory = stack.enter_context(_empty_server({}))
         variants = {
             "bare starlette echo": (echo, "", single, 1, None),
@@ -165,14 +165,14 @@ def _percentile(before: Mapping[float, float], after: Mapping[float, float], sha
 
 
 @contextmanager
-def _echo() -> Iterator[int]:
+def echo_server() -> Iterator[int]:
     process = subprocess.Popen([sys.executable, "-m", "benchmarks.echo"], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield int(process.stdout.readline())
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 @contextmanager

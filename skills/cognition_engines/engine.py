@@ -32,10 +32,12 @@ from cognition_engines.queries.knowledge import KnowledgeSearch
 from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.lists import Lists
 from cognition_engines.queries.passages import Passages
-from cognition_engines.queries.pools import Caller, Pool, Pools
+from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.reached import ReachedSeq
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.threads import Threads
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.door import Writing
@@ -230,12 +232,13 @@ def _follower(options: EngineOptions, records: Records, embedder: Embedder | Non
 
 def _pools(options: EngineOptions) -> Pools:
     store, vectors, embedding = options.store, options.vectors, options.embedding
+    shared = Threads(embedding.threads + 2 * vectors.threads + 2 * store.threads + WRITE_THREADS)
     return Pools(
         call_seconds=options.call_seconds,
-        embedder=Pool("embedder", embedding.threads, embedding.seconds),
-        keywords=Pool("keywords", vectors.threads, vectors.seconds),
-        vectors=Pool("vectors", vectors.threads, vectors.seconds),
-        records=Pool("records", store.threads, store.seconds),
-        lists=Pool("records", store.threads, store.seconds, "lists"),
-        writes=Pool("records", WRITE_THREADS, store.seconds, "writes"),
+        embedder=Pool("embedder", embedding.threads, embedding.seconds, shared=shared),
+        keywords=Pool("keywords", vectors.threads, vectors.seconds, shared=shared),
+        vectors=Pool("vectors", vectors.threads, vectors.seconds, shared=shared),
+        records=Pool("records", store.threads, store.seconds, shared=shared),
+        lists=Pool("records", store.threads, store.seconds, "lists", shared),
+        writes=Pool("records", WRITE_THREADS, store.seconds, "writes", shared),
     )

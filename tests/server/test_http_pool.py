@@ -14,7 +14,9 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted
 from cognition_engines.errors import ComponentBusy, ComponentFailed
-from cognition_engines.queries.pools import MOST_GIVEN_UP, Caller, Pool
+from cognition_engines.queries.pools import MOST_GIVEN_UP, Pool
+from cognition_engines.queries.steps import Caller, Steps
+from cognition_engines.queries.threads import Threads
 
 ALONE = Caller("alone", inf)
 
@@ -47,8 +49,16 @@ async def test_calls_run_at_the_same_time_up_to_the_number_of_threads(release: E
     pool = Pool("store", threads=3, deadline=5)
     together = threading.Barrier(3)
     await asyncio.gather(*(pool.run(ALONE, together.wait, 4) for _ in range(3)))
-    names = await asyncio.gather(*(pool.run(ALONE, threading.get_ident) for _ in range(50)))
-    assert 1 <= len(set(names)) <= 3
+    running, most, lock = [0], [0], threading.Lock()
+
+    def counted() -> None:
+        for change in (1, -1):
+            with lock:
+                running[0] += change
+                most[0] = max(most[0], running[0])
+
+    await asyncio.gather(*(pool.run(ALONE, counted) for _ in range(200)))
+    assert 1 <= most[0] <= 3
     pool.close()
 
 
@@ -379,3 +389,85 @@ async def test_a_function_learns_that_its_caller_has_gone() -> None:
             await task
         assert [steps.get(timeout=20) for _ in range(2)] == [not leaves] * 2
     pool.close()
+
+
+def thread() -> int:
+    return threading.get_ident()
+
+
+async def test_a_call_with_several_steps_stays_in_one_thread_while_each_pool_has_a_place() -> None:
+    shared = Threads(2)
+    pools = [Pool(name, threads=1, deadline=5, shared=shared) for name in ("words", "meaning", "rows")]
+    steps = Steps.first(pools[0], lambda: [thread()])
+    for pool in (*pools[1:], pools[0]):
+        steps = steps.then(pool, lambda seen: [*seen, thread()])
+    for _ in range(20):
+        seen = await steps.run(ALONE)
+        assert len(seen) == 4
+        assert len(set(seen)) == 1
+    pools[0].close()
+
+
+async def test_a_step_waits_for_a_place_in_its_pool_and_leaves_its_own_to_others() -> None:
+    shared, blocked = Threads(4), Blocked()
+    one, other = (Pool(name, threads=1, deadline=20, shared=shared) for name in ("one", "other"))
+    first = blocked.ask(other, "first")
+    await blocked.until(first=1)
+    both = asyncio.ensure_future(Steps.first(one, thread).then(other, lambda _: thread()).run(ALONE))
+    assert await one.run(ALONE, len, "ab") == 2  # while the step waits for its place
+    assert not both.done()
+    blocked.go.release()
+    await first
+    await both
+    one.close()
+
+
+async def test_a_step_past_its_deadline_is_a_failure_of_its_pool_though_the_first_one_has_more_time(
+    release: Event,
+) -> None:
+    shared = Threads(4)
+    slow, quick = Pool("slow", 1, 20, shared=shared), Pool("quick", 1, 0.1, shared=shared)
+    with pytest.raises(ComponentFailed, match="quick: no answer within"):
+        await Steps.first(slow, thread).then(quick, lambda _: release.wait()).run(ALONE)
+    assert (slow.failing, quick.failing) == (False, True)
+    with pytest.raises(ComponentFailed, match="quick: every thread is past its deadline"):
+        await Steps.first(slow, thread).then(quick, lambda _: None).run(ALONE)
+    assert await slow.run(ALONE, len, "ab") == 2
+    slow.close()
+
+
+async def test_a_failed_step_ends_the_call_and_is_tried_again_with_what_it_was_given() -> None:
+    shared, given, ran = Threads(2), [], []
+    one, other = (Pool(name, threads=1, deadline=5, shared=shared) for name in ("one", "other"))
+
+    def second(value: str) -> str:
+        given.append(value)
+        if len(given) < 3:
+            raise ComponentFailed("other", "down")
+        return value
+
+    with pytest.raises(ComponentFailed, match="down"):
+        await Steps.first(one, lambda: "first").then(other, second).then(one, ran.append).run(ALONE)
+    assert (one.failing, other.failing, ran) == (False, True, [])
+    with pytest.raises(ComponentFailed, match="down"):
+        await other.retry(ALONE)
+    await other.retry(ALONE)
+    assert (given, other.failing) == (["first"] * 3, False)
+    one.close()
+
+
+async def test_a_caller_that_has_gone_ends_its_call_after_the_step_that_runs(release: Event) -> None:
+    shared, ran = Threads(2), []
+    one, other = (Pool(name, threads=1, deadline=5, shared=shared) for name in ("one", "other"))
+    begun = threading.Semaphore(0)
+    task = asyncio.ensure_future(
+        Steps.first(one, lambda: (begun.release(), release.wait())).then(other, ran.append).run(ALONE)
+    )
+    await asyncio.to_thread(begun.acquire, timeout=20)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    release.set()
+    assert await one.run(ALONE, len, "ab") == 2
+    assert await other.run(ALONE, len, "ab") == 2
+    assert ran == []
+    one.close()

@@ -9,7 +9,8 @@ from typing import Final, Literal
 from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.queries.pools import Caller, Pool
+from cognition_engines.queries.pools import Pool
+from cognition_engines.queries.steps import Caller
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 

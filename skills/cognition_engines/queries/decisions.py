@@ -11,8 +11,9 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Viewer
 from cognition_engines.queries.explanation import Explanation, explanations
 from cognition_engines.queries.passages import PassageRequest, Passages
-from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
@@ -98,8 +99,7 @@ class Decisions:
         sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (sought,))
-        found = await self._searching.search(caller, query, question.limit)
-        hits = await self._hits(caller, question, mode, found)
+        hits = await self._hits(caller, question, query)
         if not question.include & {"snippet", "links", "edges"}:
             return [
                 Match(hit.decision, hit.stored, hit.distance, None, None, hit.explanation, hit.window) for hit in hits
@@ -120,12 +120,15 @@ class Decisions:
             for hit, snippet in zip(hits, snippets, strict=True)
         ]
 
-    async def _hits(self, caller: Caller, question: Question, mode: Mode, found: SearchHits) -> list[_Hit]:
+    async def _hits(self, caller: Caller, question: Question, query: Query) -> list[_Hit]:
+        def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
+            return self._records.by_keys(found.keys(), question.viewer, DECISIONS.kinds)
+
+        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         keys = found.keys()
-        read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, DECISIONS.kinds)
         conditions = question.filters.conditions()
         shown = question.include & {"snippet", "explain"}
-        windows = await self._searching.windows(caller, found, mode) if shown else [None] * len(keys)
+        windows = await self._searching.windows(caller, found, query.mode) if shown else [None] * len(keys)
         reasons = await self._explained(caller, question, found)
         hits = []
         for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):

@@ -1,5 +1,6 @@
 """Episodes by id, and by what was tried and learned."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cognition_engines.filters import Conditions, HasAll, between
@@ -8,7 +9,7 @@ from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchScope
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.spaces import EPISODES
 from cognition_engines.store.records import Records
@@ -64,11 +65,13 @@ class Episodes:
         conditions = question.conditions()
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),))
-        found = await self._searching.search(caller, query, question.limit)
-        keys = found.keys()
-        read = await self._pools.records.run(caller, self._records.by_keys, keys, question.viewer, EPISODES.kinds)
+
+        def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
+            return self._records.by_keys(found.keys(), question.viewer, EPISODES.kinds)
+
+        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         matches = []
-        for hit, key, seq in zip(found.hits, keys, found.seqs(), strict=True):
+        for hit, key, seq in zip(found.hits, found.keys(), found.seqs(), strict=True):
             stored = read.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):

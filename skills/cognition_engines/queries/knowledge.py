@@ -8,12 +8,13 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.lists import about
-from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
-from cognition_engines.store.reads.knowledge import SourceName
+from cognition_engines.store.reads.knowledge import SourceName, WithSources
 from cognition_engines.store.records import Records
 
 
@@ -66,14 +67,14 @@ class KnowledgeSearch:
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (SearchScope(KNOWLEDGE, conditions),))
-        found = await self._searching.search(caller, query, question.limit)
-        return await self._matches(caller, question, mode, conditions, found)
+        return await self._matches(caller, query, question.limit, conditions)
 
-    async def _matches(
-        self, caller: Caller, question: KnowledgeQuestion, mode: Mode, conditions: Conditions, found: SearchHits
-    ) -> list[KnowledgeMatch]:
-        keys = found.keys()
-        read = await self._pools.records.run(caller, self._records.with_sources, keys, question.viewer, KNOWLEDGE.kinds)
+    async def _matches(self, caller: Caller, query: Query, limit: int, conditions: Conditions) -> list[KnowledgeMatch]:
+        def reading(found: SearchHits) -> WithSources:
+            return self._records.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
+
+        found, read = await self._searching.search_and_read(caller, query, limit, reading)
+        keys, mode = found.keys(), query.mode
         windows = await self._searching.windows(caller, found, mode)
         matches = []
         for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):

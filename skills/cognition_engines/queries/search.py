@@ -1,10 +1,9 @@
-"""Searches for an event loop: each part in its own pool, the legs of all spaces at the same time."""
+"""Searches for an event loop: each step in the pool of its part."""
 
-import asyncio
-from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,7 +16,8 @@ from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.steps import Caller, Steps
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
     Hit,
@@ -30,7 +30,7 @@ from cognition_engines.retrieval.fusion import (
     wide,
     with_bm25,
 )
-from cognition_engines.retrieval.legs import EMPTY, RankedRows, keyword_leg, semantic_leg
+from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 
@@ -112,41 +112,61 @@ class Search:
 
     async def search(self, caller: Caller, query: Query, limit: int) -> SearchHits:
         """The best `limit` records."""
-        if query.mode is Mode.HYBRID:
-            parts, vector = await self.parts(caller, query, CANDIDATES)
-            hits = await self.fuse(caller, parts, query.text, vector, limit)
-            return SearchHits(parts, hits, vector)
-        parts, vector = await self.parts(caller, query, limit)
-        legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
-        return SearchHits(parts, best_of(parts, legs, vector, limit), vector)
+        return await (await self._steps(caller, query, limit)).run(caller)
+
+    async def search_and_read(
+        self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
+    ) -> tuple[SearchHits, T]:
+        """The best `limit` records, and what `read` reads of the store for them, in its pool."""
+
+        def both(found: SearchHits) -> tuple[SearchHits, T]:
+            return found, read(found)
+
+        return await (await self._steps(caller, query, limit)).then(self._pools.records, both).run(caller)
 
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
         """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
 
         The vector is None without a model, and in keyword mode also where the model does not answer.
         """
+        vector = await self._embed(caller, query)
+        return await self._legs(query, vector, candidates).run(caller), vector
+
+    async def _steps(self, caller: Caller, query: Query, limit: int) -> Steps[SearchHits]:
+        """A search whose query has its vector, step by step."""
+        vector = await self._embed(caller, query)
+        if query.mode is not Mode.HYBRID:
+            last = self._pools.vectors if query.mode is Mode.SEMANTIC else self._pools.keywords
+
+            def best(parts: list[Part]) -> SearchHits:
+                legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
+                return SearchHits(parts, best_of(parts, legs, vector, limit), vector)
+
+            return self._legs(query, vector, limit).then(last, best)
+
+        def joined(parts: list[Part]) -> SearchHits:
+            return SearchHits(parts, fused(parts, vector, limit), vector)
+
+        return self._legs(query, vector, CANDIDATES).then(self._pools.vectors, joined)
+
+    def _legs(self, query: Query, vector: Floats | None, limit: int) -> Steps[list[Part]]:
+        """The masks and the legs of the mode."""
         views = [self._view(sought, query) for sought in query.sought]
-        nothing: list[RankedRows] = [EMPTY] * len(views)
-        vector: Floats | None
-        if query.mode is Mode.SEMANTIC:
-            masks, meaning, vector = await self._by_meaning(caller, views, query, candidates)
-            words = nothing
-        elif query.mode is Mode.KEYWORD:
-            vector = None if self._embeddings is None else self._embeddings.known(query.text)
-            if vector is None:
-                (masks, words), vector = await asyncio.gather(
-                    self._by_words(caller, views, query, candidates), self._embed(caller, query)
-                )
-            else:
-                masks, words = await self._by_words(caller, views, query, candidates)
-            meaning = nothing
-        else:
-            # the longer one first
-            (masks, meaning, vector), (_, words) = await asyncio.gather(
-                self._by_meaning(caller, views, query, candidates), self._by_words(caller, views, query, candidates)
-            )
-        found = zip(views, masks, meaning, words, strict=True)
-        return [Part(query.viewer, view.snapshot, mask, view.words, *legs) for view, mask, *legs in found], vector
+
+        def by_meaning() -> list[Part]:
+            return [_by_meaning(view, query, vector, limit) for view in views]
+
+        def by_words(parts: list[Part]) -> list[Part]:
+            found = [_by_words(view, part, query, limit) for view, part in zip(views, parts, strict=True)]
+            return [with_bm25(part, query.text) for part in found]
+
+        def masked() -> list[Part]:
+            return by_words([_part(view, query) for view in views])
+
+        if query.mode is Mode.KEYWORD:
+            return Steps.first(self._pools.keywords, masked)
+        legs = Steps.first(self._pools.vectors, by_meaning)
+        return legs if query.mode is Mode.SEMANTIC else legs.then(self._pools.keywords, by_words)
 
     async def fuse(
         self,
@@ -158,17 +178,14 @@ class Search:
         *,
         groups: bool = False,
     ) -> list[Hit]:
-        """As `fusion.fused`; what a row lacks of a score is computed, and words are asked for in their own pool.
-
-        Where `groups` leave fewer than `limit`, the legs are asked for more.
-        """
-        hits = await self._fused(caller, parts, query, vector, limit, groups)
+        """As `fusion.fused`. Where `groups` leave fewer than `limit`, the legs are asked for more."""
+        hits = await self._pools.vectors.run(caller, fused, parts, vector, limit, groups)
         while groups and len(hits) < limit:
             wider = await self._widened(caller, parts, query, vector)
             if not grown(parts, wider):
                 break
             parts = wider
-            hits = await self._fused(caller, parts, query, vector, limit, groups)
+            hits = await self._pools.vectors.run(caller, fused, parts, vector, limit, groups)
         return hits
 
     async def _widened(
@@ -179,23 +196,11 @@ class Search:
         def meaning() -> list[Part]:
             return [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
 
-        wider = await self._pools.vectors.run(caller, meaning)
+        def words(parts: list[Part]) -> list[Part]:
+            wider = [more_words(part, limit, query) for part, limit in zip(parts, limits, strict=True)]
+            return [with_bm25(part, query) for part in wider]
 
-        def words() -> list[Part]:
-            return [more_words(part, limit, query) for part, limit in zip(wider, limits, strict=True)]
-
-        return await self._pools.keywords.run(caller, words)
-
-    async def _fused(
-        self, caller: Caller, parts: Sequence[Part], query: str, vector: Floats | None, limit: int, groups: bool
-    ) -> list[Hit]:
-        def scored() -> list[Part]:
-            return [with_bm25(part, query) for part in parts]
-
-        if any(part.asks_for_words for part in parts):
-            ready = await self._pools.keywords.run(caller, scored)
-            return await self._pools.vectors.run(caller, fused, ready, vector, limit, groups)
-        return await self._pools.vectors.run(caller, lambda: fused(scored(), vector, limit, groups))
+        return await Steps.first(self._pools.vectors, meaning).then(self._pools.keywords, words).run(caller)
 
     async def windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
         """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
@@ -226,35 +231,21 @@ class Search:
                 raise
             return None
 
-    async def _by_meaning(
-        self, caller: Caller, views: Sequence[_View], query: Query, limit: int
-    ) -> tuple[list[Bools], list[RankedRows], Floats]:
-        """The masks and the semantic legs, and the query's vector."""
-        vector = await self._embed(caller, query)
-        assert vector is not None  # the handlers offer no such mode without a model
 
-        def leg(view: _View) -> tuple[Bools, RankedRows]:
-            mask = view.mask(query.viewer)
-            return mask, semantic_leg(view.snapshot, mask, vector, limit, view.neighbours, query.viewer)
-
-        found = await _all([self._pools.vectors.run(caller, leg, view) for view in views])
-        return [mask for mask, _ in found], [ranked for _, ranked in found], vector
-
-    async def _by_words(
-        self, caller: Caller, views: Sequence[_View], query: Query, limit: int
-    ) -> tuple[list[Bools], list[RankedRows]]:
-        """The masks and the keyword legs."""
-
-        def leg(view: _View) -> tuple[Bools, RankedRows]:
-            assert view.words is not None
-            mask = view.mask(query.viewer)
-            labelled = textual(view.sought.conditions)
-            return mask, keyword_leg(view.snapshot, mask, query.text, limit, view.words, query.viewer, labelled)
-
-        found = await _all([self._pools.keywords.run(caller, leg, view) for view in views])
-        return [mask for mask, _ in found], [ranked for _, ranked in found]
+def _part(view: _View, query: Query) -> Part:
+    """A space of which nothing was found yet."""
+    return Part(query.viewer, view.snapshot, view.mask(query.viewer), view.words, EMPTY, EMPTY)
 
 
-async def _all(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """All at the same time; a single one costs no task."""
-    return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
+def _by_meaning(view: _View, query: Query, vector: Floats | None, limit: int) -> Part:
+    assert vector is not None  # the handlers offer no such mode without a model
+    part = _part(view, query)
+    leg = semantic_leg(view.snapshot, part.mask, vector, limit, view.neighbours, query.viewer)
+    return replace(part, semantic=leg)
+
+
+def _by_words(view: _View, part: Part, query: Query, limit: int) -> Part:
+    assert view.words is not None
+    labelled = textual(view.sought.conditions)
+    leg = keyword_leg(view.snapshot, part.mask, query.text, limit, view.words, query.viewer, labelled)
+    return replace(part, keyword=leg)

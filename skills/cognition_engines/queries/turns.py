@@ -2,10 +2,12 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 Agent = str | None  # None is the server itself
+
+PRESENT_SECONDS: Final = 5.0  # after a call its agent may come again at once, and a place is kept free for it
 
 
 def half(places: int) -> int:
@@ -72,3 +74,23 @@ class FairQueue(Generic[T]):
         self._length -= 1
         if not self._waiting[agent]:
             del self._waiting[agent]
+
+
+class RecentAgents:
+    """Which agents have asked of late, the latest last."""
+
+    def __init__(self) -> None:
+        self._asked: OrderedDict[Agent, float] = OrderedDict()
+
+    def note(self, agent: Agent, now: float) -> None:
+        if agent is None:
+            return
+        self._asked[agent] = now
+        self._asked.move_to_end(agent)
+        while next(iter(self._asked.values())) < now - PRESENT_SECONDS:
+            self._asked.popitem(last=False)
+
+    def others(self, agent: Agent, now: float) -> bool:
+        """Whether another agent has."""
+        latest = next((one for one in reversed(self._asked) if one != agent), None)
+        return latest is not None and self._asked[latest] > now - PRESENT_SECONDS

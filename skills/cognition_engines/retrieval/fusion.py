@@ -44,11 +44,6 @@ class Part:
     keyword: RankedRows
     worded: RankedRows = EMPTY
 
-    @property
-    def asks_for_words(self) -> bool:
-        """Whether `with_bm25` has to ask the index: its leg found some, but not the scores of all that have a word."""
-        return bool(len(self.semantic.rows) and len(self.keyword.rows)) and self.keyword.every is None
-
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -72,13 +67,12 @@ class _Union:
 
 def with_bm25(part: Part, query: str) -> Part:
     """The part with the BM25 of the rows that the semantic leg alone found: the one step here that asks for words."""
-    lacking = np.setdiff1d(part.semantic.rows, part.keyword.rows)
     # where the leg found nothing, nothing has a word of the query
-    if part.words is None or not len(part.keyword.rows) or not len(lacking):
+    if part.words is None or not len(part.keyword.rows) or part.keyword.every is not None:
         return part
-    if (every := part.keyword.every) is not None:
-        known = np.isin(every.rows, lacking)
-        return replace(part, worded=RankedRows(every.rows[known], every.scores[known]))
+    lacking = np.setdiff1d(part.semantic.rows, part.keyword.rows, assume_unique=True)
+    if not len(lacking):
+        return part
     keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
     return replace(part, worded=RankedRows(part.snapshot.row_of[keys].astype(np.int64), scores))
 
@@ -166,6 +160,10 @@ def _meaning(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
 
 def _bm25(part: Part, rows: Ints) -> Doubles:
     """The score of each row, ascending; 0 for one that has none of the query's words."""
+    if (every := part.keyword.every) is not None:
+        scores = np.zeros(len(part.snapshot.keys))
+        scores[every.rows] = every.scores
+        return scores[rows]
     found = np.zeros(len(rows))
     for leg in (part.keyword, part.worded):
         found[np.searchsorted(rows, leg.rows)] = leg.scores

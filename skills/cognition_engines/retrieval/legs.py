@@ -145,11 +145,14 @@ def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked
 
 def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
     """The places by score, the highest first, ties by `id_of` the place."""
-    order = np.argsort(-scores)
+    order = np.argsort(-scores, kind="stable")
     falling = scores[order]
-    if (falling[1:] == falling[:-1]).any():
-        values = scores.tolist()
-        return np.array(sorted(range(len(values)), key=lambda place: (-values[place], id_of(place))), np.int64)
+    tied = np.flatnonzero(falling[1:] == falling[:-1])
+    if len(tied):
+        firsts = tied[np.diff(tied, prepend=-2) > 1]
+        ends = tied[np.diff(tied, append=len(scores) + 1) > 1] + 2
+        for first, end in zip(firsts.tolist(), ends.tolist(), strict=True):
+            order[first:end] = sorted(order[first:end].tolist(), key=id_of)
     return order
 
 

@@ -18,7 +18,8 @@ from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Decision
 from cognition_engines.queries.duplicates import nearest_decisions
-from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.steps import Caller
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Receipt, StoredRecord
 from cognition_engines.store.write_transaction import Author, WriteTransaction, now

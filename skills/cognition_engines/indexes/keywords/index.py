@@ -46,7 +46,7 @@ from cognition_engines.indexes.keywords.schema import (
     read_checkpoint,
     write_checkpoint,
 )
-from cognition_engines.indexes.keywords.term_weights import weigh
+from cognition_engines.indexes.keywords.term_weights import KnownWeights
 from cognition_engines.indexes.keywords.visible_idf import Counted, WordCounts, visible_to
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.store.values import Text
@@ -54,9 +54,8 @@ from cognition_engines.store.values import Text
 IntArray = NDArray[np.int64]
 DoubleArray = NDArray[np.float64]
 
-_NAMED: Final = (
-    1500  # up to this many keys, a query of a term each takes less than one of a set: half at 100, as much here
-)
+_NOTHING: Final = np.empty(0, np.int64), np.empty(0, np.float64)
+_NAMED: Final = 1500  # keys; up to here a query of a term each takes less than one of a set: half at 100, as much here
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,11 @@ class _Commit:
     """What searches see: one state of the index and the counts over it."""
 
     searcher: tantivy.Searcher
-    counts: WordCounts
+    weights: KnownWeights
+
+    @property
+    def counts(self) -> WordCounts:
+        return self.weights.counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,7 @@ class KeywordIndex:
         self._identity = identity
         self._analyzer = make_analyzer()
         self._writing = threading.Lock()
-        searcher = index.searcher()
-        self._commit: _Commit | None = _Commit(searcher, WordCounts(searcher, schema))
+        self._commit: _Commit | None = _commit(index.searcher(), schema)
         self._seq = 0
         self.set_aside: Final = set_aside
 
@@ -161,8 +163,7 @@ class KeywordIndex:
         Raises ValueError when a key is given twice, or both replaced and removed.
         """
         texts = [Text(*upsert) for upsert in upserts]
-        keys = [text.key for text in texts]
-        keys.extend(deletes)
+        keys = [*(text.key for text in texts), *deletes]
         if len(set(keys)) != len(keys):
             raise ValueError("upserts and deletes: a key is named more than once")
         with self._writing:
@@ -192,7 +193,7 @@ class KeywordIndex:
             with ForeignCalls(COMPONENT):
                 self._index.reload()
                 searcher = self._index.searcher()
-                self._commit = _Commit(searcher, counts.after(searcher, gone, new))
+            self._commit = _Commit(searcher, KnownWeights(self._schema, counts.after(searcher, gone, new)))
             self._seq = seq
             self.check()  # before anything can happen to the new files
 
@@ -227,16 +228,15 @@ class KeywordIndex:
                 raise
             with ForeignCalls(COMPONENT):
                 self._index.reload()
-                searcher = self._index.searcher()
-                self._commit = _Commit(searcher, WordCounts(searcher, self._schema))
+                self._commit = _commit(self._index.searcher(), self._schema)
                 writer.garbage_collect_files()
             self.check()
 
     def held(self, keys: Sequence[int]) -> int:
         """How many of the keys the index has a text of."""
-        state = self._state()
         if not keys:
             return 0
+        state = self._state()
         with ForeignCalls(COMPONENT):
             found = tantivy.Query.const_score_query(self._any_of("key", keys), 1.0)
             return len(state.searcher.search(found, len(keys), count=False).hits)
@@ -270,7 +270,7 @@ class KeywordIndex:
         The scores are those of `search`. A key that the index does not hold is no match.
         """
         if not len(keys):
-            return _nothing()
+            return _NOTHING
         state = self._state()
         with ForeignCalls(COMPONENT):
             found = self._found(state, query, viewer, [self._any_of("key", keys)], len(keys))
@@ -328,9 +328,9 @@ class KeywordIndex:
         self, state: _Commit, query: str, viewer: Viewer, required: Sequence[tantivy.Query], limit: int
     ) -> tuple[IntArray, DoubleArray]:
         """The best by the words of the query, of the texts that the viewer sees and that meet what is required."""
-        weights = weigh(self._schema, state.counts, viewer, self._analyzer.analyze(query))
+        weights = state.weights.of(viewer, query, self._analyzer)
         if weights is None:
-            return _nothing()
+            return _NOTHING
         hidden = state.counts.texts(viewer) < state.searcher.num_docs - 1
         every = [*required, *(visible_to(self._schema, viewer) if hidden else ())]
         musts = [(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 0.0)) for one in every]
@@ -361,14 +361,14 @@ class KeywordIndex:
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
 
 
-def _nothing() -> tuple[IntArray, DoubleArray]:
-    return np.empty(0, np.int64), np.empty(0, np.float64)
+def _commit(searcher: tantivy.Searcher, schema: tantivy.Schema) -> _Commit:
+    return _Commit(searcher, KnownWeights(schema, WordCounts(searcher, schema)))
 
 
 def _best(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, DoubleArray]:
     hits = searcher.search(query, min(limit, max(1, searcher.num_docs)), count=False).hits
     if not hits:
-        return _nothing()
+        return _NOTHING
     scores, addresses = zip(*hits, strict=True)
     keys = np.array(searcher.fast_field_values("key", list(addresses)), np.int64)
     return keys, np.array(scores, np.float64)

@@ -21,6 +21,8 @@ MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods t
 # the texts that have it takes longer than all else, and says next to nothing of them.
 MANY_TEXTS: Final = 10_000
 COMMON: Final = 2
+QUERIES: Final = 256  # whose weights are cached; those of ten words take about 20 kB
+LONGEST: Final = 512  # characters of one of them
 _WHOLE: Final = 1 << 23  # the highest score; single precision is exact up to twice as much
 
 Clauses = Sequence[tuple[tantivy.Occur, tantivy.Query]]
@@ -68,3 +70,24 @@ def weigh(schema: tantivy.Schema, counts: WordCounts, viewer: Viewer, words: Seq
 def _constant(schema: tantivy.Schema, term: str, weight: int) -> tantivy.Query:
     query = tantivy.Query.term_query(schema, "levelled", term, index_option="basic")
     return tantivy.Query.const_score_query(query, float(weight))
+
+
+class KnownWeights:
+    """The weights of recent queries in the counts of one commit: agents repeat their queries. Any thread may ask."""
+
+    def __init__(self, schema: tantivy.Schema, counts: WordCounts) -> None:
+        self._schema = schema
+        self.counts = counts
+        self._known: dict[tuple[Viewer, str], Weights | None] = {}
+
+    def of(self, viewer: Viewer, query: str, analyzer: tantivy.TextAnalyzer) -> Weights | None:
+        """As `weigh`, of the words of the query."""
+        key, known = (viewer, query), self._known
+        if key in known:
+            return known[key]
+        weights = weigh(self._schema, self.counts, viewer, analyzer.analyze(query))
+        if len(query) <= LONGEST:
+            if len(known) >= QUERIES:
+                self._known = known = {}
+            known[key] = weights
+        return weights

@@ -15,7 +15,7 @@ from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.pools import Caller, Pools
+from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
 from cognition_engines.queries.recall.ranking import Comparison, ReachedRecord, mean_vector, reach
@@ -30,6 +30,7 @@ from cognition_engines.queries.recall.selectors import (
     worded_matches,
 )
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.fusion import CANDIDATES, Part
 from cognition_engines.spaces import MEMORY, SEARCHED

@@ -1,0 +1,90 @@
+"""What a call costs, and where its time goes: measured on a real server, and written in tables."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.call_costs import (
+    BASE,
+    LONG_WORDS,
+    CallCost,
+    Effort,
+    VersionCosts,
+    current_version,
+    measure_call_costs,
+    version_of,
+)
+from benchmarks.cost_table import MOST, CostRun, render_costs
+from benchmarks.profile_call import render_samples
+from benchmarks.texts import DECISION, Text
+
+COSTS = VersionCosts(
+    name="now",
+    calls={name: CallCost(name, 0.5 * ratio, ratio) for name, ratio in ((BASE, 1.0), *MOST.items())},
+    embedded={10: 3.0, LONG_WORDS: 49.0},
+    echo_share=0.46,
+    load_rate=401.0,
+    load_p99=99.0,
+    ingest_seconds=139.0,
+    decisions=3,
+)
+
+
+def page(*costs: VersionCosts) -> list[str]:
+    return render_costs(CostRun("2026-01-01", "a machine", {"python": "3.11"}, "a command", costs)).splitlines()
+
+
+def test_a_figure_within_its_bound_is_kept() -> None:
+    rows = [line for line in page(COSTS) if line.endswith(("| yes |", "| **no** |"))]
+    assert len(rows) == len(MOST) + 6
+    assert all(row.endswith("| yes |") for row in rows)
+    assert "| hybrid | 3.00 | 6.0 | 6 | yes |" in rows
+
+
+def test_a_figure_beyond_its_bound_is_not_kept_whatever_it_was_before() -> None:
+    calls = COSTS.calls | {"hybrid": CallCost("hybrid", 3.1, 6.2)}
+    now = replace(COSTS, calls=calls, load_p99=101.0, embedded={10: 3.3, LONG_WORDS: 49.0})
+    rows = page(replace(COSTS, name="before"), now)
+    missed = [row.split(" | ")[0] for row in rows if row.endswith("| **no** |")]
+    assert missed == ["| hybrid", "| the same, p99, ms", "| a new text of 10 words, CPU ms"]
+    assert "| hybrid | 3.00 | 6.0 | 3.10 | 6.2 | 6 | **no** |" in rows
+
+
+def test_every_call_is_measured_on_a_real_server_that_ingested_the_records(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for kind, members in (("decisions", {"title": "Cache in Redis"}), ("episodes", {"task": "Evict", "reward": 1})):
+        (data / kind).mkdir(parents=True)
+        lines = [json.dumps({"kind": kind[:-1], "id": number + 1, **members}) for number in range(3)]
+        (data / kind / f"{kind}.jsonl").write_text("\n".join(lines))
+    texts = [Text("Cache", " ".join(f"word{number}" for number in range(3 * LONG_WORDS)), DECISION)]
+    queries = [f"cache number {number} in redis" for number in range(60)]
+    effort = Effort(rounds=1, calls=2, new=2, load_seconds=0.2)
+    (costs,) = measure_call_costs([current_version()], data, tmp_path / "stores", texts, queries, effort)
+    assert (costs.name, costs.decisions) == ("now", 3)
+    assert costs.calls.keys() == {BASE, *MOST}
+    assert costs.load_rate > 0
+    assert 0 < costs.echo_share < 2
+
+
+def test_a_checkout_without_its_environment_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="make env"):
+        version_of(tmp_path)
+
+
+def test_what_a_library_does_counts_for_the_code_of_this_project_that_called_it() -> None:
+    stacks = {
+        'thread (1): "vectors-pool";leg (cognition_engines/legs.py:7);dot (numpy/core.py:1)': 6,
+        'thread (1): "vectors-pool";leg (cognition_engines/legs.py:9)': 2,
+        "thread (2): MainThread;run (uvicorn/server.py:3)": 2,
+    }
+    table = render_samples(stacks, 5, "semantic")
+    for row in (
+        "5 calls, 10 samples of threads at work",
+        "| 80.0% | vectors-pool |",
+        "| 80.0% | cognition_engines/legs.py |",
+        "| 80.0% | cognition_engines/legs.py leg |",
+        "| 20.0% | libraries in MainThread |",
+    ):
+        assert row in table
