@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -61,12 +61,14 @@ from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
 from cstp_server.observe.gauges import StateGauges
 from cstp_server.observe.metrics import CallMetrics, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
+from cstp_server.observe.scrape import OwnMetrics, Siblings
 from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace
 from cstp_server.rpc.audited_calls import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
+from cstp_server.workers.membership import Membership
 
 _log = structlog.get_logger("cstp.stop")
 
@@ -118,11 +120,13 @@ class Prepared:
     document: DiscoverResult
 
 
-def create_app(settings: Settings, gate: Gate | None = None, engine: Engine | None = None) -> Starlette:
+def create_app(
+    settings: Settings, gate: Gate | None = None, engine: Engine | None = None, member: Membership | None = None
+) -> Starlette:
     """The ASGI application. Wrong settings raise ConfigurationError here, before anything is opened.
 
     `engine` that is already open is used, and closed at the end; without it the lifespan opens what the settings
-    name.
+    name. `member` is which of several workers this process is.
     """
     prepared = _prepared(settings, gate)
     discovery = make_discovery(settings, prepared.plan, prepared.document)
@@ -132,11 +136,12 @@ def create_app(settings: Settings, gate: Gate | None = None, engine: Engine | No
         opened = open_engine(settings) if engine is None else engine
         registry = CollectorRegistry()
         parsing = Pool("bodies", 1, settings.server.handler_seconds)
-        parts = _parts(prepared, opened, CallMetrics(registry), BodyParser(parsing))
-        probes = _probes(opened, parts, registry, settings)
+        limiter = _limiter(prepared, member)
+        parts = _parts(prepared, opened, limiter, CallMetrics(registry), BodyParser(parsing))
+        probes = _probes(opened, parts, registry, settings, member)
         lag = asyncio.create_task(watch_loop(registry))
         try:
-            async with open_mount(parts.dispatcher, settings) as mount:
+            async with open_mount(parts.dispatcher, settings) as mount, _asked_by(probes.siblings):
                 yield {
                     "parts": parts,
                     "probes": probes,
@@ -173,10 +178,21 @@ def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
     )
 
 
-def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: BodyParser) -> Parts:
+def _asked_by(siblings: Siblings | None) -> AbstractAsyncContextManager[None]:
+    """Answers other workers meanwhile, where there are any."""
+    return nullcontext() if siblings is None else siblings.answering()
+
+
+def _limiter(prepared: Prepared, member: Membership | None) -> Limiter:
+    seconds = prepared.settings.limits.redis_timeout_seconds
+    if member is None:
+        return Limiter(prepared.plan, prepared.redis, seconds)
+    return Limiter(prepared.plan, prepared.redis, seconds, member.agent_windows(), member.event_windows())
+
+
+def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMetrics, parser: BodyParser) -> Parts:
     """What the endpoint works with."""
     settings, server = prepared.settings, prepared.settings.server
-    limiter = Limiter(prepared.plan, prepared.redis, settings.limits.redis_timeout_seconds)
     tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
     tokens.refresh(monotonic())
     followers = FollowerPlaces(server.max_followers, prepared.gate, tokens)
@@ -222,13 +238,19 @@ def _parts(prepared: Prepared, engine: Engine, metrics: CallMetrics, parser: Bod
     )
 
 
-def _probes(engine: Engine, parts: Parts, registry: CollectorRegistry, settings: Settings) -> Probes:
+def _probes(
+    engine: Engine, parts: Parts, registry: CollectorRegistry, settings: Settings, member: Membership | None
+) -> Probes:
     gauges = StateGauges(parts.gate, parts.bodies, parts.limiter, engine, parts.followers)
     registry.register(gauges)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     readiness = ReadinessCheck(engine, parts.limiter, parts.gate)
-    return Probes(readiness, registry, gauges, not settings.server.loopback, allowed_hosts(settings))
+    siblings = None
+    if member is not None:
+        own = OwnMetrics(registry, gauges, readiness, member.counters(member.number))
+        siblings = Siblings(member, readiness, own)
+    return Probes(readiness, registry, gauges, not settings.server.loopback, allowed_hosts(settings), siblings)
 
 
 async def _close(engine: Engine, seconds: float) -> None:

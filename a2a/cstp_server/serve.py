@@ -13,6 +13,7 @@ import uvicorn
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.indexes.workers import ALONE
 from cstp_server.app import create_app
 from cstp_server.http.caps import Caps
 from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
@@ -22,7 +23,9 @@ from cstp_server.process.malloc import share_arenas, spare_the_collector
 from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace, GracefulServer, Watchdog
 from cstp_server.process.tls import ServerConfig, tls_context
+from cstp_server.process.worker_server import WorkerServer
 from cstp_server.settings import ServerSettings, Settings
+from cstp_server.workers.membership import Membership
 
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 
@@ -57,15 +60,16 @@ def make_server(
     *,
     announce: Callable[[], object] = _ignore,
     end_by: Callable[[float], object] = _ignore,
+    member: Membership | None = None,
 ) -> uvicorn.Server:
     """The application as a server that has yet to be run on a socket. Raises ConfigurationError for wrong settings.
 
     `announce` is called when it answers and signals are heeded; `end_by` gets the time, on the clock of
-    `time.monotonic`, by which a signal wants the process to be gone.
+    `time.monotonic`, by which a signal wants the process to be gone. `member` is which of several workers it is.
     """
     server = settings.server
     config = ServerConfig(
-        create_app(settings, gate, opened),
+        create_app(settings, gate, opened, member),
         tls=tls_context(server),
         handshake=server.receive_seconds,
         http=timed_protocol(Caps(server.max_header_bytes, server.max_headers), _deadlines(server)),
@@ -77,7 +81,10 @@ def make_server(
         headers=[NOSNIFF],
         proxy_headers=False,
     )
-    return GracefulServer(config, gate, Grace(server.grace_seconds, server.drain_seconds), announce, end_by)
+    grace = Grace(server.grace_seconds, server.drain_seconds)
+    if member is None:
+        return GracefulServer(config, gate, grace, announce, end_by)
+    return WorkerServer(config, gate, grace, announce, end_by, member)
 
 
 def _deadlines(server: ServerSettings) -> Deadlines:
@@ -96,14 +103,15 @@ def serve(
     announce: Callable[[], None],
     watchdog: Watchdog,
     model: Callable[[], Embedder | None],
+    member: Membership | None = None,
 ) -> None:
     """Serves until SIGTERM or SIGINT, then finishes the calls that were accepted and closes everything.
 
     That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
     stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
     when everything is open, before the first call is answered. Until then a signal ends it as in `ended_by_signals`,
-    inside which it is called. `model` is as in `open_engine`. Raises ConfigurationError, FolderInUse or
-    ComponentFailed when it cannot start.
+    inside which it is called. `model` is as in `open_engine`, `member` as in `make_server`. Raises ConfigurationError,
+    FolderInUse or ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
@@ -111,11 +119,11 @@ def serve(
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
-        engine = open_engine(settings, model)
+        engine = open_engine(settings, model, ALONE if member is None else member.worker)
         undo.callback(engine.close)
         engine.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
-        server = make_server(settings, gate, engine, announce=announce, end_by=watchdog.end_by)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        server = make_server(settings, gate, engine, announce=announce, end_by=watchdog.end_by, member=member)
+        for number in (signal.SIGINT, signal.SIGTERM) if member is None else (signal.SIGTERM, signal.SIGQUIT):
             signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()

@@ -31,6 +31,12 @@ class ServerSettings(Section):
 
     host: str = Field("127.0.0.1", description="Loopback only by default.")
     port: int = Field(8100, ge=0, le=65535, description="0 takes any free port and prints it.")
+    workers: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="Processes that answer, over one data folder; each has its share of the bounds below.",
+    )
     ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain: then HTTPS only.")
     ssl_keyfile: str | None = Field(None, description="Its key, in PEM; not needed if the certificate file holds it.")
     public_url: str | None = Field(

@@ -19,6 +19,7 @@ from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.workers import ALONE, WorkerNumber
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.queries.audit_pages import AuditPages
 from cognition_engines.queries.chunks import Chunks
@@ -64,7 +65,8 @@ class EngineOptions:
     have as many threads as `store`. `vector_index` is where nearest neighbours are looked for. `cache_size` is how many
     texts of queries keep their vectors. `store_named` is what gave the URL of the store, for errors. `sources` are
     collections that the engine follows: it reads them `source_seconds` after it has read them, or later where that
-    took longer. `ledger` is the file that notes what was forgotten, in addition to the database.
+    took longer. `ledger` is the file that notes what was forgotten, in addition to the database. `worker` is which of
+    several processes over one folder of indexes this is: only the first follows sources and forgets what has expired.
     """
 
     call_seconds: float = 15.0
@@ -79,6 +81,7 @@ class EngineOptions:
     source_seconds: float = 15.0
     ledger: Path | None = None
     audit: AuditOptions = AuditOptions()
+    worker: WorkerNumber = ALONE
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -150,7 +153,7 @@ class Engine:
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         ledger = LedgerFile(options.ledger)
         self.writing: Final = Writing(records, indexes, embedder, self.pools, published, ledger, self.audit)
-        self.retention: Final = Retention(records, indexes, ledger)
+        self.retention: Final = Retention(records, indexes, ledger, options.worker)
         self.write: Final = self.writing.write
 
     @classmethod
@@ -164,9 +167,9 @@ class Engine:
         """Opens everything and catches up with the records.
 
         `store` is the URL of a database, `sqlite:////folder/file` or `postgresql://user:password@host/name`; `folder`
-        holds the indexes, for one process at a time. `embedder` None is search by words alone; by default it is the
-        model that comes with the package. Raises ConfigurationError, FolderInUse or ComponentFailed, with nothing left
-        open.
+        holds the indexes, for one process at a time, but for those that `options.worker` numbers. `embedder` None is
+        search by words alone; by default it is the model that comes with the package. Raises ConfigurationError,
+        FolderInUse or ComponentFailed, with nothing left open.
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
@@ -176,7 +179,7 @@ class Engine:
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
                 model.expect(dim)  # so that a model that is down needs not be asked
-            indexes = open_indexes(Path(folder), records, model, options.vector_index)
+            indexes = open_indexes(Path(folder), records, model, options.vector_index, options.worker)
             undo.callback(indexes.close)
             indexes.start()
             engine = cls(records, indexes, model, options)
@@ -224,7 +227,7 @@ class Engine:
 
 
 def _follower(options: EngineOptions, records: Records, embedder: Embedder | None) -> "SourceFollower | None":
-    if not options.sources:
+    if not options.sources or not options.worker.writes:
         return None
     make: type[SourceFollower] = import_module(_FOLLOW).SourceFollower
     return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds)

@@ -14,6 +14,7 @@ from cstp_server.http.endpoint import NO_STORE, WRONG_HOST, Parts, Reply, refuse
 from cstp_server.http.hosts import host_allowed
 from cstp_server.observe.gauges import StateGauges
 from cstp_server.observe.readiness import ReadinessCheck
+from cstp_server.observe.scrape import Siblings
 
 _SCOPE: Final = "admin"
 _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
@@ -21,13 +22,14 @@ _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What the probes look at; `gauges` are part of the registry."""
+    """What the probes look at; `gauges` are part of the registry, `siblings` the other workers, if there are any."""
 
     readiness: ReadinessCheck
     registry: CollectorRegistry
     gauges: StateGauges
     metrics_need_token: bool
     allowed_hosts: Sequence[str]
+    siblings: Siblings | None = None
 
 
 async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,7 +42,7 @@ async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
     probes: Probes = scope["state"]["probes"]
     reply = _refused_method(scope) or _refused_host(scope, probes)
     if reply is None:
-        seen = await probes.readiness.look()
+        seen = await (probes.readiness.look() if probes.siblings is None else probes.siblings.readiness())
         body = orjson.dumps({"status": seen.status, "parts": dict(seen.parts)})
         reply = Reply(seen.http_status, body, [(b"retry-after", b"1")] if seen.http_status != 200 else [])
     await send_reply(send, reply)
@@ -67,9 +69,12 @@ async def _metrics(scope: Scope, probes: Probes) -> Reply:
         admin = _SCOPE in token.scopes
         if probes.metrics_need_token and not admin:
             return refuse(403, Forbidden(_SCOPE))
+    headers = [_TEXT, *([NO_STORE] if admin else [])]
+    if probes.siblings is not None:
+        return Reply(200, await probes.siblings.metrics(counts_records=admin), headers)
     readiness = await probes.readiness.look()
     probes.gauges.readiness, probes.gauges.counts_records = readiness, admin  # what follows is one step
-    return Reply(200, generate_latest(probes.registry), [_TEXT, *([NO_STORE] if admin else [])])
+    return Reply(200, generate_latest(probes.registry), headers)
 
 
 def _refused_host(scope: Scope, probes: Probes) -> Reply | None:

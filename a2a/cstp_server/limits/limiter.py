@@ -26,7 +26,7 @@ from limits.errors import StorageError
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.contract import Method
 from cstp.errors import RateLimited
-from cstp_server.limits.memory_windows import MovingWindows
+from cstp_server.limits.memory_windows import MovingWindows, Windows
 from cstp_server.settings import LimitSettings
 
 if TYPE_CHECKING:
@@ -159,12 +159,20 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 class Limiter:
     """Charges agents. Calls of one event-loop turn share a Redis round trip; headers cost one a second and agent."""
 
-    def __init__(self, plan: Plan, redis: RedisStorage | None, redis_timeout: float) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        redis: RedisStorage | None,
+        redis_timeout: float,
+        local: Windows | None = None,
+        events: Windows | None = None,
+    ) -> None:
+        """`local` and `events` count for all workers of a server; by default they count in this process."""
         self._plan = plan
-        self._local = MovingWindows()
+        self._local: Windows = MovingWindows() if local is None else local
         self._others = MovingWindows()  # what other servers spent, as Redis last reported
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
-        self._events = MovingWindows()
+        self._events: Windows = MovingWindows() if events is None else events
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
@@ -234,8 +242,8 @@ class Limiter:
         return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
     def count_event(self, window: Window, key: str) -> RateLimited | None:
-        """Counts one event of `key` in this process only; what to answer when that was too many."""
-        if self._events.take(key, window.limit, window.seconds, 1):
+        """Counts one event of `key`, not in Redis; what to answer when that was too many."""
+        if self._events.take_all(key, (window,), 1):
             return None
         return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
 
@@ -246,9 +254,7 @@ class Limiter:
 
     def _take(self, windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Takes in this process, from all windows or from none."""
-        if (len(windows) > 1 or self.degraded) and any(self._wait_here(window, agent, cost) for window in windows):
-            return False
-        return all(self._local.take(agent, window.limit, window.seconds, cost) for window in windows)
+        return self._local.take_all(agent, windows, cost, self._others if self.degraded else None)
 
     async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Takes in Redis what was taken here already, and gives it back when Redis refuses.

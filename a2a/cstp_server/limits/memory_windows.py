@@ -6,19 +6,29 @@ of a window is counted together, and leaves the window with the last of it, so a
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import accumulate
 from time import monotonic
-from typing import Final
+from typing import Final, Protocol
 
 STEPS: Final = 1000
 _FIRST_SWEEP: Final = 1024
 
 
+class WindowSize(Protocol):
+    """How many units a window allows in how many seconds."""
+
+    @property
+    def limit(self) -> int: ...
+
+    @property
+    def seconds(self) -> int: ...
+
+
 @dataclass(slots=True)
-class _Step:
+class Step:
     """The units that were taken in one step of a window, and when the last of them was."""
 
     number: int
@@ -31,7 +41,7 @@ class _History:
     """The steps in which units were taken, oldest first; `total` is the sum of their units."""
 
     seconds: int
-    steps: deque[_Step] = field(default_factory=deque)
+    steps: deque[Step] = field(default_factory=deque)
     total: int = 0
 
     def forget(self, now: float) -> None:
@@ -45,7 +55,7 @@ class _History:
             step.units += units
             step.last = now
         else:
-            self.steps.append(_Step(number, units, now))
+            self.steps.append(Step(number, units, now))
         self.total += units
 
     def drop_oldest(self, units: int) -> None:
@@ -69,6 +79,16 @@ class MovingWindows:
     def __len__(self) -> int:
         """The number of histories held."""
         return len(self._histories)
+
+    def take_all(
+        self, key: str, windows: Sequence[WindowSize], cost: int, other: "MovingWindows | None" = None
+    ) -> bool:
+        """Takes `cost` units from all windows or from none; False for the latter. `other` is as in `wait`."""
+        if (len(windows) > 1 or other is not None) and any(
+            self.wait(key, window.limit, window.seconds, cost, other) for window in windows
+        ):
+            return False
+        return all(self.take(key, window.limit, window.seconds, cost) for window in windows)
 
     def take(self, key: str, limit: int, seconds: int, cost: int) -> bool:
         """Takes `cost` units; False, with nothing taken, if that made more than `limit` in the last `seconds`."""
@@ -104,7 +124,7 @@ class MovingWindows:
         history.forget(now)
         if not history.steps:
             return 0, 0.0
-        return history.total, _until_gone(history.steps[0], seconds, now)
+        return history.total, until_gone(history.steps[0], seconds, now)
 
     def set_total(self, key: str, seconds: int, total: int) -> None:
         """Makes `total` the units that count: new ones were taken now, and those that are gone were the oldest."""
@@ -139,7 +159,15 @@ class MovingWindows:
         steps = list(merge(*(history.steps for history in histories), key=lambda step: step.last))
         gone = accumulate(step.units for step in steps)
         step = next(step for step, units in zip(steps, gone, strict=True) if units >= lacking)
-        return _until_gone(step, seconds, now)
+        return until_gone(step, seconds, now)
+
+    def steps(self, key: str, seconds: int) -> Sequence[Step]:
+        """What counts of a window, the oldest first; a copy."""
+        history = self._histories.get((key, seconds))
+        if history is None:
+            return ()
+        history.forget(self._clock())
+        return tuple(history.steps)
 
     def _sweep(self) -> None:
         """Evicts empty histories, once there are twice as many as the last time."""
@@ -152,6 +180,20 @@ class MovingWindows:
         self._sweep_at = max(_FIRST_SWEEP, 2 * len(self._histories))
 
 
-def _until_gone(step: _Step, seconds: int, now: float) -> float:
+def until_gone(step: Step, seconds: int, now: float) -> float:
     """The seconds until what was taken in `step` leaves the window: more than none, for `forget` compares the same."""
     return step.last - (now - seconds)
+
+
+class Windows(Protocol):
+    """What counts the units of windows: of this process, or of all workers of a server together."""
+
+    def take_all(
+        self, key: str, windows: Sequence[WindowSize], cost: int, other: MovingWindows | None = None
+    ) -> bool: ...
+
+    def give_back(self, key: str, seconds: int, cost: int) -> None: ...
+
+    def state(self, key: str, seconds: int) -> tuple[int, float]: ...
+
+    def wait(self, key: str, limit: int, seconds: int, cost: int, other: MovingWindows | None = None) -> float: ...

@@ -36,8 +36,11 @@ _log = structlog.get_logger("cstp.log")
 Event = MutableMapping[str, Any]
 
 
-def configure_logging(settings: LogSettings) -> None:
-    """Sets up structlog, and hands the standard library's warnings (uvicorn, chromadb, alembic) to it."""
+def configure_logging(settings: LogSettings, output: TextIO | None = None) -> None:
+    """Sets up structlog, and hands the standard library's warnings (uvicorn, chromadb, alembic) to it.
+
+    By default a thread writes the lines to standard error; `output` is for a process that may have none.
+    """
     pretty = settings.format == "pretty" or (settings.format == "auto" and sys.stderr.isatty())
     shared: list[Any] = [
         _trace,
@@ -49,7 +52,7 @@ def configure_logging(settings: LogSettings) -> None:
         structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer(serializer=_to_json)
     )
     level = getattr(logging, settings.level.upper())
-    file = cast(TextIO, LogOutput(sys.stderr, _tell_lost))
+    file = output or cast(TextIO, LogOutput(sys.stderr, _tell_lost))
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),

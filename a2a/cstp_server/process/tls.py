@@ -46,10 +46,10 @@ class ServerConfig(uvicorn.Config):
         super().__init__(app, **settings)
         if tls is not None:
             self.ssl_context_factory = lambda _config, _default: tls
-        self._handshake = handshake
+        self.handshake_seconds = handshake
 
     def get_loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop] | None:
-        return partial(_Loop, self._handshake) if self.is_ssl else super().get_loop_factory()
+        return partial(_Loop, self.handshake_seconds) if self.is_ssl else super().get_loop_factory()
 
 
 class _Loop(uvloop.Loop):

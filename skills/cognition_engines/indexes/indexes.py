@@ -19,6 +19,7 @@ from cognition_engines.indexes.space import SpaceIndex, open_space, worst
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.registry import BACKENDS
 from cognition_engines.indexes.watcher import Watcher
+from cognition_engines.indexes.workers import ALONE, WorkerNumber, prepare_folder, remove_copy
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.records import Records
@@ -32,7 +33,10 @@ DEFAULT: Final = VectorChoice()
 
 
 class Indexes:
-    """One index for each search space over one store, under one lock on their folder."""
+    """One index for each search space over one store, under one lock on their folder.
+
+    `folder` is that of the first of several workers; the others have their own in it.
+    """
 
     def __init__(
         self,
@@ -41,13 +45,16 @@ class Indexes:
         spaces: Mapping[str, SpaceIndex],
         lock: FolderLock,
         folder: Path,
+        worker: WorkerNumber = ALONE,
     ) -> None:
         self._records = records
         self._embedder = embedder
         self._spaces = spaces
         self._lock = lock
-        self._folder = folder
-        self._marks = read_marks(folder)
+        self._root = folder
+        self._folder = worker.folder(folder)
+        self._worker = worker
+        self._marks = read_marks(self._folder)
         self._stop = Event()
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
         self._watcher = Watcher(records.change_watch(), self._follow_what_is_behind)
@@ -76,7 +83,7 @@ class Indexes:
         for index in self.all:
             index.start()
         self._watcher.start()
-        if self._embedder is not None:
+        if self._embedder is not None and self._worker.writes:
             self._filler.start()
 
     def watch(self, published: Callable[[], object]) -> None:
@@ -110,6 +117,11 @@ class Indexes:
         """The same of vectors in files of this process; None where there are none."""
         some = any(index.vectors is not None and index.vectors.in_folder for index in self.all)
         return self._marks.vectors if some else None
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other worker has indexes of these records, which cannot be looked at from here."""
+        return self._worker.count == 1
 
     @property
     def vectors_on_server(self) -> bool:
@@ -151,6 +163,7 @@ class Indexes:
             self._filler.join(max(0.0, deadline - monotonic()))
         for index in self.all:
             index.close(deadline)
+        remove_copy(self._root, self._worker)
         self._lock.close()
 
     def _fill(self) -> None:
@@ -244,18 +257,21 @@ def open_indexes(
     records: Records,
     embedder: Embedder | None,
     choice: VectorChoice = DEFAULT,
+    worker: WorkerNumber = ALONE,
 ) -> Indexes:
-    """Takes the lock of `folder` and opens the indexes in it, not yet started.
+    """Takes the lock of `folder`, or of the copy of a `worker` in it, and opens the indexes there, not yet started.
 
     Raises FolderInUse, ConfigurationError, ComponentFailed.
     """
+    place, chosen = worker.folder(folder), worker.choice(choice, shared=records.shared)
     with ExitStack() as undo:
-        lock = FolderLock(folder)
+        lock = FolderLock(place)
         undo.callback(lock.close)
+        prepare_folder(folder, worker)
         opened: dict[str, SpaceIndex] = {}
         for space in SEARCHED:
-            index = open_space(space, folder / space.name, records, embedder, choice)
+            index = open_space(space, place / space.name, records, embedder, chosen)
             undo.callback(index.close, 0.0)
             opened[space.name] = index
         undo.pop_all()
-    return Indexes(records, embedder, opened, lock, folder)
+    return Indexes(records, embedder, opened, lock, folder, worker)

@@ -29,6 +29,7 @@ _COMPACTION: Final = "bytes of it may be left until the files are compacted: by 
 _VECTORS: Final = "its vectors may be left in the files until cstp compact has rebuilt the index"
 _CHROMA: Final = "the Chroma server may keep its vectors in files until cstp reindex has made the collections again"
 _SERVERS: Final = "other servers of this store follow within seconds; their indexes cannot be looked at from here"
+_WORKERS: Final = "the other workers of this server follow within seconds; they cannot be looked at from here"
 _FREED: Final = "PostgreSQL keeps its deleted rows until cstp compact, and its own log as long as it is set to"
 
 
@@ -156,4 +157,6 @@ class ErasureCheck:
             left.append(PendingErasure("vectors", _CHROMA))
         if self._records.shared:
             left.append(PendingErasure("servers", _SERVERS))
+        elif not self._indexes.alone:
+            left.append(PendingErasure("servers", _WORKERS))
         return left

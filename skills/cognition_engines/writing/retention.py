@@ -8,6 +8,7 @@ from typing import Final
 from cognition_engines.errors import EngineError
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.outage import Outage
+from cognition_engines.indexes.workers import ALONE, WorkerNumber
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import now
 from cognition_engines.writing.erasing import LedgerFile
@@ -24,12 +25,16 @@ _log = logging.getLogger(__name__)
 
 
 class Retention:
-    """Forgets what has expired, and compacts what is small enough. Several servers of a store may do so."""
+    """Forgets what has expired, and compacts what is small enough. Several servers of a store may do so.
 
-    def __init__(self, records: Records, indexes: Indexes, ledger: LedgerFile) -> None:
+    Of several workers the first does, and the others compact their own words.
+    """
+
+    def __init__(self, records: Records, indexes: Indexes, ledger: LedgerFile, worker: WorkerNumber = ALONE) -> None:
         self._records = records
         self._indexes = indexes
         self._ledger = ledger
+        self._worker = worker
         self._closing = Event()
         self._next_compaction = 0.0
         self._outage = Outage("what has expired cannot be forgotten")
@@ -49,8 +54,9 @@ class Retention:
         while not self._closing.wait(pause):
             pause = POLL_SECONDS
             try:
-                self.sweep()
-                self._ledger.sync(self._records)
+                if self._worker.writes:
+                    self.sweep()
+                    self._ledger.sync(self._records)
                 self.compact()
                 pause = self._until_next()
                 self._outage.over()
@@ -78,12 +84,15 @@ class Retention:
         began = monotonic()
         if self._indexes.words_compacted < last:
             self._indexes.compact_words(MOST_TEXTS)
-        if not self._records.shared and self._records.forgetting.compacted_to() < last:
+        own = self._worker.writes and not self._records.shared
+        if own and self._records.forgetting.compacted_to() < last:
             self._records.forgetting.compact(MOST_BYTES)
         took = monotonic() - began
         self._next_compaction = monotonic() + max(PAUSE_SECONDS, PAUSES * took)
 
     def _until_next(self) -> float:
+        if not self._worker.writes:
+            return POLL_SECONDS
         expires = self._records.forgetting.next_expiry()
         left = POLL_SECONDS if expires is None else (expires - now()).total_seconds()
         return min(POLL_SECONDS, max(LEAST_SECONDS, left))

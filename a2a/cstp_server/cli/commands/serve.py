@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from socket import socket
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -40,6 +41,10 @@ PortOption = Annotated[
     int | None,
     typer.Option(metavar="PORT", help="Port; 0 takes any free port and prints it. Default: 8100."),
 ]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Processes that answer, over one data folder. Default: 1."),
+]
 CertificateOption = Annotated[
     str | None, typer.Option("--ssl-certfile", metavar="FILE", help="Certificate chain in PEM: serve HTTPS.")
 ]
@@ -51,6 +56,7 @@ def serve_command(
     ctx: typer.Context,
     host: HostOption = None,
     port: PortOption = None,
+    workers: WorkersOption = None,
     ssl_certfile: CertificateOption = None,
     ssl_keyfile: KeyOption = None,
     data_dir: DataDirOption = None,
@@ -58,8 +64,12 @@ def serve_command(
 ) -> None:
     """Answer calls until stopped. SIGTERM and Ctrl-C let running calls finish, then end it with exit code 0."""
     tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
-    loaded = settings_for(ctx, data_dir, config, server__host=host, server__port=port, **tls)
+    given = {"server__host": host, "server__port": port, "server__workers": workers, **tls}
+    loaded = settings_for(ctx, data_dir, config, **given)
     settings = loaded.settings
+    if settings.server.workers > 1:
+        _serve_by_workers(ctx, loaded)
+        return
     configure_logging(settings.log)
     ctx.call_on_close(write_rest)
     live = _live_tokens(settings)
@@ -69,11 +79,33 @@ def serve_command(
         ended_by_signals(settings.server.grace_seconds) as watchdog,
         bind(settings) as listener,
     ):
-        address, actual = listener.getsockname()[:2]
-        scheme = "http" if settings.server.ssl_certfile is None else "https"
-        url = f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
+        serve(settings, listener, partial(_say_where, loaded, _url(settings, listener), live), watchdog, model)
 
-        serve(settings, listener, partial(_say_where, loaded, url, live), watchdog, model)
+
+def _serve_by_workers(ctx: typer.Context, loaded: LoadedSettings) -> None:
+    """Is the parent of the workers and, in each of their processes, the server."""
+    settings = loaded.settings
+    crew: ModuleType = import_module("cstp_server.crew.start")
+    crew.log_without_threads(settings.log)
+    live = _live_tokens(settings)
+    with crew.shared_folder() as folder, bind(settings) as listener:
+        announce_all = partial(_say_where, loaded, _url(settings, listener), live)
+        worker = crew.start(settings, folder, listener, announce_all)
+        if isinstance(worker, int):
+            raise typer.Exit(worker)
+        configure_logging(settings.log)
+        ctx.call_on_close(write_rest)
+        with (
+            naming_a_store_that_fails(loaded),
+            ended_by_signals(settings.server.grace_seconds) as watchdog,
+        ):
+            crew.work(worker, settings, listener, watchdog)
+
+
+def _url(settings: Settings, listener: socket) -> str:
+    address, actual = listener.getsockname()[:2]
+    scheme = "http" if settings.server.ssl_certfile is None else "https"
+    return f"{scheme}://{f'[{address}]' if ':' in address else address}:{actual}/cstp"
 
 
 def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:

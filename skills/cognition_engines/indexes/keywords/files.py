@@ -23,8 +23,8 @@ COMPONENT: Final = "keywords"
 KEPT_ASIDE: Final = 3
 LIST: Final = "files.json"
 _ATTEMPTS: Final = 10
-_TABLE: Final = "meta.json"
-_MANAGED: Final = ".managed.json"
+TABLE: Final = "meta.json"
+MANAGED: Final = ".managed.json"
 _LARGEST_TABLE: Final = 1 << 26
 
 
@@ -63,7 +63,7 @@ def writer_lock(folder: Path) -> Iterator[None]:
 
 def is_empty(folder: Path) -> bool:
     """Whether nothing was ever committed to the folder."""
-    some = [name for name in (_TABLE, _MANAGED) if (folder / name).exists()]
+    some = [name for name in (TABLE, MANAGED) if (folder / name).exists()]
     return not some and next(folder.glob("*.store"), None) is None
 
 
@@ -95,7 +95,7 @@ def check_files(folder: Path, known: Files) -> dict[str, Written]:
     table = _table_of_contents(folder)
     for _ in range(_ATTEMPTS):
         try:
-            return {name: _checked(folder / name, known.get(name)) for name in _in_use(folder, table, known)}
+            return {name: _checked(folder / name, known.get(name)) for name in files_in_use(folder, table, known)}
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             now = _table_of_contents(folder)
             if now == table:
@@ -121,9 +121,9 @@ def _signature(path: Path | str) -> Signature | None:
 def _table_of_contents(folder: Path) -> bytes:
     """tantivy reads two small files whole, so they must be small."""
     try:
-        for name in (_TABLE, _MANAGED):
+        for name in (TABLE, MANAGED):
             _check_size(folder / name)
-        return (folder / _TABLE).read_bytes()
+        return (folder / TABLE).read_bytes()
     except (OSError, ValueError) as error:
         raise ComponentFailed(COMPONENT, f"damaged index: {error}") from error
 
@@ -133,7 +133,7 @@ def _check_size(path: Path) -> None:
         raise ValueError(f"{path.name} is too large")
 
 
-def _in_use(folder: Path, table: bytes, known: Iterable[str]) -> list[str]:
+def files_in_use(folder: Path, table: bytes, known: Iterable[str]) -> list[str]:
     """The files of the segments that the table names: a merge may still be writing those of others.
 
     Those that are known are among them whether they are there or not, but for lists of deletions: they are replaced.

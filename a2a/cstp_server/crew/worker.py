@@ -1,0 +1,52 @@
+"""A worker as the forked process sees it: its lines to the parent, and its end when that is gone."""
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Thread
+from time import monotonic
+from typing import Final
+
+import structlog
+
+from cstp_server.process.stop import FORCED_SECONDS, Watchdog
+from cstp_server.workers.membership import Membership
+
+STOP: Final = signal.SIGTERM
+STOP_AT_ONCE: Final = signal.SIGQUIT
+_log = structlog.get_logger("cstp.workers")
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a process is after it was forked. Its signals are blocked until `begin`.
+
+    `answers` is the file in which it reports that it answers, `parent` one that ends with the parent.
+    """
+
+    member: Membership
+    answers: int
+    parent: int
+
+    def announce(self) -> None:
+        """Lets the parent know that this worker answers."""
+        os.write(self.answers, b"1")
+
+    def begin(self, watchdog: Watchdog, grace_seconds: float) -> None:
+        """Heeds signals from here on, inside `ended_by_signals`, and ends when the parent has gone.
+
+        SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent heeds them.
+        """
+        signal.signal(STOP_AT_ONCE, lambda *_: watchdog.end_by(monotonic() + FORCED_SECONDS))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (STOP, STOP_AT_ONCE))
+        end_by: Callable[[float], None] = watchdog.end_by
+        Thread(target=_follow, args=(self.parent, end_by, grace_seconds), name="parent", daemon=True).start()
+
+
+def _follow(parent: int, end_by: Callable[[float], None], grace_seconds: float) -> None:
+    """Stops this process once the parent has ended, whatever its main thread does."""
+    os.read(parent, 1)
+    _log.error("parent_gone", reason="the process that started this worker was killed")
+    end_by(monotonic() + grace_seconds)
+    os.kill(os.getpid(), STOP)

@@ -1,0 +1,222 @@
+"""Moving windows that the workers of one server count together, exactly: in a file that they all map into memory.
+
+A window of a key has one page of the file: a digest of both, the units that count, and the steps in which they were
+taken, as a ring. A lock of the file is held for each charge, a few microseconds; the kernel gives it back where its
+holder is killed. Nothing is written to a disk on purpose: the file ends with the server.
+"""
+
+import fcntl
+import mmap
+import os
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from heapq import merge
+from itertools import accumulate
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from cstp_server.limits.memory_windows import MovingWindows, Step, WindowSize, until_gone
+
+PAGES: Final = 65_536  # windows of keys that count at a time; the file is sparse, and has a page once it is used
+STEPS: Final = 250  # of a window: what is taken within one leaves together, with the last of it
+_PAGE: Final = 4096
+_HEAD: Final = struct.Struct("=16sIIIQ")  # digest, seconds, place of the first step, number of steps, units
+_STEP: Final = struct.Struct("=dQ")  # when the last of it was taken, units
+_STEPS_AT: Final = 64
+_PLACES: Final = (_PAGE - _STEPS_AT) // _STEP.size  # a window has one step more than STEPS at most
+_PROBES: Final = 64  # pages in which a window may be
+_MOST_KNOWN: Final = 100_000  # places of windows that a process notes
+
+
+class _Ring:
+    """The window of one key in its page; for the holder of the lock."""
+
+    def __init__(self, memory: mmap.mmap, page: int) -> None:
+        self._memory = memory
+        self._at = page * _PAGE
+        self.digest, self._seconds, self._first, self._count, self.total = _HEAD.unpack_from(memory, self._at)
+
+    def save(self) -> None:
+        _HEAD.pack_into(self._memory, self._at, self.digest, self._seconds, self._first, self._count, self.total)
+
+    def begin(self, digest: bytes, seconds: int) -> None:
+        """Makes this the empty window of another key."""
+        self.digest, self._seconds, self._first, self._count, self.total = digest, seconds, 0, 0, 0
+
+    def over(self, now: float) -> bool:
+        """Whether nothing counts any more."""
+        return not self._count or self.step(self._count - 1).last <= now - self._seconds
+
+    def step(self, number: int) -> Step:
+        """The oldest has number 0."""
+        last, units = _STEP.unpack_from(self._memory, self._place(number))
+        return Step(int(last / self._seconds * STEPS), units, last)
+
+    def steps(self) -> Iterator[Step]:
+        return (self.step(number) for number in range(self._count))
+
+    def forget(self, now: float) -> None:
+        """Evicts what is no longer in the window."""
+        while self._count and (step := self.step(0)).last <= now - self._seconds:
+            self._first, self._count = (self._first + 1) % _PLACES, self._count - 1
+            self.total = max(0, self.total - step.units)
+        if not self._count:
+            self._first = self.total = 0  # also where a process was killed between a step and its sum
+
+    def add(self, units: int, now: float) -> None:
+        number = int(now / self._seconds * STEPS)
+        if self._count and (newest := self.step(self._count - 1)).number >= number:
+            self._put(self._count - 1, now, newest.units + units)
+        else:
+            self._put(self._count, now, units)
+            self._count += 1
+        self.total += units
+
+    def drop_newest(self, units: int) -> None:
+        """Drops that number of units of the newest steps."""
+        while self._count and units:
+            newest = self.step(self._count - 1)
+            gone = min(units, newest.units)
+            self._put(self._count - 1, newest.last, newest.units - gone)
+            self.total = max(0, self.total - gone)
+            units -= gone
+            if gone == newest.units:
+                self._count -= 1
+
+    @property
+    def empty(self) -> bool:
+        return not self._count
+
+    def _put(self, number: int, last: float, units: int) -> None:
+        _STEP.pack_into(self._memory, self._place(number), last, units)
+
+    def _place(self, number: int) -> int:
+        place: int = (self._first + number) % _PLACES
+        return self._at + _STEPS_AT + place * _STEP.size
+
+
+class CommonWindows:
+    """Counts as `MovingWindows` does, together with every other process that has the same file open.
+
+    Where more windows count than the file has pages for, those that find none are counted in this process alone.
+    """
+
+    def __init__(self, file: Path, clock: Callable[[], float] = monotonic, pages: int = PAGES) -> None:
+        """Makes the file if it is missing. The clock is one that all processes of the machine share."""
+        self._clock = clock
+        self._pages = pages
+        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self._file, pages * _PAGE)
+        self._memory = mmap.mmap(self._file, pages * _PAGE)
+        self._known: dict[tuple[str, int], tuple[bytes, int]] = {}  # digests, and in which page a window was
+        self._overflow = MovingWindows(clock)
+
+    def close(self) -> None:
+        self._memory.close()
+        os.close(self._file)
+
+    def take_all(self, key: str, windows: Sequence[WindowSize], cost: int, other: MovingWindows | None = None) -> bool:
+        """See `MovingWindows.take_all`."""
+        with self._locked():
+            now = self._clock()
+            rings = [self._ring(key, window.seconds, now) for window in windows]
+            for ring, window in zip(rings, windows, strict=True):
+                if ring is None:
+                    free = not self._overflow.wait(key, window.limit, window.seconds, cost, other)
+                else:
+                    more = 0 if other is None else other.state(key, window.seconds)[0]
+                    free = ring.total + more + cost <= window.limit
+                if not free:
+                    return False
+            for ring, window in zip(rings, windows, strict=True):
+                if ring is None:
+                    self._overflow.take(key, window.limit, window.seconds, cost)
+                else:
+                    ring.add(cost, now)
+                    ring.save()
+        return True
+
+    def give_back(self, key: str, seconds: int, cost: int) -> None:
+        """See `MovingWindows.give_back`."""
+        with self._locked():
+            ring = self._ring(key, seconds, self._clock())
+            if ring is None:
+                self._overflow.give_back(key, seconds, cost)
+            else:
+                ring.drop_newest(cost)
+                ring.save()
+
+    def state(self, key: str, seconds: int) -> tuple[int, float]:
+        """See `MovingWindows.state`."""
+        with self._locked():
+            now = self._clock()
+            ring = self._ring(key, seconds, now)
+            if ring is None:
+                return self._overflow.state(key, seconds)
+            return (0, 0.0) if ring.empty else (ring.total, until_gone(ring.step(0), seconds, now))
+
+    def wait(self, key: str, limit: int, seconds: int, cost: int, other: MovingWindows | None = None) -> float:
+        """See `MovingWindows.wait`."""
+        with self._locked():
+            now = self._clock()
+            ring = self._ring(key, seconds, now)
+            if ring is None:
+                return self._overflow.wait(key, limit, seconds, cost, other)
+            steps = list(ring.steps())
+        if other is not None:
+            steps = list(merge(steps, other.steps(key, seconds), key=lambda step: step.last))
+        lacking = sum(step.units for step in steps) + cost - limit
+        if lacking <= 0:
+            return 0.0
+        gone = accumulate(step.units for step in steps)
+        step = next(step for step, units in zip(steps, gone, strict=True) if units >= lacking)
+        return until_gone(step, seconds, now)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _ring(self, key: str, seconds: int, now: float) -> _Ring | None:
+        """The window of a key without what has left it; None where every page that it may have is another one's."""
+        digest, page = self._known.get((key, seconds)) or (_digest(key, seconds), -1)
+        ring = None if page < 0 else _Ring(self._memory, page)
+        if ring is None or ring.digest != digest:
+            found = self._find(digest, seconds, now)
+            if found is None:
+                return None
+            page, ring = found
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key, seconds] = digest, page
+        ring.forget(now)
+        return ring
+
+    def _find(self, digest: bytes, seconds: int, now: float) -> tuple[int, _Ring] | None:
+        """The page of a window, or one that no window needs any more."""
+        first, free = int.from_bytes(digest[:8], "little"), None
+        for probe in range(min(_PROBES, self._pages)):
+            page = (first + probe) % self._pages
+            ring = _Ring(self._memory, page)
+            if ring.digest == digest:
+                return page, ring
+            if free is None and ring.over(now):
+                free = page
+            if ring.digest == bytes(16):  # never used, so nothing came to a later page because of this one
+                break
+        if free is None:
+            return None
+        ring = _Ring(self._memory, free)
+        ring.begin(digest, seconds)
+        ring.save()
+        return free, ring
+
+
+def _digest(key: str, seconds: int) -> bytes:
+    return blake2b(f"{seconds} {key}".encode(errors="surrogatepass"), digest_size=16).digest()

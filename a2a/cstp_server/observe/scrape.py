@@ -1,0 +1,158 @@
+"""What the workers of a server ask each other, over a socket in their folder, for `/metrics` and `/readyz`.
+
+What a worker has counted it also writes into a file before it returns it, and the next one of its number begins with
+that: no counter of the server falls when a worker is replaced.
+"""
+
+import asyncio
+import os
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+
+from cstp_server.observe.gauges import StateGauges
+from cstp_server.observe.merging import COUNTERS, MergedMetrics, MetricFamily, all_ready, families_of, merged
+from cstp_server.observe.readiness import PROBE_SECONDS, Readiness, ReadinessCheck
+from cstp_server.workers.membership import Membership
+
+_READINESS: Final = b"readiness\n"
+_METRICS: Final = b"metrics\n"
+_RECORDS: Final = b"metrics with records\n"
+_ANSWER_SECONDS: Final = PROBE_SECONDS + 1.0
+_WORKERS: Final = "cstp_workers"
+
+
+class OwnMetrics:
+    """The metrics of this process, on top of what former ones of its number had counted."""
+
+    def __init__(
+        self, registry: CollectorRegistry, gauges: StateGauges, readiness: ReadinessCheck, counters: Path
+    ) -> None:
+        self._registry = registry
+        self._gauges = gauges
+        self._readiness = readiness
+        self._file = counters
+        self._before = read_counters(counters)
+
+    async def look(self, *, counts_records: bool) -> list[MetricFamily]:
+        """All of them, as of now."""
+        readiness = await self._readiness.look()
+        self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # what follows is one step
+        found = merged([families_of(self._registry.collect()), self._before])
+        _write(self._file, [one for one in found if one.type in COUNTERS])
+        return found
+
+
+class Siblings:
+    """Asks the other workers. One that does not answer in time counts as it was last seen, or as not ready."""
+
+    def __init__(self, member: Membership, readiness: ReadinessCheck, own: OwnMetrics) -> None:
+        self._member = member
+        self._readiness = readiness
+        self._own = own
+
+    async def readiness(self) -> Readiness:
+        """Ready when all workers are."""
+        own, *others = await asyncio.gather(
+            self._readiness.look(), *(self._readiness_of(number) for number in self._member.others)
+        )
+        return all_ready([own, *others])
+
+    async def metrics(self, *, counts_records: bool) -> bytes:
+        """The sum over all workers, in Prometheus' text format."""
+        asked = (self._metrics_of(number, counts_records=counts_records) for number in self._member.others)
+        own, others = await asyncio.gather(self._own.look(counts_records=counts_records), asyncio.gather(*asked))
+        answering = 1 + sum(one is not None for one in others)
+        workers = Metric(_WORKERS, "Workers that answer.", "gauge")
+        workers.add_sample(_WORKERS, {}, answering)
+        found: list[list[MetricFamily]] = [
+            read_counters(self._member.counters(number)) if one is None else one
+            for number, one in zip(self._member.others, others, strict=True)
+        ]
+        return generate_latest(MergedMetrics([*merged([own, *found]), *families_of([workers])]))
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[None]:
+        """Answers the other workers meanwhile."""
+        path = self._member.socket(self._member.number)
+        path.unlink(missing_ok=True)  # of a worker that was killed
+        server = await asyncio.start_unix_server(self._answer, path)
+        try:
+            yield
+        finally:
+            server.close()
+            path.unlink(missing_ok=True)
+
+    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+        with suppress(OSError):  # who asked has gone
+            try:
+                question = await reader.readline()
+                if question == _READINESS:
+                    writer.write(orjson.dumps(asdict(await self._readiness.look())))
+                else:
+                    writer.write(_packed(await self._own.look(counts_records=question == _RECORDS)))
+                await writer.drain()
+            finally:
+                writer.close()
+
+    async def _readiness_of(self, number: int) -> Readiness | None:
+        found = await self._ask(number, _READINESS)
+        return None if found is None else Readiness(**found)
+
+    async def _metrics_of(self, number: int, *, counts_records: bool) -> list[MetricFamily] | None:
+        found = await self._ask(number, _RECORDS if counts_records else _METRICS)
+        return None if found is None else _unpacked(found)
+
+    async def _ask(self, number: int, question: bytes) -> Any:
+        """The answer of a worker; None without one."""
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                reader, writer = await asyncio.open_unix_connection(self._member.socket(number))
+                try:
+                    writer.write(question)
+                    return orjson.loads(await reader.read())
+                finally:
+                    writer.close()
+        except (OSError, ValueError):
+            return None
+
+
+def read_counters(file: Path) -> list[MetricFamily]:
+    """What a worker wrote when it was last asked; nothing without a file."""
+    try:
+        return _unpacked(orjson.loads(file.read_bytes()))
+    except (OSError, ValueError):
+        return []
+
+
+def _write(file: Path, families: Sequence[MetricFamily]) -> None:
+    draft = file.with_suffix(".new")
+    with suppress(OSError):  # a full disk: the next one of this number begins with less
+        draft.write_bytes(_packed(families))
+        os.replace(draft, file)
+
+
+def _packed(families: Sequence[MetricFamily]) -> bytes:
+    return orjson.dumps([(one.name, one.documentation, one.type, _samples(one)) for one in families])
+
+
+def _samples(family: MetricFamily) -> list[object]:
+    return [(name, labels, value) for (name, labels), value in family.samples.items()]
+
+
+def _unpacked(found: list[Any]) -> list[MetricFamily]:
+    return [
+        MetricFamily(
+            name,
+            documentation,
+            type,
+            {(sample, tuple((label, text) for label, text in labels)): value for sample, labels, value in samples},
+        )
+        for name, documentation, type, samples in found
+    ]

@@ -1,0 +1,106 @@
+"""Connections of one listening socket for several processes: the one that has the fewest takes the next."""
+
+import asyncio
+import socket
+import ssl
+from asyncio import AbstractEventLoop, Protocol, Task, TimerHandle
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from cstp_server.workers.connections import ConnectionCounts
+from cstp_server.workers.membership import Membership
+
+YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,
+YIELDS: Final = 10  # as often as this: that one may compute just now
+_RETRY_SECONDS: Final = 1.0  # after an accept that failed for want of a descriptor
+
+
+class SharedListener:
+    """Accepts from a socket for one worker; what uvicorn closes in the end, as it does its own listeners.
+
+    Without it, the worker whose event loop comes first takes all that wait, and keeps them as long as clients do.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        make_protocol: Callable[[], Protocol],
+        held: Callable[[], int],
+        member: Membership,
+        tls: ssl.SSLContext | None,
+        handshake_seconds: float,
+    ) -> None:
+        """`held` is how many connections this worker has."""
+        self._listener = listener
+        self._make_protocol = make_protocol
+        self._held = held
+        self._number = member.number
+        self._counts: ConnectionCounts = member.connections()
+        self._tls = tls
+        self._handshake = None if tls is None else handshake_seconds
+        self._loop: AbstractEventLoop = asyncio.get_running_loop()
+        self._opening: set[Task[None]] = set()
+        self._yields = 0
+        self._pause: TimerHandle | None = None
+        self._closed = False
+        listener.setblocking(False)
+        self.note()
+        self._resume()
+
+    def note(self) -> int:
+        """Lets the others know how many connections this worker has; returns that."""
+        held = self._held() + len(self._opening)
+        if not self._closed:
+            self._counts.note(self._number, held)
+        return held
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        if self._closed:
+            return
+        self._counts.note_absent(self._number)
+        self._closed = True
+        if self._pause is None:
+            self._loop.remove_reader(self._listener)
+        else:
+            self._pause.cancel()
+        self._counts.close()
+
+    async def wait_closed(self) -> None:
+        """Returns when the connections that were taken are open or gone."""
+        if self._opening:
+            await asyncio.wait(self._opening)
+
+    def _resume(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _rest(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listener)
+        self._pause = self._loop.call_later(seconds, self._resume)
+
+    def _accept(self) -> None:
+        if self.note() > self._counts.fewest() and self._yields < YIELDS:
+            self._yields += 1
+            self._rest(YIELD_SECONDS)
+            return
+        self._yields = 0
+        try:
+            connection, _ = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return  # another worker has it, or the client has gone
+        except OSError:
+            self._rest(_RETRY_SECONDS)
+            return
+        connection.setblocking(False)
+        task = self._loop.create_task(self._open(connection))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+        self.note()
+
+    async def _open(self, connection: socket.socket) -> None:
+        with suppress(OSError):  # gone, or no TLS in time
+            await self._loop.connect_accepted_socket(
+                self._make_protocol, connection, ssl=self._tls, ssl_handshake_timeout=self._handshake
+            )

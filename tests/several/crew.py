@@ -1,0 +1,97 @@
+"""A server of several workers as a process, and connections each of which stays with one of them."""
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.chaos.process import Served
+
+FOLDERS = "cstp-workers-*"
+
+
+class Line:
+    """A connection that is kept open, and the worker that took it."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.http = HTTPConnection("127.0.0.1", served.port, timeout=60)
+        self.http.connect()
+
+    @property
+    def pid(self) -> int | None:
+        """The worker, once it has taken the connection."""
+        own: int = self.http.sock.getsockname()[1]
+        for worker in workers_of(self.served):
+            if any(one.raddr and one.raddr.port == own for one in worker.net_connections("tcp")):
+                return worker.pid
+        return None
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        """Status and body."""
+        self.http.request("GET", path)
+        answer = self.http.getresponse()
+        return answer.status, answer.read()
+
+    def send(self, method: str, params: Mapping[str, object] | None = None, token: str | None = None) -> None:
+        """A call whose answer is read later."""
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "id": 1, "params": dict(params or {})})
+        headers = {"Authorization": f"Bearer {token or self.served.token}", "Content-Type": "application/json"}
+        self.http.request("POST", "/cstp", body, headers)
+
+    def read(self) -> tuple[int, Any]:
+        """Status and the answer to what was sent."""
+        answer = self.http.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def call(self, method: str, params: Mapping[str, object] | None = None, token: str | None = None) -> Any:
+        """The result of a call."""
+        self.send(method, params, token)
+        status, reply = self.read()
+        assert status == 200, reply
+        assert "result" in reply, reply
+        return reply["result"]
+
+    def close(self) -> None:
+        self.http.close()
+
+
+def workers_of(served: Served) -> list[psutil.Process]:
+    """The processes that the command has started."""
+    return psutil.Process(served.pid).children()
+
+
+@dataclass
+class Lines:
+    """Opens connections; all that it opened are closed in the end."""
+
+    wait_until: Callable[..., None]
+    opened: list[Line] = field(default_factory=list)
+
+    def line(self, served: Served) -> Line:
+        """A new connection, to one of the workers."""
+        self.opened.append(Line(served))
+        return self.opened[-1]
+
+    def to_all(self, served: Served) -> list[Line]:
+        """A new connection to each worker."""
+        lines: dict[int | None, Line] = {}
+        while len(lines) < len(workers_of(served)):
+            line = self.line(served)
+            self.wait_until(lambda line=line: line.pid is not None)
+            lines.setdefault(line.pid, line)
+        return list(lines.values())
+
+    def close(self) -> None:
+        for line in self.opened:
+            line.close()
+
+
+def shared_folders() -> set[Path]:
+    """Those that workers share, of all servers of this machine."""
+    return set(Path(tempfile.gettempdir()).glob(FOLDERS))

@@ -1,0 +1,305 @@
+"""`cstp serve --workers`: several processes over one data folder answer as one server."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.chaos.process import Served, run_cstp, start_cstp
+from tests.several.crew import Line, Lines, shared_folders, workers_of
+
+WORKERS = 2
+SETTINGS = {"server.workers": WORKERS, "server.idle_seconds": 120, "vectors.index": "auto"}
+CALLS = 41
+REPLACED_IN = 5.0  # seconds; a second, on a machine that is busy
+Start = Callable[..., Served]
+Through = Callable[..., list[Line]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """`start(**settings)`: a server of two workers; a dot in a name is `__`."""
+    started: list[Served] = []
+
+    def run(**settings: object) -> Served:
+        named = {name.replace("__", "."): value for name, value in settings.items()}
+        served = Served(tmp_path / f"data-{len(started)}", SETTINGS | named)
+        started.append(served)
+        return served.start()
+
+    yield run
+    for served in started:
+        workers = workers_of(served) if served.alive() else []
+        served.kill()
+        psutil.wait_procs(workers, 60)
+
+
+@pytest.fixture
+def lines(wait_until: Callable[..., None]) -> Iterator[Lines]:
+    opened = Lines(wait_until)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def through(start: Start, lines: Lines) -> Through:
+    """`through(**settings)`: a server, as a connection to each of its workers."""
+    return lambda **settings: lines.to_all(start(**settings))
+
+
+def test_connections_go_to_the_worker_that_has_the_fewest(
+    start: Start, lines: Lines, wait_until: Callable[..., None]
+) -> None:
+    served = start()
+    opened = [lines.line(served) for _ in range(20)]
+    wait_until(lambda: all(line.pid is not None for line in opened))
+    pids = [line.pid for line in opened]
+    counts = [pids.count(worker.pid) for worker in workers_of(served)]
+    assert len(counts) == WORKERS
+    assert max(counts) - min(counts) <= 2, counts
+
+
+def test_of_calls_through_all_workers_exactly_so_many_pass_as_the_window_allows(
+    through: Through,
+) -> None:
+    connections = through(limits__agents={"limited": f"{CALLS}/hour"})
+    token = connections[0].served.new_token("limited")
+
+    def statuses(line: Line) -> list[int]:
+        found = []
+        for _ in range(CALLS):
+            line.send("cstp.whoami", token=token)
+            found.append(line.read()[0])
+        return found
+
+    with ThreadPoolExecutor(WORKERS) as threads:
+        found = [status for each in threads.map(statuses, connections) for status in each]
+    assert (found.count(200), found.count(429)) == (CALLS, WORKERS * CALLS - CALLS)
+
+
+def test_a_worker_that_is_killed_gives_no_agent_a_second_allowance(
+    through: Through, lines: Lines, wait_until: Callable[..., None]
+) -> None:
+    first, second = through(limits__agents={"limited": f"{CALLS}/hour"})
+    token = first.served.new_token("limited")
+    for line in islice(cycle((first, second)), CALLS):
+        line.call("cstp.whoami", token=token)
+    replace(first, wait_until)
+    for line in lines.to_all(first.served):
+        line.send("cstp.whoami", token=token)
+        assert line.read()[0] == 429
+
+
+def test_wrong_tokens_are_counted_over_all_workers(start: Start) -> None:
+    served = start(limits__auth_failures="5/hour")
+    headers = {"Authorization": "Bearer wrong", "Content-Type": "application/json"}
+    found = [served.request("POST", "/cstp", b"{}", headers)[0] for _ in range(9)]
+    assert found == [401] * 5 + [429] * 4
+
+
+def test_what_one_worker_writes_the_next_call_of_any_worker_finds(through: Through) -> None:
+    connections = through()
+    for number in range(10):
+        writer, reader = connections[number % WORKERS], connections[(number + 1) % WORKERS]
+        words = f"otter{number}"
+        fields = {"decision": f"We take {words}.", "confidence": 0.8}
+        written = writer.call("cstp.recordDecision", fields)
+        found = reader.call("cstp.queryDecisions", {"query": words, "mode": "keyword", "minSeq": written["seq"]})
+        assert [one["id"] for one in found["decisions"]] == [written["id"]]
+
+
+def test_changes_come_through_any_worker(through: Through) -> None:
+    first, second = through()
+    follow(second)
+    written = first.call("cstp.remember", {"content": "The otter sleeps."})
+    status, reply = second.read()
+    assert status == 200
+    assert [one["seq"] for one in reply["result"]["changes"]][-1] == written["seq"]
+
+
+def test_metrics_of_any_worker_are_those_of_all_and_no_counter_falls_when_one_is_killed(
+    through: Through, lines: Lines, wait_until: Callable[..., None]
+) -> None:
+    first, second = through()
+    for line in (first, first, first, second, second):
+        line.call("cstp.whoami")
+    whoami = 'cstp_calls_total{code="0",method="cstp.whoami"}'
+    for line in (first, second):
+        found = metrics(line)
+        assert found[whoami] == 5
+        assert found['cstp_call_seconds_count{method="cstp.whoami"}'] == 5
+        assert found["cstp_workers"] == WORKERS
+        assert found['cstp_part_up{part="records"}'] == 1
+    replace(first, wait_until)
+    second.call("cstp.whoami")
+    for line in lines.to_all(first.served):
+        assert metrics(line)[whoami] == 6
+
+
+def metrics(line: Line) -> dict[str, float]:
+    status, body = line.get("/metrics")
+    assert status == 200
+    found = [text.rpartition(" ") for text in body.decode().splitlines() if not text.startswith("#")]
+    return {name: float(value) for name, _, value in found}
+
+
+def replace(line: Line, wait_until: Callable[..., None]) -> float:
+    """Kills the worker of a connection; the seconds until another one answers in its place."""
+    before = {worker.pid for worker in workers_of(line.served)}
+    assert line.pid is not None
+    began = monotonic()
+    os.kill(line.pid, signal.SIGKILL)
+    wait_until(lambda: len({one.pid for one in workers_of(line.served)} - before) == 1)
+    wait_until(lambda: "worker_replaced" in line.served.last_log())
+    return monotonic() - began
+
+
+def test_a_server_is_ready_when_all_its_workers_are(
+    through: Through, lines: Lines, wait_until: Callable[..., None]
+) -> None:
+    first, second = through()
+    status, body = second.get("/readyz")
+    assert (status, json.loads(body)["parts"]["workers"]) == (200, "ready")
+    assert first.pid is not None
+    os.kill(first.pid, signal.SIGSTOP)
+    status, body = second.get("/readyz")
+    assert (status, json.loads(body)["status"], json.loads(body)["parts"]["workers"]) == (503, "unavailable", "down")
+    os.kill(first.pid, signal.SIGCONT)
+    wait_until(lambda: second.get("/readyz")[0] == 200)
+
+
+def test_a_worker_that_is_killed_is_replaced_and_calls_in_the_others_are_answered(
+    through: Through, lines: Lines, wait_until: Callable[..., None]
+) -> None:
+    first, second = through()
+    for number, (killed, other) in enumerate(((first, second), (second, first))):
+        if number:
+            (other,) = [line for line in lines.to_all(killed.served) if line.pid != killed.pid]
+        follow(other)
+        assert replace(killed, wait_until) < REPLACED_IN
+        (new,) = [line for line in lines.to_all(killed.served) if line.pid != other.pid]
+        new.call("cstp.remember", {"content": f"The otter woke {number} times."})
+        status, reply = other.read()
+        assert status == 200
+        assert reply["result"]["changes"]
+
+
+def follow(line: Line) -> None:
+    """Sends a call that waits for the next change."""
+    line.send("cstp.changes", {"since": line.call("cstp.changes", {"since": "now"})["cursor"], "waitMs": 30_000})
+
+
+def test_sigterm_lets_every_worker_finish_and_ends_with_0(through: Through) -> None:
+    connections = through(audit__durable=True)
+    served, workers = connections[0].served, workers_of(connections[0].served)
+    for line in connections:
+        line.call("cstp.remember", {"content": "The otter sleeps."})
+    for line in connections:
+        line.send("cstp.whoami")
+    assert served.terminate() == 0
+    assert all(line.read()[0] in (200, 503) for line in connections)
+    assert not psutil.wait_procs(workers, 0)[1]
+    assert "Traceback" not in served.last_log()
+
+
+def test_a_second_signal_ends_all_at_once(through: Through) -> None:
+    connections = through(server__grace_seconds=60, server__drain_seconds=30)
+    served, workers = connections[0].served, workers_of(connections[0].served)
+    assert served.process is not None
+    served.process.send_signal(signal.SIGINT)
+    line = connections[0]
+    status = 200
+    while status == 200:
+        line.send("cstp.whoami")
+        status, _ = line.read()
+    began = monotonic()
+    assert served.terminate(20) == 0
+    assert monotonic() - began < 5
+    assert not psutil.wait_procs(workers, 0)[1]
+
+
+def test_no_worker_outlives_a_parent_that_is_killed(start: Start) -> None:
+    served = start()
+    workers = workers_of(served)
+    assert len(workers) == WORKERS
+    served.kill()
+    assert psutil.wait_procs(workers, 30)[1] == []
+    assert "parent_gone" in served.last_log()
+
+
+def test_what_a_killed_server_left_is_removed_by_the_next_one(start: Start) -> None:
+    before = shared_folders()
+    served = start()
+    (folder,) = shared_folders() - before
+    copies = served.data_dir / "indexes" / "copies"
+    assert [copy.name for copy in copies.iterdir()] == ["2"]
+    everything = [psutil.Process(served.pid), *workers_of(served)]
+    for process in everything:
+        process.kill()
+    served.kill()
+    psutil.wait_procs(everything, 30)
+    assert folder.exists()
+    assert copies.exists()
+    served.overrides["server.workers"] = 1
+    served.start()
+    assert not copies.exists()
+    assert served.terminate() == 0
+    served.overrides["server.workers"] = WORKERS
+    served.start()
+    assert not folder.exists()
+    assert served.terminate() == 0
+    assert not copies.exists()
+    assert shared_folders() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "reason"),
+    [
+        ({"store.url": "postgresql://nobody@127.0.0.1:1/none"}, 1, "records: "),
+        ({"limits.costs": {"cstp.nothing": 1}}, 2, "limits.costs"),
+    ],
+)
+def test_a_worker_that_cannot_start_ends_the_command_with_its_reason(
+    tmp_path: Path, settings: dict[str, object], code: int, reason: str
+) -> None:
+    words = ("serve", "--port", 0, "--workers", 3, "--data-dir", tmp_path / "data")
+    done = run_cstp(*words, overrides=settings, cwd=tmp_path)
+    assert done.returncode == code
+    (said,) = [line for line in done.stderr.splitlines() if reason in line]
+    assert said.startswith("cstp: ")
+
+
+def test_a_folder_that_another_server_has_ends_the_command(start: Start, tmp_path: Path) -> None:
+    served = start()
+    done = start_cstp("serve", "--port", 0, "--workers", 2, "--data-dir", served.data_dir, cwd=tmp_path)
+    _, said = done.communicate(timeout=60)
+    assert done.returncode == 1
+    assert said.count("held by another") == 1
+    assert served.healthy()
+
+
+def test_the_audit_of_several_workers_is_one_chain(through: Through, tmp_path: Path) -> None:
+    connections = through()
+
+    def work(line: Line) -> None:
+        for number in range(20):
+            line.call("cstp.remember", {"content": f"The otter of {line.pid} woke {number} times."})
+            line.call("cstp.queryDecisions", {"query": "otter"})
+
+    with ThreadPoolExecutor(WORKERS) as threads:
+        list(threads.map(work, connections))
+    served = connections[0].served
+    assert served.terminate() == 0
+    words = ("audit", "verify", "--json", "--data-dir", served.data_dir)
+    done = run_cstp(*words, overrides=served.overrides, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert report
