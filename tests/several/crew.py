@@ -1,7 +1,6 @@
 """A server of several workers as a process, and connections each of which stays with one of them."""
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -11,8 +10,6 @@ from typing import Any
 import psutil
 
 from tests.chaos.process import Served
-
-FOLDERS = "cstp-workers-*"
 
 
 class Line:
@@ -92,6 +89,12 @@ class Lines:
             line.close()
 
 
-def shared_folders() -> set[Path]:
-    """Those that workers share, of all servers of this machine."""
-    return set(Path(tempfile.gettempdir()).glob(FOLDERS))
+def folder_of(served: Served) -> Path:
+    """The folder that the workers share."""
+    (folder,) = {
+        path
+        for worker in workers_of(served)
+        for path in (Path(file.path).parent for file in worker.open_files())
+        if path.name.startswith("cstp-workers-")
+    }
+    return folder

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from cstp_server.workers.connections import ConnectionCounts
+from cstp_server.workers.connection_counts import ConnectionCounts
 from cstp_server.workers.membership import Membership
 
 YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cognition_engines.indexes.workers import WorkerNumber
 from cstp_server.limits.common_windows import CommonWindows
-from cstp_server.workers.connections import ConnectionCounts
+from cstp_server.workers.connection_counts import ConnectionCounts
 
 
 @dataclass(frozen=True, slots=True)
