@@ -96,6 +96,11 @@ class Caller:
         self._connection.request("POST", "/cstp", orjson.dumps(request), self._headers)
         return self._connection.getresponse().read()
 
+    def get(self, path: str) -> bytes:
+        """The body of the answer to a GET."""
+        self._connection.request("GET", path)
+        return self._connection.getresponse().read()
+
     def close(self) -> None:
         self._connection.close()
 

@@ -1,0 +1,125 @@
+"""Calls a second with one worker and with two, in turn, and what an answer costs the processors.
+
+The client takes a share of the same cores, so the ratio of the rates is a lower bound; the processor time of an answer
+shows what is left where the client has cores elsewhere.
+"""
+
+import asyncio
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from benchmarks.load import Load
+from benchmarks.serving import Caller, served
+from benchmarks.throughput import CONNECTIONS, Client
+from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import Options
+from cstp_server.process.open_engine import open_engine
+from cstp_server.settings import Settings
+
+WORKERS: Final = (1, 2)
+SLICES: Final = 8
+_SECONDS: Final = 2.0
+_CPU: Final = "process_cpu_seconds_total"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkersRow:
+    """One kind of call with one number of workers: medians over the slices."""
+
+    call: str
+    workers: int
+    calls_per_second: float
+    ratio: float  # to one worker
+    cpu_ms: float  # of all workers, for an answer
+    p50: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkersRun:
+    """When, where, with what, and everything that was measured."""
+
+    date: str
+    machine: str
+    versions: Mapping[str, str]
+    command: str
+    rows: Sequence[WorkersRow]
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    load: Load
+    cpu_seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.load.answers / self.load.seconds
+
+
+def measure_workers(texts: Path) -> list[WorkersRow]:
+    """`cstp.whoami`, and hybrid searches of the records in `texts`, over 16 connections."""
+    with ExitStack() as stack:
+        client = Client()
+        stack.callback(client.close)
+        callers: dict[int, Caller] = {}
+        for count in WORKERS:
+            folder = stack.enter_context(TemporaryDirectory(prefix="cstp-benchmark-"))
+            settings = Settings.model_validate({"data_dir": folder})
+            _fill(open_engine(settings), texts)
+            callers[count] = stack.enter_context(served(settings, {"CSTP_SERVER__WORKERS": str(count)}))
+        return [row for name, bodies in _calls().items() for row in _measure(name, bodies, client, callers)]
+
+
+def _calls() -> dict[str, list[str]]:
+    call = {"jsonrpc": "2.0", "id": 1}
+    searches = [
+        call | {"method": "cstp.queryDecisions", "params": {"query": f"why did we choose {number}", "limit": 10}}
+        for number in range(50)
+    ]
+    return {
+        "cstp.whoami": [json.dumps(call | {"method": "cstp.whoami"})],
+        "hybrid search, known text": [json.dumps(one) for one in searches],
+    }
+
+
+def _fill(engine: Engine, texts: Path) -> None:
+    asyncio.run(engine.ingest([texts], Options(repository="benchmark")))
+    engine.close()
+
+
+def _measure(name: str, bodies: Sequence[str], client: Client, callers: Mapping[int, Caller]) -> list[WorkersRow]:
+    slices: dict[int, list[_Slice]] = {count: [] for count in callers}
+    for number in range(-1, SLICES):  # the first round warms up
+        for count, caller in callers.items():
+            before = _cpu(caller)
+            load = client.run(caller.port, caller.token, bodies, CONNECTIONS, _SECONDS)
+            if number >= 0:
+                slices[count].append(_Slice(load, _cpu(caller) - before))
+    alone = [each.rate for each in slices[WORKERS[0]]]
+    return [
+        WorkersRow(
+            call=name,
+            workers=count,
+            calls_per_second=statistics.median(each.rate for each in found),
+            ratio=statistics.median(each.rate / one for each, one in zip(found, alone, strict=True)),
+            cpu_ms=statistics.median(1000 * each.cpu_seconds / each.load.answers for each in found),
+            p50=statistics.median(each.load.p50 for each in found),
+            p99=statistics.median(each.load.p99 for each in found),
+        )
+        for count, found in slices.items()
+    ]
+
+
+def _cpu(caller: Caller) -> float:
+    """The processor seconds of all workers so far."""
+    text = caller.get("/metrics").decode()
+    samples = (sample for family in text_string_to_metric_families(text) for sample in family.samples)
+    return next(sample.value for sample in samples if sample.name == _CPU)
