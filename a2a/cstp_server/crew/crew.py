@@ -20,7 +20,8 @@ import structlog
 
 from cstp_server.crew.worker import STOP, STOP_AT_ONCE, Worker
 from cstp_server.process.stop import FORCED_SECONDS
-from cstp_server.workers.membership import Membership
+from cstp_server.workers.connection_counts import ConnectionCounts
+from cstp_server.workers.membership import CommonState, Membership
 
 SPARE_SECONDS: Final = 1.0  # beyond its own grace time, after which a worker is killed
 PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0)  # before the attempts to replace a worker that fails in its start
@@ -51,7 +52,7 @@ class Crew:
     ) -> None:
         """`announce` is called once when all workers answer, `stop_listening` when the first signal comes."""
         self._count = count
-        self._folder = folder
+        self._common = CommonState(count, folder, ConnectionCounts(count))
         self._grace = grace_seconds
         self._announce = announce
         self._stop_listening = stop_listening
@@ -63,12 +64,9 @@ class Crew:
         self._kill_at: float | None = None
         self._code = 0
         self._alive, self._alive_end = os.pipe()  # the second is open as long as the parent lives
-        self._counts = Membership(1, count, folder).connections()
 
     def run(self) -> Worker | int:
         """Returns in each worker when it was forked, and in the parent with the exit code when all have ended."""
-        for number in range(1, self._count + 1):
-            self._counts.note_absent(number)
         self._due[1] = monotonic()  # the others copy what it has opened
         with _woken_by_signals() as woken:
             while self._processes or self._due:
@@ -90,8 +88,7 @@ class Crew:
         if pid == 0:
             for file in (news, self._alive_end, *(process.news for process in self._processes.values())):
                 os.close(file)
-            self._counts.close()
-            return Worker(Membership(number, self._count, self._folder), answers, self._alive)
+            return Worker(Membership(number, self._common), answers, self._alive)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(answers)
         self._processes[number] = _Process(number, pid, news)
@@ -130,7 +127,7 @@ class Crew:
         code = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
         os.close(process.news)
         del self._processes[process.number]
-        self._counts.note_absent(process.number)
+        self._common.connections.note_absent(process.number)
         if self._signals:
             if code:
                 self._code = self._code or max(1, code)
@@ -145,7 +142,9 @@ class Crew:
             _log.error("worker_failed_to_start", worker=process.number, code=code, attempt=failures)
             self._due[process.number] = monotonic() + PAUSES[failures]
             return
-        self._code = max(1, code)  # its reason is on standard error
+        if code < 0:  # else its reason is on standard error
+            _log.error("worker_failed_to_start", worker=process.number, code=code)
+        self._code = max(1, code)
         self._stop(STOP)
 
     def _stop(self, number: int) -> None:

@@ -1,8 +1,8 @@
-"""Moving windows that the workers of one server count together, exactly: in a file that they all map into memory.
+"""Moving windows that the workers of one server count together, exactly: in memory that they have in common.
 
-A window of a key has one page of the file: a digest of both, the units that count, and the steps in which they were
-taken, as a ring. A lock of the file is held for each charge, a few microseconds; the kernel gives it back where its
-holder is killed. Nothing is written to a disk on purpose: the file ends with the server.
+A window of a key has one page: a digest of both, the units that count, and the steps in which they were taken, as a
+ring. The lock of a file is held for each charge, a few microseconds; the kernel gives it back where its holder is
+killed.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from typing import Final
 
 from cstp_server.limits.memory_windows import MovingWindows, Step, WindowSize, until_gone
 
-PAGES: Final = 65_536  # windows of keys that count at a time; the file is sparse, and has a page once it is used
+PAGES: Final = 65_536  # windows of keys that count at a time; a page takes memory once it is used
 STEPS: Final = 250  # of a window: what is taken within one leaves together, with the last of it
 _PAGE: Final = 4096
 _HEAD: Final = struct.Struct("=16sIIIQ")  # digest, seconds, place of the first step, number of steps, units
@@ -99,23 +99,24 @@ class _Ring:
 
 
 class CommonWindows:
-    """Counts as `MovingWindows` does, together with every other process that has the same file open.
+    """Counts as `MovingWindows` does, together with every other process that has the memory and the lock.
 
-    Where more windows count than the file has pages for, those that find none are counted in this process alone.
+    Where more windows count than there are pages, those that find none are counted in this process alone.
     """
 
-    def __init__(self, file: Path, clock: Callable[[], float] = monotonic, pages: int = PAGES) -> None:
-        """Makes the file if it is missing. The clock is one that all processes of the machine share."""
+    def __init__(self, memory: mmap.mmap, lock: Path, clock: Callable[[], float] = monotonic) -> None:
+        """`memory` is what `windows_memory` made; `lock` is a file, made if it is missing.
+
+        The clock is one that all processes of the machine share.
+        """
         self._clock = clock
-        self._pages = pages
-        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.ftruncate(self._file, pages * _PAGE)
-        self._memory = mmap.mmap(self._file, pages * _PAGE)
+        self._memory = memory
+        self._pages = len(memory) // _PAGE
+        self._file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)  # a fork has its own lock, too
         self._known: dict[tuple[str, int], tuple[bytes, int]] = {}  # digests, and in which page a window was
         self._overflow = MovingWindows(clock)
 
     def close(self) -> None:
-        self._memory.close()
         os.close(self._file)
 
     def take_all(self, key: str, windows: Sequence[WindowSize], cost: int, other: MovingWindows | None = None) -> bool:
@@ -216,6 +217,11 @@ class CommonWindows:
         ring.begin(digest, seconds)
         ring.save()
         return free, ring
+
+
+def windows_memory(pages: int = PAGES) -> mmap.mmap:
+    """Memory for that many windows, which this process and its later forks have in common."""
+    return mmap.mmap(-1, pages * _PAGE)
 
 
 def _digest(key: str, seconds: int) -> bytes:

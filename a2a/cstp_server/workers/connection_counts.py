@@ -1,9 +1,7 @@
-"""How many connections each worker of a server has, in a file that all of them map into memory."""
+"""How many connections each worker of a server has, in memory that all of them have in common."""
 
 import mmap
-import os
 import struct
-from pathlib import Path
 from typing import Final
 
 _COUNT: Final = struct.Struct("=q")
@@ -13,12 +11,12 @@ _ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for one
 class ConnectionCounts:
     """One number for each worker, which it alone writes while it runs."""
 
-    def __init__(self, file: Path, count: int) -> None:
-        """Makes the file if it is missing."""
+    def __init__(self, count: int) -> None:
+        """For this process and its later forks. None takes connections yet."""
         self._count = count
-        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.ftruncate(self._file, count * _COUNT.size)
-        self._memory = mmap.mmap(self._file, count * _COUNT.size)
+        self._memory = mmap.mmap(-1, count * _COUNT.size)
+        for number in range(1, count + 1):
+            self.note_absent(number)
 
     def note(self, number: int, connections: int) -> None:
         """Of the worker with this number, from 1."""
@@ -32,7 +30,3 @@ class ConnectionCounts:
         """The connections of the worker that has the fewest, of those that take some."""
         counts: list[int] = [_COUNT.unpack_from(self._memory, place * _COUNT.size)[0] for place in range(self._count)]
         return min(counts)
-
-    def close(self) -> None:
-        self._memory.close()
-        os.close(self._file)

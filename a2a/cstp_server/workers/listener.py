@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from cstp_server.workers.connection_counts import ConnectionCounts
 from cstp_server.workers.membership import Membership
 
 YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,
@@ -36,7 +35,7 @@ class SharedListener:
         self._make_protocol = make_protocol
         self._held = held
         self._number = member.number
-        self._counts: ConnectionCounts = member.connections()
+        self._counts = member.common.connections
         self._tls = tls
         self._handshake = None if tls is None else handshake_seconds
         self._loop: AbstractEventLoop = asyncio.get_running_loop()
@@ -65,7 +64,6 @@ class SharedListener:
             self._loop.remove_reader(self._listener)
         else:
             self._pause.cancel()
-        self._counts.close()
 
     async def wait_closed(self) -> None:
         """Returns when the connections that were taken are open or gone."""

@@ -1,20 +1,39 @@
-"""Which of several workers a process is, and the folder that it shares with the others."""
+"""Which of several workers a process is, and what it has in common with the others."""
 
-from dataclasses import dataclass
+import mmap
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cognition_engines.indexes.workers import WorkerNumber
-from cstp_server.limits.common_windows import CommonWindows
+from cstp_server.limits.common_windows import CommonWindows, windows_memory
 from cstp_server.workers.connection_counts import ConnectionCounts
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
-    """Worker `number` of `count`, from 1. `folder` is in a temporary folder, for as long as the server runs."""
+class CommonState:
+    """What the parent makes before it forks, for `count` workers. `folder` is theirs alone.
 
-    number: int
+    `agents` has what agents have spent, `events` wrong tokens and the like: in memory of their own kind, so that
+    strangers cannot fill that of agents.
+    """
+
     count: int
     folder: Path
+    connections: ConnectionCounts
+    agents: mmap.mmap = field(default_factory=windows_memory)
+    events: mmap.mmap = field(default_factory=windows_memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Worker `number`, from 1."""
+
+    number: int
+    common: CommonState
+
+    @property
+    def count(self) -> int:
+        return self.common.count
 
     @property
     def worker(self) -> WorkerNumber:
@@ -27,20 +46,16 @@ class Membership:
 
     def socket(self, number: int) -> Path:
         """Where a worker answers the others."""
-        return self.folder / f"{number}.socket"
+        return self.common.folder / f"{number}.socket"
 
     def counters(self, number: int) -> Path:
         """What a worker had counted when it was last asked."""
-        return self.folder / f"{number}.counters"
+        return self.common.folder / f"{number}.counters"
 
     def agent_windows(self) -> CommonWindows:
         """What agents have spent."""
-        return CommonWindows(self.folder / "limits")
+        return CommonWindows(self.common.agents, self.common.folder / "agents.lock")
 
     def event_windows(self) -> CommonWindows:
-        """Events such as wrong tokens. In their own file, so that strangers leave the pages of agents alone."""
-        return CommonWindows(self.folder / "events")
-
-    def connections(self) -> ConnectionCounts:
-        """How many connections each worker has."""
-        return ConnectionCounts(self.folder / "connections", self.count)
+        """Events such as wrong tokens."""
+        return CommonWindows(self.common.events, self.common.folder / "events.lock")

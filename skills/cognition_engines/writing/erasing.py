@@ -14,7 +14,7 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.steps import Caller
-from cognition_engines.store.erasure.ledger import append_ledger, read_ledger
+from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_ledger
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
 from cognition_engines.writing.errors import RecordNotFound, WriteRefused
@@ -48,11 +48,10 @@ class LedgerFile:
         with self._lock:
             last = records.forgetting.last_erasure()
             if last > self._seq:
-                known = {(one.kind, one.id, one.at) for one in read_ledger(self._path)}
-                fresh = [
-                    one for one in records.forgetting.erasures(self._seq) if (one.kind, one.id, one.at) not in known
-                ]
-                append_ledger(self._path, fresh)
+                with ledger_locked(self._path):
+                    known = {(one.kind, one.id, one.at) for one in read_ledger(self._path)}
+                    found = records.forgetting.erasures(self._seq)
+                    append_ledger(self._path, [one for one in found if (one.kind, one.id, one.at) not in known])
                 self._seq = last
 
 

@@ -4,9 +4,11 @@ It has ids, times, hashes and who asked for it, and nothing of the content. The 
 backup from before an erasure does not bring back what was forgotten since.
 """
 
+import fcntl
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -95,6 +97,17 @@ def forgotten(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> d
         named = sa.select(erasures.c.kind, erasures.c.id, erasures.c.at).where(erasures.c.id.in_(page))
         found |= {(Kind(kind), id): at for kind, id, at in connection.execute(named)}
     return {name: at for name, at in found.items() if name in set(names)}
+
+
+@contextmanager
+def ledger_locked(file: Path) -> Iterator[None]:
+    """Keeps other processes that ask for it from adding to the file, by a lock of its folder. Raises OSError."""
+    folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def read_ledger(file: Path) -> list[Erasure]:
