@@ -9,7 +9,7 @@ import fcntl
 import mmap
 import os
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from hashlib import blake2b
 from heapq import merge
@@ -36,6 +36,7 @@ class _Ring:
 
     def __init__(self, memory: mmap.mmap, page: int) -> None:
         self._memory = memory
+        self.page = page
         self._at = page * _PAGE
         self.digest, self._seconds, self._first, self._count, self.total = _HEAD.unpack_from(memory, self._at)
 
@@ -123,8 +124,9 @@ class CommonWindows:
         """See `MovingWindows.take_all`."""
         with self._locked():
             now = self._clock()
-            rings = [self._ring(key, window.seconds, now) for window in windows]
-            for ring, window in zip(rings, windows, strict=True):
+            rings: list[_Ring | None] = []
+            for window in windows:
+                rings.append(ring := self._ring(key, window.seconds, now, rings))
                 if ring is None:
                     free = not self._overflow.wait(key, window.limit, window.seconds, cost, other)
                 else:
@@ -184,12 +186,15 @@ class CommonWindows:
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
-    def _ring(self, key: str, seconds: int, now: float) -> _Ring | None:
-        """The window of a key without what has left it; None where every page that it may have is another one's."""
+    def _ring(self, key: str, seconds: int, now: float, others: Sequence[_Ring | None] = ()) -> _Ring | None:
+        """The window of a key without what has left it; None where every page that it may have is another one's.
+
+        `others` are windows of the same call, whose pages may still be empty.
+        """
         digest, page = self._known.get((key, seconds)) or (_digest(key, seconds), -1)
         ring = None if page < 0 else _Ring(self._memory, page)
         if ring is None or ring.digest != digest:
-            found = self._find(digest, seconds, now)
+            found = self._find(digest, seconds, now, {ring.page for ring in others if ring is not None})
             if found is None:
                 return None
             page, ring = found
@@ -199,15 +204,15 @@ class CommonWindows:
         ring.forget(now)
         return ring
 
-    def _find(self, digest: bytes, seconds: int, now: float) -> tuple[int, _Ring] | None:
-        """The page of a window, or one that no window needs any more."""
+    def _find(self, digest: bytes, seconds: int, now: float, kept: Set[int]) -> tuple[int, _Ring] | None:
+        """The page of a window, or one that no window needs any more and that is not `kept`."""
         first, free = int.from_bytes(digest[:8], "little"), None
         for probe in range(min(_PROBES, self._pages)):
             page = (first + probe) % self._pages
             ring = _Ring(self._memory, page)
             if ring.digest == digest:
                 return page, ring
-            if free is None and ring.over(now):
+            if free is None and page not in kept and ring.over(now):
                 free = page
             if ring.digest == bytes(16):  # never used, so nothing came to a later page because of this one
                 break
