@@ -31,6 +31,7 @@ from benchmarks.starting import measure_start
 from benchmarks.table import render
 from benchmarks.texts import DECISION, Text, read_queries, read_texts
 from benchmarks.throughput import measure_cheap_calls, measure_load
+from benchmarks.workers import WorkersRun, measure_workers, render_workers
 from benchmarks.writing import measure_writes
 from benchmarks.writing_table import WriteRun, render_writes
 from cognition_engines.embedding.base import Embedder
@@ -40,6 +41,7 @@ from cstp_server.settings import Settings, VectorSettings
 
 TEXTS: Final = 2000
 WRITES_PAGE: Final = "write-speed.md"
+WORKERS_PAGE: Final = "workers-speed.md"
 QUERIES: Final = 2600
 INGEST: Final = 10_000
 QUICK_INGEST: Final = 1_000
@@ -80,6 +82,8 @@ def main() -> int:
         return _measure_kinds(options)
     if options.writes:
         return _measure_writes(options)
+    if options.workers:
+        return _measure_workers(options)
     rounds = min(50, options.rounds) if options.quick else options.rounds
     plan = Plan(options.sizes, options.real, rounds, options.quick, options.stores)
     began = perf_counter()
@@ -160,6 +164,19 @@ def _measure_costs(options: argparse.Namespace) -> int:
     return 0
 
 
+def _measure_workers(options: argparse.Namespace) -> int:
+    """One worker and two."""
+    run = WorkersRun(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=describe_machine(),
+        versions=describe_versions(),
+        command="python -m benchmarks --workers",
+        rows=measure_workers(_ROOT / "docs" / "decisions"),
+    )
+    _write(options, WORKERS_PAGE, render_workers(run), asdict(run))
+    return 0
+
+
 def _write_writes(options: argparse.Namespace, embedder: Embedder, texts: Sequence[Text]) -> None:
     """Measures writes, which have a page of their own."""
     _say("measuring writes")
@@ -190,6 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--writes", action="store_true", help="instead: what agents write")
     parser.add_argument("--costs", action="store_true", help="instead: what a call costs, in CPU time")
     parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="with --costs: an older version, to compare")
+    parser.add_argument("--workers", action="store_true", help="instead: one worker and two")
     parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")

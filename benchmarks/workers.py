@@ -27,6 +27,10 @@ from cstp_server.settings import Settings
 WORKERS: Final = (1, 2)
 SLICES: Final = 8
 _SECONDS: Final = 2.0
+_READING: Final = f"""\
+`cstp serve` with one worker and with two, over records of this project's decisions, in turn for {SLICES} slices of {_SECONDS:g} s
+each over {CONNECTIONS} connections; the figures are medians. The control is one worker. The client runs on the same
+cores, so a ratio is what it leaves of them; the processor time shows whether an answer costs two workers more."""
 _CPU: Final = "process_cpu_seconds_total"
 
 
@@ -52,6 +56,32 @@ class WorkersRun:
     versions: Mapping[str, str]
     command: str
     rows: Sequence[WorkersRow]
+
+
+def render_workers(run: WorkersRun) -> str:
+    """The whole page, in Markdown."""
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    lines = [
+        "# Speed of several workers",
+        "",
+        "Written by `python -m benchmarks --workers`; do not edit.",
+        "",
+        f"- Date: {run.date}",
+        f"- Machine: {run.machine}",
+        f"- Versions: {versions}",
+        f"- Command: `{run.command}`",
+        "",
+        _READING,
+        "",
+        "| call | workers | calls a second | to one worker | processor time of an answer, ms | p50, ms | p99, ms |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+        *(
+            f"| {row.call} | {row.workers} | {row.calls_per_second:.0f} | {row.ratio:.2f} | {row.cpu_ms:.2f} "
+            f"| {row.p50:.1f} | {row.p99:.1f} |"
+            for row in run.rows
+        ),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
