@@ -28,9 +28,10 @@ WORKERS: Final = (1, 2)
 SLICES: Final = 8
 _SECONDS: Final = 2.0
 _READING: Final = f"""\
-`cstp serve` with one worker and with two, over records of this project's decisions, in turn for {SLICES} slices of {_SECONDS:g} s
-each over {CONNECTIONS} connections; the figures are medians. The control is one worker. The client runs on the same
-cores, so a ratio is what it leaves of them; the processor time shows whether an answer costs two workers more."""
+`cstp serve` with one worker and with two, over records of this project's decisions, in turn for {SLICES} slices of
+{_SECONDS:g} s each over {CONNECTIONS} connections; the figures are medians. The control is one worker. The client
+runs on the same cores, so a ratio is what it leaves of them; the processor time shows whether an answer costs two
+workers more."""
 _CPU: Final = "process_cpu_seconds_total"
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -141,7 +141,7 @@ def create_app(
         probes = _probes(opened, parts, registry, settings, member)
         lag = asyncio.create_task(watch_loop(registry))
         try:
-            async with open_mount(parts.dispatcher, settings) as mount, _asked_by(probes.siblings):
+            async with open_mount(parts.dispatcher, settings) as mount, _with_others(member, opened, probes):
                 yield {
                     "parts": parts,
                     "probes": probes,
@@ -178,9 +178,19 @@ def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
     )
 
 
-def _asked_by(siblings: Siblings | None) -> AbstractAsyncContextManager[None]:
-    """Answers other workers meanwhile, where there are any."""
-    return nullcontext() if siblings is None else siblings.answering()
+@asynccontextmanager
+async def _with_others(member: Membership | None, engine: Engine, probes: Probes) -> AsyncIterator[None]:
+    """Answers other workers meanwhile, and looks for changes when one of them has written."""
+    if member is None or probes.siblings is None:
+        yield
+        return
+    loop, waker = asyncio.get_running_loop(), member.common.wakers[member.number - 1]
+    waker.watch(loop, engine.indexes.follow_now)
+    try:
+        async with probes.siblings.answering():
+            yield
+    finally:
+        waker.leave(loop)
 
 
 def _limiter(prepared: Prepared, member: Membership | None) -> Limiter:

@@ -13,7 +13,6 @@ import uvicorn
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.workers import ALONE
 from cstp_server.app import create_app
 from cstp_server.http.caps import Caps
 from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
@@ -119,7 +118,7 @@ def serve(
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
-        engine = open_engine(settings, model, ALONE if member is None else member.worker)
+        engine = open_engine(settings, model, member)
         undo.callback(engine.close)
         engine.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
         server = make_server(settings, gate, engine, announce=announce, end_by=watchdog.end_by, member=member)

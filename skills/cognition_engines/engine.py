@@ -17,7 +17,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.indexes.indexes import Indexes, open_indexes
-from cognition_engines.indexes.published import PublishedSeq
+from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE, WorkerNumber
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
@@ -67,6 +67,7 @@ class EngineOptions:
     collections that the engine follows: it reads them `source_seconds` after it has read them, or later where that
     took longer. `ledger` is the file that notes what was forgotten, in addition to the database. `worker` is which of
     several processes over one folder of indexes this is: only the first follows sources and forgets what has expired.
+    What is written waits for the indexes of `others`, too, before it is answered.
     """
 
     call_seconds: float = 15.0
@@ -82,6 +83,7 @@ class EngineOptions:
     ledger: Path | None = None
     audit: AuditOptions = AuditOptions()
     worker: WorkerNumber = ALONE
+    others: OtherWorkers | None = None
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -148,7 +150,7 @@ class Engine:
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
         self.audit_rows_lost = 0  # that could not be stored before the engine was closed
         self.list_audit: Final = AuditPages(records.audit, self.audit, self.pools).page
-        published = PublishedSeq(indexes)
+        published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         ledger = LedgerFile(options.ledger)

@@ -20,7 +20,6 @@ import structlog
 
 from cstp_server.crew.worker import STOP, STOP_AT_ONCE, Worker
 from cstp_server.process.stop import FORCED_SECONDS
-from cstp_server.workers.connection_counts import ConnectionCounts
 from cstp_server.workers.membership import CommonState, Membership
 
 SPARE_SECONDS: Final = 1.0  # beyond its own grace time, after which a worker is killed
@@ -52,7 +51,7 @@ class Crew:
     ) -> None:
         """`announce` is called once when all workers answer, `stop_listening` when the first signal comes."""
         self._count = count
-        self._common = CommonState(count, folder, ConnectionCounts(count))
+        self._common = CommonState.make(count, folder)
         self._grace = grace_seconds
         self._announce = announce
         self._stop_listening = stop_listening
@@ -127,7 +126,7 @@ class Crew:
         code = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
         os.close(process.news)
         del self._processes[process.number]
-        self._common.connections.note_absent(process.number)
+        self._common.note_absent(process.number)
         if self._signals:
             if code:
                 self._code = self._code or max(1, code)

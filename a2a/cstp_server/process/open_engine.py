@@ -6,28 +6,30 @@ from cognition_engines.auditing.trail import AuditOptions
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.indexes.workers import ALONE, WorkerNumber
+from cognition_engines.indexes.workers import ALONE
 from cognition_engines.ingest.options import FollowedSource
 from cognition_engines.models import SENSITIVITIES
 from cstp_server.process.model import LOCAL_MODELS, open_model
 from cstp_server.settings import Settings, SourceSettings, VectorSettings
+from cstp_server.workers.membership import Membership
+from cstp_server.workers.other_indexes import OtherIndexes
 
 
 def open_engine(
-    settings: Settings, model: Callable[[], Embedder | None] | None = None, worker: WorkerNumber = ALONE
+    settings: Settings, model: Callable[[], Embedder | None] | None = None, member: Membership | None = None
 ) -> Engine:
     """Opens everything and catches up with the records.
 
-    `model` gives what `open_model` does, where it is loaded already. `worker` is as in `EngineOptions`. Raises
+    `model` gives what `open_model` does, where it is loaded already. `member` is which of several workers it is. Raises
     ConfigurationError, FolderInUse or ComponentFailed, with nothing left open.
     """
     embedder = open_model(settings) if model is None else model()
     if embedder is not None and settings.embedding.model in LOCAL_MODELS:
         embedder.embed_query("warm")  # the first run of a local model allocates, and shows whether it works
-    return Engine.open(settings.store_url, settings.indexes_path, embedder, engine_options(settings, worker))
+    return Engine.open(settings.store_url, settings.indexes_path, embedder, engine_options(settings, member))
 
 
-def engine_options(settings: Settings, worker: WorkerNumber = ALONE) -> EngineOptions:
+def engine_options(settings: Settings, member: Membership | None = None) -> EngineOptions:
     """The threads and deadlines of the settings."""
     store, vectors, embedding = settings.store, settings.vectors, settings.embedding
     return EngineOptions(
@@ -42,7 +44,8 @@ def engine_options(settings: Settings, worker: WorkerNumber = ALONE) -> EngineOp
         ledger=settings.ledger_path,
         sources=tuple(map(_followed, settings.sources)),
         audit=audit_options(settings),
-        worker=worker,
+        worker=ALONE if member is None else member.worker,
+        others=None if member is None else OtherIndexes(member),
     )
 
 

@@ -79,7 +79,7 @@ class SharedListener:
         self._pause = self._loop.call_later(seconds, self._resume)
 
     def _accept(self) -> None:
-        if self.note() > self._counts.fewest() and self._yields < YIELDS:
+        if self.note() > self._counts.lowest() and self._yields < YIELDS:
             self._yields += 1
             self._rest(YIELD_SECONDS)
             return

@@ -6,22 +6,37 @@ from pathlib import Path
 
 from cognition_engines.indexes.workers import WorkerNumber
 from cstp_server.limits.common_windows import CommonWindows, windows_memory
-from cstp_server.workers.connection_counts import ConnectionCounts
+from cstp_server.workers.figures import WorkerFigures
+from cstp_server.workers.waker import Waker
 
 
 @dataclass(frozen=True, slots=True)
 class CommonState:
     """What the parent makes before it forks, for `count` workers. `folder` is theirs alone.
 
-    `agents` has what agents have spent, `events` wrong tokens and the like: in memory of their own kind, so that
-    strangers cannot fill that of agents.
+    `connections` is how many each has, `shown` up to which change the searches of each show the records, `wakers` lets
+    each look for changes. `agents` has what agents have spent, `events` wrong tokens and the like: in separate memory,
+    so that strangers cannot fill that of agents.
     """
 
     count: int
     folder: Path
-    connections: ConnectionCounts
+    connections: WorkerFigures
+    shown: WorkerFigures
+    wakers: tuple[Waker, ...]
     agents: mmap.mmap = field(default_factory=windows_memory)
     events: mmap.mmap = field(default_factory=windows_memory)
+
+    @classmethod
+    def make(cls, count: int, folder: Path) -> "CommonState":
+        """For this process and its later forks."""
+        wakers = tuple(Waker() for _ in range(count))
+        return cls(count, folder, WorkerFigures(count), WorkerFigures(count), wakers)
+
+    def note_absent(self, number: int) -> None:
+        """A worker has ended, or is yet to start."""
+        self.connections.note_absent(number)
+        self.shown.note_absent(number)
 
 
 @dataclass(frozen=True, slots=True)

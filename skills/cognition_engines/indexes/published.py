@@ -5,9 +5,25 @@ from asyncio import AbstractEventLoop, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final
+from time import monotonic
+from typing import Final, Protocol
 
 from cognition_engines.indexes.indexes import Indexes
+
+_LOOK_SECONDS: Final = 0.001  # between two looks at other workers; they need a few of these
+
+
+class OtherWorkers(Protocol):
+    """How far other processes have followed the records that answer the same callers as this one."""
+
+    def note(self, seq: int) -> None:
+        """This process shows every change up to `seq`."""
+
+    def hurry(self) -> None:
+        """Lets the others look for changes at once, without waiting for them."""
+
+    def shown(self) -> int:
+        """What all of them show at least, this process included."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,11 +36,13 @@ class _Waiting:
 class PublishedSeq:
     """Wakes those who wait as soon as every index shows the changes that they wait for."""
 
-    def __init__(self, indexes: Indexes) -> None:
+    def __init__(self, indexes: Indexes, others: OtherWorkers | None = None) -> None:
         self._indexes: Final = indexes
+        self._others: Final = others
         self._waiting: list[_Waiting] = []
         self._lock = Lock()
         indexes.watch(self._published)
+        self._note()
 
     @property
     def seq(self) -> int:
@@ -50,7 +68,26 @@ class PublishedSeq:
             with self._lock, suppress(ValueError):
                 self._waiting.remove(waiting)
 
+    async def reached_everywhere(self, seq: int, seconds: float) -> bool:
+        """Whether the indexes of this process and of all other workers show the changes up to `seq` in this time."""
+        others, until = self._others, monotonic() + seconds
+        if others is None:
+            return await self.reached(seq, seconds)
+        others.hurry()
+        if not await self.reached(seq, seconds):
+            return False
+        while others.shown() < seq:
+            if monotonic() > until:
+                return False
+            await asyncio.sleep(_LOOK_SECONDS)
+        return True
+
+    def _note(self) -> None:
+        if self._others is not None:
+            self._others.note(self.seq)
+
     def _published(self) -> None:
+        self._note()
         with self._lock:
             if not self._waiting:
                 return

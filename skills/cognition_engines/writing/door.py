@@ -157,7 +157,7 @@ class Writing:
     async def _finished(self, caller: Caller, answer: Answer) -> Answer:
         if isinstance(answer, Forgotten):
             return await self._erasures.verified(caller, answer)
-        return replace(answer, indexed=await self._published.reached(answer.seq, INDEX_SECONDS))
+        return replace(answer, indexed=await self._published.reached_everywhere(answer.seq, INDEX_SECONDS))
 
     def _known(self, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
         with self._records.read_transaction(Author(writer.agent, writer.via, now())) as transaction:

@@ -93,7 +93,7 @@ class ErasureCheck:
 
     async def verified(self, caller: Caller, done: Forgotten) -> Forgotten:
         """The answer with its receipt. What cannot be looked at is pending; nothing fails any more."""
-        indexed = await self._published.reached(done.seq, FOLLOW_SECONDS)
+        indexed = await self._published.reached_everywhere(done.seq, FOLLOW_SECONDS)
         followed = indexed and await self._vectors_follow(done.seq)
         pending: list[PendingErasure] = []
         keys = [one.key for one in done.gone]
