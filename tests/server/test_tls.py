@@ -81,8 +81,9 @@ def https(tmp_path: Path) -> Iterator[Callable[..., Https]]:
         one.process.communicate()
 
 
-def test_a_call_over_https_is_answered_and_plain_http_is_not(https: Callable[..., Https]) -> None:
-    server = https()
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_call_over_https_is_answered_and_plain_http_is_not(https: Callable[..., Https], workers: str) -> None:
+    server = https(CSTP_SERVER__WORKERS=workers)
     request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.whoami", "params": {}}
     fields = {"Authorization": f"Bearer {server.token}"}
     with httpx.Client(verify=server.trusted, trust_env=False) as client:
@@ -109,8 +110,9 @@ def test_old_versions_of_tls_are_refused(https: Callable[..., Https]) -> None:
         old.wrap_socket(plain, server_hostname="localhost")
 
 
-def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https]) -> None:
-    server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https], workers: str) -> None:
+    server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5", CSTP_SERVER__WORKERS=workers)
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
         assert silent.recv(1) == b""  # uvloop alone would wait 60 s
 

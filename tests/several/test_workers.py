@@ -211,6 +211,26 @@ def test_sigterm_lets_every_worker_finish_and_ends_with_0(through: Through) -> N
     assert "Traceback" not in served.last_log()
 
 
+def test_a_stop_that_is_sent_to_all_processes_is_one_stop(
+    through: Through, lines: Lines, wait_until: Callable[..., None]
+) -> None:
+    connections = through(server__drain_seconds=0.5)
+    served, workers = connections[0].served, workers_of(connections[0].served)
+    for line in connections:
+        follow(line)
+    watching = lines.line(served)
+    wait_until(lambda: metrics(watching)["cstp_followers"] == WORKERS)
+    for process in [*workers, psutil.Process(served.pid)]:
+        process.send_signal(signal.SIGTERM)  # as systemd does; the parent passes its own on
+    for line in connections:
+        status, reply = line.read()
+        assert (status, "result" in reply) == (200, True)
+    assert served.process is not None
+    assert served.process.wait(30) == 0
+    assert not psutil.wait_procs(workers, 0)[1]
+    assert "worker_ended" not in served.last_log()
+
+
 def test_a_second_signal_ends_all_at_once(through: Through) -> None:
     connections = through(server__grace_seconds=60, server__drain_seconds=30)
     served, workers = connections[0].served, workers_of(connections[0].served)
@@ -234,6 +254,7 @@ def test_no_worker_outlives_a_parent_that_is_killed(start: Start) -> None:
     served.kill()
     assert psutil.wait_procs(workers, 30)[1] == []
     assert "parent_gone" in served.last_log()
+    assert "stopped_hard" not in served.last_log()
 
 
 def test_what_a_killed_server_left_is_removed_by_the_next_one(start: Start) -> None:
@@ -259,6 +280,19 @@ def test_what_a_killed_server_left_is_removed_by_the_next_one(start: Start) -> N
     assert served.terminate() == 0
     assert not last.exists()
     assert not copies.exists()
+
+
+def test_workers_over_postgresql_answer_as_one(through: Through, postgresql_url: str, tmp_path: Path) -> None:
+    first, second = through(store__url=postgresql_url)
+    follow(second)
+    written = first.call("cstp.recordDecision", {"decision": "We take otters.", "confidence": 0.8})
+    found = second.read()[1]["result"]
+    assert written["id"] in [one["id"] for one in found["changes"]]
+    for line in (first, second):
+        found = line.call("cstp.queryDecisions", {"query": "otters", "mode": "keyword"})
+        assert [one["id"] for one in found["decisions"]] == [written["id"]]
+    assert first.served.terminate() == 0
+    verify_audit(first.served, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -297,10 +331,14 @@ def test_the_audit_of_several_workers_is_one_chain(through: Through, tmp_path: P
 
     with ThreadPoolExecutor(WORKERS) as threads:
         list(threads.map(work, connections))
-    served = connections[0].served
-    assert served.terminate() == 0
+    assert connections[0].served.terminate() == 0
+    assert verify_audit(connections[0].served, tmp_path)["rows"] == WORKERS * 2 * 20
+
+
+def verify_audit(served: Served, folder: Path) -> dict[str, Any]:
+    """What `cstp audit verify` reports of an intact chain."""
     words = ("audit", "verify", "--json", "--data-dir", served.data_dir)
-    done = run_cstp(*words, overrides=served.overrides, cwd=tmp_path)
+    done = run_cstp(*words, overrides=served.overrides, cwd=folder)
     assert done.returncode == 0, done.stdout
     report: dict[str, Any] = json.loads(done.stdout)
-    assert report
+    return report
