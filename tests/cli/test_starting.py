@@ -38,11 +38,13 @@ def test_ctrl_c_while_another_command_is_still_being_imported_is_told_in_one_lin
     assert done.err.endswith("cstp: stopped\n")
 
 
-def test_a_signal_while_the_database_is_being_opened_ends_a_server_with_0(program: Start) -> None:
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_signal_while_the_database_is_being_opened_ends_a_server_with_0(program: Start, workers: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         url = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=100"
-        server = program("serve", "--port", 0, CSTP_EMBEDDING__MODEL="none", CSTP_STORE__URL=url)
+        words = ("serve", "--port", 0, "--workers", workers)
+        server = program(*words, CSTP_EMBEDDING__MODEL="none", CSTP_STORE__URL=url)
         with silent.accept()[0]:
             done = server.end(signal.SIGTERM, 30)
     assert (done.code, done.out, done.err) == (0, "", "")

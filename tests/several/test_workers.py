@@ -312,6 +312,23 @@ def test_a_worker_that_cannot_start_ends_the_command_with_its_reason(
     assert said.startswith("cstp: ")
 
 
+def test_a_worker_that_cannot_be_replaced_ends_the_command_after_some_attempts(
+    start: Start, wait_until: Callable[..., None]
+) -> None:
+    served = start()
+    copies = served.data_dir / "indexes" / "copies"
+    kept = copies.rename(copies.with_name("kept"))
+    copies.touch()  # no folder can be made there
+    second = max(workers_of(served), key=lambda worker: worker.pid)
+    second.kill()
+    wait_until(lambda: '"attempt":3' in served.last_log())
+    assert served.healthy()
+    assert served.process is not None
+    assert served.process.wait(60) == 1
+    assert served.last_log().count("worker_failed_to_start") == 4
+    assert kept.exists()
+
+
 def test_a_folder_that_another_server_has_ends_the_command(start: Start, tmp_path: Path) -> None:
     served = start()
     done = start_cstp("serve", "--port", 0, "--workers", 2, "--data-dir", served.data_dir, cwd=tmp_path)

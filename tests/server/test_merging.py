@@ -1,0 +1,100 @@
+"""Metrics and readiness of several workers as those of one server, and the share of each in its bounds."""
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from cstp_server.observe.merging import MergedMetrics, MetricFamily, all_ready, families_of, merged
+from cstp_server.observe.readiness import Readiness, Status
+from cstp_server.settings import Settings
+from cstp_server.workers.shares import SHARED_OUT, share_of
+
+READY = Readiness("ready", {"records": "ready", "embedder": "off"}, 7)
+
+
+def worker(calls: dict[str, int], seconds: list[float], **gauges: float) -> list[MetricFamily]:
+    """What one worker has counted."""
+    registry = CollectorRegistry()
+    counter = Counter("calls", "Calls.", ("method",), registry=registry)
+    for method, number in calls.items():
+        counter.labels(method).inc(number)
+    histogram = Histogram("seconds", "Seconds.", buckets=(1, 2), registry=registry)
+    for each in seconds:
+        histogram.observe(each)
+    for name, value in gauges.items():
+        Gauge(name, "A gauge.", registry=registry).set(value)
+    return families_of(registry.collect())
+
+
+def samples(families: list[MetricFamily]) -> dict[str, float]:
+    """Values by name and labels, as they are read from what is written; without times."""
+    text = generate_latest(MergedMetrics(families)).decode()
+    return {
+        sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if not sample.name.endswith("_created")
+    }
+
+
+def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -> None:
+    one = worker({"whoami": 2, "recall": 1}, [0.5, 1.5], running=1)
+    other = worker({"whoami": 3, "forget": 4}, [0.5, 5.0], running=2)
+    assert samples(merged([one, other])) == {
+        "calls_total whoami": 5,
+        "calls_total recall": 1,
+        "calls_total forget": 4,
+        "seconds_bucket 1.0": 2,
+        "seconds_bucket 2.0": 3,
+        "seconds_bucket +Inf": 4,
+        "seconds_count": 4,
+        "seconds_sum": 7.5,
+        "running": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cstp_requests_running", 3),
+        ("cstp_index_records", 2),
+        ("cstp_draining", 2),
+        ("cstp_part_up", 1),
+        ("process_start_time_seconds", 1),
+        ("process_resident_memory_bytes", 3),
+    ],
+)
+def test_gauges_that_do_not_count_are_those_of_the_worker_that_is_worst_off(name: str, expected: float) -> None:
+    both = merged([worker({}, [], **{name: 1}), worker({}, [], **{name: 2})])
+    assert samples(both)[name] == expected
+
+
+@pytest.mark.parametrize(
+    ("statuses", "status", "http"),
+    [
+        (["ready", "ready"], "ready", 200),
+        (["ready", "degraded"], "degraded", 200),
+        (["degraded", "draining"], "draining", 503),
+        (["unavailable", "draining"], "unavailable", 503),
+    ],
+)
+def test_all_are_as_ready_as_the_one_that_is_worst_off(statuses: list[Status], status: Status, http: int) -> None:
+    seen = all_ready([Readiness(one, {"records": "ready"}, None) for one in statuses])
+    assert (seen.status, seen.http_status) == (status, http)
+
+
+def test_a_part_is_as_well_as_where_it_is_worst_and_a_worker_without_an_answer_is_a_part_that_is_down() -> None:
+    down = Readiness("unavailable", {"records": "down", "embedder": "off"}, None)
+    assert all_ready([READY, down]).parts == {"records": "down", "embedder": "off", "workers": "ready"}
+    assert all_ready([READY, READY]) == Readiness("ready", {**READY.parts, "workers": "ready"}, 7)
+    lacking = all_ready([READY, None])
+    assert (lacking.status, lacking.parts["workers"], lacking.last_seq) == ("unavailable", "down", 7)
+
+
+def test_bounds_are_shared_out_and_rounded_up() -> None:
+    whole = Settings.model_validate({"server": {"max_in_flight": 7, "max_queue": 0}, "vectors": {"memory_mb": 100}})
+    share = share_of(whole, 3)
+    assert (share.server.max_in_flight, share.server.max_queue, share.vectors.memory_mb) == (3, 0, 34)
+    kept = set(type(whole.server).model_fields) - set(SHARED_OUT)
+    assert all(getattr(share.server, name) == getattr(whole.server, name) for name in kept)
+    assert (share_of(Settings(), 4).vectors.memory_mb or 0) > 0
