@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
@@ -67,10 +68,14 @@ def test_connections_go_to_the_worker_that_has_the_fewest(
     assert max(counts) - min(counts) <= 2, counts
 
 
+@pytest.mark.parametrize("counted", ["in memory", "in Redis"])
 def test_of_calls_through_all_workers_exactly_so_many_pass_as_the_window_allows(
-    through: Through,
+    through: Through, counted: str, request: pytest.FixtureRequest
 ) -> None:
-    connections = through(limits__agents={"limited": f"{CALLS}/hour"})
+    limits: dict[str, object] = {"limits__agents": {"limited": f"{CALLS}/hour"}}
+    if counted == "in Redis":
+        limits["limits__redis_url"] = request.getfixturevalue("shared_redis").url
+    connections = through(**limits)
     token = connections[0].served.new_token("limited")
 
     def statuses(line: Line) -> list[int]:
@@ -254,6 +259,20 @@ def test_no_worker_outlives_a_parent_that_is_killed(start: Start) -> None:
     served.kill()
     assert psutil.wait_procs(workers, 30)[1] == []
     assert "parent_gone" in served.last_log()
+    assert "stopped_hard" not in served.last_log()
+
+
+def test_no_worker_outlives_a_parent_that_is_killed_while_they_start(
+    tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        url = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=100"
+        served = Served(tmp_path / "data", SETTINGS | {"store.url": url}).start(wait=False)
+        with silent.accept()[0]:
+            (worker,) = workers_of(served)
+            served.kill()
+            assert psutil.wait_procs([worker], 30)[1] == []
     assert "stopped_hard" not in served.last_log()
 
 

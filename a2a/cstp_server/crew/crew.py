@@ -79,18 +79,25 @@ class Crew:
         return self._code
 
     def _start(self, number: int) -> Worker | None:
-        """Forks; the worker, with all signals blocked, in the new process alone."""
+        """Forks; the worker, with all signals blocked, in the new process alone. Raises OSError in the beginning."""
         news, answers = os.pipe()
         sys.stdout.flush()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_HEEDED, STOP_AT_ONCE))
-        pid = os.fork()
-        if pid == 0:
-            for file in (news, self._alive_end, *(process.news for process in self._processes.values())):
-                os.close(file)
-            return Worker(Membership(number, self._common), answers, self._alive)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                for file in (news, self._alive_end, *(process.news for process in self._processes.values())):
+                    os.close(file)
+                return Worker(Membership(number, self._common), answers, self._alive)
+            self._processes[number] = _Process(number, pid, news)
+        except OSError as error:
+            os.close(news)
+            if not self._announced:
+                raise
+            _log.error("worker_not_forked", worker=number, reason=error.strerror)
+            self._due[number] = monotonic() + PAUSES[-1]
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(answers)
-        self._processes[number] = _Process(number, pid, news)
         return None
 
     def _wait(self, woken: socket.socket) -> None:
@@ -116,9 +123,12 @@ class Crew:
         if self._announced:
             _log.warning("worker_replaced", worker=process.number, pid=process.pid)
             return
-        if process.number == 1 and not self._signals:
-            self._due |= dict.fromkeys(range(2, self._count + 1), monotonic())
-        if not self._due and all(one.answers for one in self._processes.values()) and not self._signals:
+        if self._signals:
+            return
+        if process.number == 1:
+            others = (number for number in range(2, self._count + 1) if number not in self._processes)
+            self._due |= dict.fromkeys(others, monotonic())
+        if sum(one.answers for one in self._processes.values()) == self._count:
             self._announced = True
             self._announce()
 

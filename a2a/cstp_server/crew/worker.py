@@ -2,10 +2,10 @@
 
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
 from time import monotonic
+from types import FrameType
 from typing import Final
 
 import structlog
@@ -38,15 +38,21 @@ class Worker:
 
         SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent heeds them.
         """
-        signal.signal(STOP_AT_ONCE, lambda *_: watchdog.end_by(monotonic() + FORCED_SECONDS))
+
+        def stop_at_once(_number: int, _frame: FrameType | None) -> None:
+            if watchdog.asked:
+                watchdog.end_by(monotonic() + FORCED_SECONDS)
+            else:
+                signal.raise_signal(STOP)
+
+        signal.signal(STOP_AT_ONCE, stop_at_once)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (STOP, STOP_AT_ONCE))
-        end_by: Callable[[float], None] = watchdog.end_by
-        Thread(target=_follow, args=(self.parent, end_by, grace_seconds), name="parent", daemon=True).start()
+        Thread(target=_follow, args=(self.parent, watchdog, grace_seconds), name="parent", daemon=True).start()
 
 
-def _follow(parent: int, end_by: Callable[[float], None], grace_seconds: float) -> None:
+def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
     """Stops this process once the parent has ended, whatever its main thread does."""
     os.read(parent, 1)
     _log.error("parent_gone", reason="the process that started this worker was killed")
-    end_by(monotonic() + grace_seconds)
     os.kill(os.getpid(), STOP)
+    watchdog.limit(monotonic() + grace_seconds)

@@ -70,6 +70,10 @@ class Watchdog:
     def end_by(self, moment: float) -> None:
         """Sets the moment, on the clock of `time.monotonic`; the earliest counts. Safe in a signal handler."""
         self.asked = True
+        self.limit(moment)
+
+    def limit(self, moment: float) -> None:
+        """As `end_by`, for a stop that is yet to be asked for by a signal."""
         self._moments.put(moment)
 
     def _run(self) -> None:
