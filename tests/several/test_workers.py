@@ -69,7 +69,7 @@ def test_connections_go_to_the_worker_that_has_the_fewest(
 
 
 @pytest.mark.parametrize("counted", ["in memory", "in Redis"])
-def test_of_calls_through_all_workers_exactly_so_many_pass_as_the_window_allows(
+def test_of_calls_through_all_workers_exactly_those_pass_that_the_window_allows(
     through: Through, counted: str, request: pytest.FixtureRequest
 ) -> None:
     limits: dict[str, object] = {"limits__agents": {"limited": f"{CALLS}/hour"}}
