@@ -83,7 +83,7 @@ def _sampled(
             result_of(running.caller.send(*asked[calls % len(asked)]))
             calls += 1
 
-    for request in asked * 5:
+    for request in [*asked] * 5:
         result_of(running.caller.send(*request))
     asking = Thread(target=ask)
     asking.start()
@@ -99,7 +99,7 @@ def _record(process: int, seconds: int, path: Path) -> None:
     """Writes the stacks of a process, with their counts. It is not paused: some samples fail, and are left out."""
     spy = Path(sys.executable).with_name("py-spy")
     what = ("--pid", str(process), "--rate", str(_RATE), "--duration", str(seconds), "--threads", "--nonblocking")
-    command = [spy, "record", *what, "--format", "raw", "--output", path]
+    command = [str(spy), "record", *what, "--format", "raw", "--output", str(path)]
     subprocess.run(command, check=True, capture_output=True)
 
 

@@ -12,6 +12,7 @@ from benchmarks.measure import Measured, Timing, Variant, take_turns
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
+from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.models import Filters, Viewer
 from cognition_engines.retrieval.fusion import CANDIDATES, Part, fused, with_bm25
@@ -75,7 +76,10 @@ def measure_search(
 def _ways(
     knowledge: Engine, known: Snapshot, question: Question, queries: Sequence[str], vectors: Sequence[FloatArray]
 ) -> list[Variant[list[int]]]:
-    neighbours, words = knowledge.indexes[DECISIONS].vectors, knowledge.indexes[DECISIONS].keywords
+    neighbours, words = (
+        knowledge.indexes[DECISIONS].vectors,
+        ViewerKeywords(knowledge.indexes[DECISIONS].keywords, _VIEWER),
+    )
 
     def semantic(number: int) -> list[int]:
         snapshot = _unasked(known)

@@ -94,7 +94,7 @@ def main() -> int:
     embedded = embed_texts(embedder, texts, cached=True).vectors
     queries = read_queries(texts, QUERIES)
     asked = np.stack([embedder.embed_query(query) for query in queries])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for size in options.sizes.split(","):
         count = int(size[:-1]) * UNITS[size[-1]] if size[-1] in UNITS else int(size)
         corpus = make_corpus(texts, embedded, count, real_windows=False)

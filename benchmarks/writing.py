@@ -188,7 +188,7 @@ def _model_alone(embedder: Embedder, texts: Sequence[str], threads: int, seconds
 def _check_count(settings: Settings, sent: int) -> None:
     """Raises NotServing unless each answer was a decision that is stored."""
     records = open_records(settings.store_url)
-    stored = records.count(Kind.DECISION)
+    stored = records.counts()[Kind.DECISION]
     records.close()
     if stored != sent:
         raise NotServing(f"{sent} writes were answered, and {stored} decisions are stored")
@@ -204,7 +204,7 @@ def _searches(
         quiet = _p99(caller, titles, Event(), _SECONDS)
         stop = Event()
         order = (caller.port, token, next(bodies), WRITERS, _SECONDS)
-        writing = Thread(target=lambda order=order, stop=stop: (client.run(*order), stop.set()))  # type: ignore[misc]
+        writing = Thread(target=lambda order=order, stop=stop: (client.run(*order), stop.set()))
         writing.start()
         busy = _p99(caller, titles, stop, _SECONDS * 2)
         writing.join()
@@ -215,7 +215,7 @@ def _searches(
 
 
 def _p99(caller: Caller, titles: Sequence[str], stop: Event, seconds: float) -> float:
-    took = []
+    took: list[float] = []
     fresh = Caller("127.0.0.1", caller.port, caller.token)  # the server has ended one that was idle for long
     until = perf_counter() + seconds
     while perf_counter() < until and not stop.is_set():
