@@ -213,6 +213,22 @@ async def test_what_a_file_says_of_an_artifact_stays_and_is_pending(engine: Engi
     assert "files" in {one.part for one in done.receipt.pending}
 
 
+async def test_what_files_have_is_counted_only_where_its_forgetter_sees_it(engine: Engine) -> None:
+    hidden = written(Kind.EVENT, id="evt_8", artifact_id="art_1", category="a", narrative="n", sensitivity="sensitive")
+    shown = written(Kind.EVENT, id="evt_9", artifact_id="art_1", category="b", narrative="m")
+    of_files = [
+        replace(event, origin=Origin("/notes.jsonl", place, None, f"digest-{place}"))
+        for place, event in enumerate((hidden, shown))
+    ]
+    engine.records.put([written(Kind.ARTIFACT, id="art_1", content="Anna met Bert."), *of_files], None)
+    done = await forgotten(engine, "art_1", Writer("ann", Viewer(), SCOPES))
+    assert (done.of_files, engine.records.ids(Kind.EVENT)) == (1, ["evt_8", "evt_9"])
+    assert done.receipt is not None
+    assert [one.reason for one in done.receipt.pending if one.part == "files"] == [
+        "1 records that name it stay: files have them"
+    ]
+
+
 async def test_a_source_takes_its_chunks_and_what_was_drawn_from_them_alone(engine: Engine) -> None:
     def chunk(id: str, source: str) -> Entry:
         return written(Kind.CHUNK, id=id, source_id=source, content=id, chunk_index=0, total_chunks=1)
@@ -323,11 +339,14 @@ async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_serv
     assert first.records.find([(Kind.ARTIFACT, "art_1")], EVERYTHING) == []  # before any sweep
     with pytest.raises(RecordNotFound):
         await forgotten(first, "art_1")
-    wait_until(lambda: first.records.ids(Kind.ARTIFACT) == [])
+
+    def logged() -> list[str]:
+        return [record.getMessage() for record in caplog.records if "expired" in record.getMessage()]
+
+    wait_until(lambda: first.records.ids(Kind.ARTIFACT) == [] and logged() != [])  # the line comes after the commit
     (one,) = second.records.forgetting.erasures()
     assert (one.id, one.agent, one.reason) == ("art_1", None, "expired")
-    logged = [record.getMessage() for record in caplog.records if "expired" in record.getMessage()]
-    assert logged == ["expired and forgotten: artifact art_1"]
+    assert logged() == ["expired and forgotten: artifact art_1"]
 
 
 async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotten(engine: Engine) -> None:

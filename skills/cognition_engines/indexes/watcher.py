@@ -11,7 +11,7 @@ from cognition_engines.store.reads.change_watch import ChangeWatch
 LOOK_SECONDS: Final = 0.05
 # Between two looks while every one finds something: indexes that follow each commit of a long run alone would cost more
 # than the run.
-LONGEST_LOOK: Final = 0.25
+LONGEST_LOOK: Final = 0.1
 DOWN_SECONDS: Final = 2.0  # while the database does not answer
 
 
