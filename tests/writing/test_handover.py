@@ -199,3 +199,42 @@ async def test_only_decisions_of_a_project_are_exported_where_one_is_named(repos
     await repository.engine.write(ANN, new("Bake bread", project="shop"))
     await repository.engine.write(ANN, new("Paint it"))
     assert [path.name.rpartition("-")[0] for path in repository.export("shop")] == ["bake-bread"]
+
+
+PUBLISHED = """\
+id: 5f3a9c1e
+summary: Keep orders in PostgreSQL
+decision: Keep orders in PostgreSQL
+category: storage
+confidence: 0.85
+stakes: high
+status: reviewed
+date: '2026-01-05T10:00:00+00:00'
+context: Orders must survive a power cut.
+reasons:
+- type: analysis
+  text: It is durable.
+  strength: 0.8
+recorded_by: ann
+outcome: success
+actual_result: No order was lost.
+lessons: Try restores as well.
+reviewed_at: '2026-03-01T10:00:00+00:00'
+"""
+
+
+async def test_a_decision_of_the_published_server_is_read_with_its_outcome_and_stays_its_files(
+    repository: Repository,
+) -> None:
+    (repository.folder / "2026-01-05-decision-5f3a9c1e.yaml").write_text(PUBLISHED, encoding="utf-8")
+    summary = await repository.ingest()
+    assert (summary.new, len(summary.rejected)) == (1, 0)
+    whole = await repository.whole("5f3a9c1e")
+    decision = whole.stored.record
+    assert isinstance(decision, Decision)
+    assert (decision.title, decision.outcome, decision.confidence) == ("Keep orders in PostgreSQL", "success", 0.85)
+    assert decision.metadata["actual_result"] == "No order was lost."
+    assert decision.metadata["lessons"] == "Try restores as well."
+    with pytest.raises(WriteConflict) as refused:
+        await repository.engine.write(ANN, update("5f3a9c1e", category="data"))
+    assert refused.value.reason == "fileOwned"
