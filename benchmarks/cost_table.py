@@ -21,9 +21,9 @@ How to read it:
   together, in milliseconds; *×* is its ratio to `whoami` of the same round. Medians over the rounds.
 - Searches ask for ten decisions by texts that the server has embedded before. A list is `cstp.listEpisodes` with ten
   episodes. *A new text* is what a text that was never asked adds to a semantic search.
-- *Beside an echo*: the calls of `whoami` a second, as a share of the requests of a bare starlette application that
+- *Next to an echo*: the calls of `whoami` a second, as a share of the requests of a bare starlette application that
   sends the body back; 16 connections, from one client process on the same cores.
-- An older version is a checkout with an environment of its own. Both servers run, and take turns, kind by kind."""
+- An older version is a checkout with a separate environment. Both servers run, and take turns, kind by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _call_row(name: str, costs: Sequence[VersionCosts]) -> str:
 def _figure_rows(costs: Sequence[VersionCosts]) -> list[str]:
     now = costs[-1]
     rows = [
-        ("whoami beside an echo", [f"{one.echo_share:.0%}" for one in costs], "45 %", now.echo_share >= ECHO_SHARE),
+        ("whoami next to an echo", [f"{one.echo_share:.0%}" for one in costs], "45 %", now.echo_share >= ECHO_SHARE),
         (
             "hybrid, known text, 16 connections, calls a second",
             [f"{one.load_rate:.0f}" for one in costs],

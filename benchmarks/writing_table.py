@@ -10,7 +10,7 @@ _READING: Final = f"""\
 How to read it:
 
 - A write is `cstp.recordDecision` over HTTP on loopback with a text of one window: embedded, durable and found by this
-  server's searches when it is answered. A server in a process of its own, the bare inserts and the model took turns.
+  server's searches when it is answered. A server in a separate process, the bare inserts and the model took turns.
 - *Bare insert*: the same text and as many bytes as a vector has, one SQLite transaction each, `synchronous=FULL`.
 - *Model alone*: the same texts embedded in a process that does nothing else, with one thread for each connection, at
   most two. *Share* is the rate of writes over that; it is to be at least {MODEL_SHARE}.
