@@ -14,12 +14,13 @@ from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WritesRefused
 from cognition_engines.writing.given_records import read_given
 from cognition_engines.writing.memory_requests import StoredKnowledge, StoreKnowledge
-from cognition_engines.writing.requests import Writer
+from cognition_engines.writing.requests import Forget, Forgotten, Writer
 from tests.stores import Stores
 
 WRITE = frozenset({"read", "write"})
 ANN = Writer("ann", EVERYTHING, WRITE)
 BEN = Writer("ben", EVERYTHING, WRITE)
+ROOT = Writer("root", EVERYTHING, WRITE | {"admin"})
 PUBLIC = Writer("pat", Viewer(), WRITE)
 SOURCE = {
     "kind": "source",
@@ -108,6 +109,18 @@ async def test_a_name_is_of_the_agents_own_records_and_a_hidden_one_is_as_if_the
     with pytest.raises(RecordNotFound):
         await store(engine, PUBLIC, CHUNK | {"sourceId": mine.records[0].id})
     assert await words_found(engine, "sun", Viewer()) == 1
+
+
+async def test_the_passages_of_a_source_stay_its_owners_when_another_agent_amends_it(engine: Engine) -> None:
+    await store(engine, ANN, SOURCE)
+    amended = await store(engine, ROOT, SOURCE | {"content": "# Spring\n\nThe moon pulls more.\n"})
+    assert [(one.status, one.chunks) for one in amended.records] == [("changed", 1)]
+    (match,) = await engine.search_knowledge(KnowledgeQuestion("moon", EVERYTHING))
+    with pytest.raises(ScopeNeeded):
+        await engine.write(BEN, Forget(id=str(match.record.id)))
+    done = await engine.write(ANN, Forget(id=str(match.record.id)))
+    assert isinstance(done, Forgotten)
+    assert done.kind == "chunk"
 
 
 async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) -> None:

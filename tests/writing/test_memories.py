@@ -23,7 +23,7 @@ from cognition_engines.store.records import open_records
 from cognition_engines.store.write_transaction import Author
 from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Writer
+from cognition_engines.writing.requests import Forget, Forgotten, Writer
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 
@@ -256,3 +256,16 @@ class _Silent:
     def start(self, step: str, records: int) -> None: ...
 
     def advance(self, records: int) -> None: ...
+
+
+async def test_the_events_of_a_memory_stay_its_owners_when_another_agent_amends_it(engine: Engine) -> None:
+    await remembered(engine, ANN, page("Two tides", events=(Event(category="Seen", narrative="Two tides."),)))
+    amended = await remembered(
+        engine, ADMIN, page("Three tides", events=(Event(category="Seen", narrative="Three tides."),))
+    )
+    (event,) = amended.events
+    with pytest.raises(ScopeNeeded):
+        await engine.write(BEN, Forget(id=event.id))
+    done = await engine.write(ANN, Forget(id=event.id))
+    assert isinstance(done, Forgotten)
+    assert done.kind == "event"

@@ -63,3 +63,10 @@ def entry_of(
         via=writer.via,
     )
     return Entry(record, with_place(origin), vectors)
+
+
+def owned_as(entry: Entry, whole: StoredRecord | None) -> Entry:
+    """A passage or an event as part of a known record: its owner is the owner of that, not the agent who amends it."""
+    if whole is None:
+        return entry
+    return replace(entry, origin=replace(entry.origin, recorded_by=whole.origin.recorded_by, via=whole.origin.via))

@@ -17,7 +17,7 @@ from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of
 from cognition_engines.kinds.spec import TARGETS, WRITTEN, Role
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import PreparedTexts, entry_of
+from cognition_engines.writing.entries import PreparedTexts, entry_of, owned_as
 from cognition_engines.writing.errors import RecordNotFound, WriteRefused, WritesRefused
 from cognition_engines.writing.memory_requests import GivenRecord, KnowledgeRecord, StoredKnowledge, StoreKnowledge
 from cognition_engines.writing.requests import Writer
@@ -100,19 +100,20 @@ def _store(call: _Call, given: GivenRecord) -> KnowledgeRecord:
     stored = call.transaction.put(entry, call.made.model, known)
     call.transaction.revise(stored, entry, ("content",), None)
     if pieces:
-        _store_chunks(call, record, pieces, is_new=known is None)
+        _store_chunks(call, record, pieces, known)
     return KnowledgeRecord(kind.label, id, "created" if known is None else "changed", len(pieces))
 
 
-def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], *, is_new: bool) -> None:
-    if not is_new:
+def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], known: StoredRecord | None) -> None:
+    if known is not None:
         before = call.transaction.children(Kind.CHUNK, str(source.id), Role.SOURCE)
         call.transaction.drop([one for one in before if one.origin.ordinal == PART])
     for place, piece in enumerate(pieces):
         chunk = _chunk(source, piece, place, len(pieces))
         chunk = replace(chunk, source_id=str(source.id))
         chunk = replace(chunk, id=part_id(chunk, WRITTEN))
-        call.transaction.put(entry_of(chunk, call.writer, call.made, ordinal=PART), call.made.model, None)
+        entry = owned_as(entry_of(chunk, call.writer, call.made, ordinal=PART), known)
+        call.transaction.put(entry, call.made.model, None)
 
 
 def _known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:

@@ -17,7 +17,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import PreparedTexts, content_digest, entry_of
+from cognition_engines.writing.entries import PreparedTexts, content_digest, entry_of, owned_as
 from cognition_engines.writing.errors import WriteRefused
 from cognition_engines.writing.memory_requests import Remember, Remembered, RememberedEvent
 from cognition_engines.writing.requests import Writer
@@ -132,9 +132,9 @@ def _put(
             transaction.drop(transaction.children(Kind.EVENT, id))
         transaction.drop(transaction.children(Kind.ARTIFACT_CHUNK, id))
     for chunk in memory.chunks:
-        transaction.put(entry_of(chunk, writer, made, ordinal=PART), made.model, None)
+        transaction.put(owned_as(entry_of(chunk, writer, made, ordinal=PART), known), made.model, None)
     for event in memory.events or ():
-        transaction.put(entry_of(event, writer, made), made.model, None)
+        transaction.put(owned_as(entry_of(event, writer, made), known), made.model, None)
 
 
 def _remembered(transaction: WriteTransaction, memory: Memory, status: str) -> Remembered:

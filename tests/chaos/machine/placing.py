@@ -97,7 +97,7 @@ class Placing(Base):
                 self.model.remove(each)
             for reported in done["events"]:
                 assert reported["narrative"].split()[1] == word
-                self.add(Memory("event", reported["id"], word, one.project, level, name, parent=one.id))
+                self.add(Memory("event", reported["id"], word, one.project, level, one.owner, parent=one.id))
         self.cut(one, "artifact_chunk", done["numChunks"])
 
     def recall(self, door: int, agent: Token, one: Memory) -> None:
