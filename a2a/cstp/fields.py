@@ -99,7 +99,8 @@ Topic = Annotated[str, Field(max_length=256)]
 Offset = Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE]
 QUERY_DESCRIPTION: Final = (
     "In plain words. By meaning, at most four windows of the embedding model count: of a longer query its first, its "
-    "last and two evenly between them. By words, its 64 rarest ones count, rare among what the caller sees."
+    "last and two evenly between them. By words, its 64 rarest ones count, rare among what the caller sees, "
+    "without words like 'what' and 'the' unless it has no others."
 )
 Query = Annotated[str, Field(min_length=1, max_length=8192, description=QUERY_DESCRIPTION), AfterValidator(not_blank)]
 # null is not among them: a mode is absent or given

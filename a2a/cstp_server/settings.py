@@ -14,6 +14,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.choice import VectorIndex
 from cognition_engines.ingest.chroma.names import is_address, parsed_address
 from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.relevance import Language
 
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
@@ -147,6 +148,14 @@ class VectorSettings(Section):
         return url
 
 
+class SearchSettings(Section):
+    """How texts and queries are weighed."""
+
+    language: Language = Field(
+        "en", description="Of stop words, stems and months; another one rebuilds the keyword index at the next start."
+    )
+
+
 class EmbeddingSettings(Section):
     """From text to vector."""
 
@@ -257,6 +266,7 @@ class Settings(Section):
     agent: AgentSettings = AgentSettings()
     store: StoreSettings = StoreSettings()
     vectors: VectorSettings = VectorSettings()
+    search: SearchSettings = SearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()

@@ -5,9 +5,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from benchmarks.quality.measures import Grades
 from benchmarks.texts import read_decisions
+
+_CONTEXT: Final = re.compile(r"^#+ .*(?:context|problem).*$", re.IGNORECASE | re.MULTILINE)
+_WORD: Final = re.compile(r"[\w'’.-]*\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,20 @@ def write_decisions(items: Sequence[Item], path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         for item in items:
             file.write(json.dumps({"id": item.id, "title": item.id, "text": item.text}) + "\n")
+
+
+def write_whole_decisions(items: Sequence[Item], path: Path) -> None:
+    """The items as decisions, one a line, with their titles, which are their queries."""
+    with path.open("w", encoding="utf-8") as file:
+        for item in items:
+            file.write(json.dumps({"id": item.id, "title": item.query, "text": item.text}) + "\n")
+
+
+def context_words(text: str, count: int = 12) -> str | None:
+    """The first words below a heading of the context, as they stand; None where there are fewer."""
+    found = _CONTEXT.search(text)
+    words = [] if found is None else _WORD.findall(text[found.end() :].partition("\n#")[0])
+    return " ".join(words[:count]) if len(words) >= count else None
 
 
 def without(title: str, text: str) -> str:

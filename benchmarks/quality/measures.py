@@ -35,6 +35,12 @@ def recall(found: Sequence[str], grades: Grades, cut: int = CUT) -> float:
     return len(wanted.intersection(_distinct(found)[:cut])) / len(wanted) if wanted else 0.0
 
 
+def first_rank(found: Sequence[str], grades: Grades) -> float:
+    """One over the rank of the first result that is relevant; 0 where none is."""
+    ranks = (rank for rank, id in enumerate(_distinct(found), start=1) if grades.get(id, 0) > 0)
+    return 1 / next(ranks, float("inf"))
+
+
 def fuse_ranks(rankings: Sequence[Sequence[str]]) -> list[str]:
     """Reciprocal rank fusion: the sum of 1 / (60 + rank) over the rankings, best first, ties by id."""
     scores: dict[str, float] = {}

@@ -18,6 +18,8 @@ from benchmarks.serving import Caller, result_of
 
 _SESSION: Final = re.compile(r"session_([0-9]+)")
 _TURN_ID: Final = re.compile(r"D[0-9]+:[0-9]+")
+SESSION: Final = re.compile(r":[0-9]+\Z")  # what a turn's id has beside that of its session
+UNANSWERABLE: Final = 5  # the category of questions that no turn answers
 _DATES: Final = ("%I:%M %p on %d %B, %Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d")
 
 
@@ -72,6 +74,18 @@ def read_conversations(folder: Path) -> Conversations:
     return Conversations(turns, questions)
 
 
+def read_asked(folder: Path) -> Conversations:
+    """Reads `turns.jsonl` and `questions.jsonl` of one object a line. Questions without an answer are left out."""
+    turns = [_said(entry) for entry in _objects(folder / "turns.jsonl")]
+    known = {turn.id for turn in turns}
+    questions = []
+    for entry in _objects(folder / "questions.jsonl"):
+        evidence = {id: 1 for each in entry["evidence"] if (id := _id(entry["conversation_id"], each)) in known}
+        if evidence and entry["category"] != UNANSWERABLE:
+            questions.append(Question(entry["qid"], entry["conversation_id"], entry["question"], evidence))
+    return Conversations(turns, questions)
+
+
 def alone(turns: Sequence[Said]) -> list[Said]:
     """The same turns, each in a session of its own, so that none is found by the words of its neighbours."""
     return [replace(turn, session=turn.id) for turn in turns]
@@ -114,6 +128,22 @@ def _questions(name: str, asked: Sequence[dict[str, Any]], known: set[str]) -> I
 
 def _id(name: str, turn: str) -> str:
     return f"{name}-{turn}"
+
+
+def _objects(path: Path) -> list[dict[str, Any]]:
+    """Raises UnknownShape for a file that is not there or has another shape."""
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise UnknownShape(f"{path}: must have one object a line ({error})") from error
+
+
+def _said(entry: dict[str, Any]) -> Said:
+    name, caption = entry["conversation_id"], entry["blip_caption"]
+    content = f"{entry['content']} [shares {caption}]" if caption else entry["content"]
+    content = content.strip() or entry["speaker"]
+    id, session = _id(name, entry["dia_id"]), str(entry["session"])
+    return Said("turn", id, name, name, session, entry["turn_index"], entry["speaker"], content, entry["ts"])
 
 
 def _date(text: str | None) -> datetime | None:

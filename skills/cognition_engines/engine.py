@@ -39,6 +39,7 @@ from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
 from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.threads import Threads
+from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.door import Writing
@@ -67,7 +68,8 @@ class EngineOptions:
     collections that the engine follows: it reads them `source_seconds` after it has read them, or later where that
     took longer. `ledger` is the file that notes what was forgotten, in addition to the database. `worker` is which of
     several processes over one folder of indexes this is: only the first follows sources and forgets what has expired.
-    What is written waits for the indexes of `others`, too, before it is answered.
+    What is written waits for the indexes of `others`, too, before it is answered. `relevance` says how texts and
+    queries are weighed.
     """
 
     call_seconds: float = 15.0
@@ -82,6 +84,7 @@ class EngineOptions:
     source_seconds: float = 15.0
     ledger: Path | None = None
     audit: AuditOptions = AuditOptions()
+    relevance: Relevance = RELEVANCE
     worker: WorkerNumber = ALONE
     others: OtherWorkers | None = None
 
@@ -128,7 +131,7 @@ class Engine:
         self._threads = options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
         searching = Search(indexes, cache, self.pools)
-        passages = Passages(cache, self.pools)
+        passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
         self.query_decisions: Final = Decisions(records, searching, passages, self.pools).query
@@ -181,7 +184,9 @@ class Engine:
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
                 model.expect(dim)  # so that a model that is down needs not be asked
-            indexes = open_indexes(Path(folder), records, model, options.vector_index, options.worker)
+            indexes = open_indexes(
+                Path(folder), records, model, options.vector_index, options.worker, options.relevance
+            )
             undo.callback(indexes.close)
             indexes.start()
             engine = cls(records, indexes, model, options)

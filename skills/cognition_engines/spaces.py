@@ -83,11 +83,11 @@ KNOWLEDGE: Final = Space(
     (Label("topics"),),
     texts=True,
 )
-# `actors` and `subjects` are normal references, see kinds.fields.normal
+# `actors` and `subjects` are normal references, see kinds.fields.normal; turns have a conversation
 MEMORY: Final = Space(
     "memory",
     _kinds("memory"),
-    (*_LABELS, Label("category")),
+    (*_LABELS, Label("category"), Label("conversation_id", fold=False)),
     _NUMBERS,
     (Label("actors", fold=False), Label("subjects", fold=False)),
     texts=True,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cognition_engines.indexes.keywords.schema import make_analyzer
+from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.retrieval.snippets import Room, passage
 
 ANALYZE = make_analyzer().analyze

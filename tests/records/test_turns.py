@@ -23,11 +23,17 @@ def turn(index: int, content: str | None = None, **members: Any) -> Entry:
     return entry(Kind.TURN, str(index), **{"conversation_id": "c", "content": said, "turn_index": index} | members)
 
 
-def told(records: Records) -> dict[str, str]:
-    """The words of every turn, by id."""
+def around(records: Records) -> dict[str, list[list[str]]]:
+    """By id of every turn, the texts by whose words it is found: its own, those one turn away, and so on."""
     page = records.page(MEMORY, 0, 1000, None)
     ids = dict(zip(page.keys.tolist(), page.ids, strict=True))
-    return {ids[text.key]: text.body for text in records.texts(page.keys.tolist())}
+    found = {}
+    for text in records.texts(page.keys.tolist()):
+        away = [list(each) for each in text.beside]
+        while away and not away[-1]:
+            away.pop()
+        found[ids[text.key]] = [[text.body], *away]
+    return found
 
 
 def changed(records: Records, after: int) -> set[str]:
@@ -36,11 +42,21 @@ def changed(records: Records, after: int) -> set[str]:
 
 def test_a_turn_is_found_by_the_words_of_those_beside_it(records: Records) -> None:
     records.put([turn(index) for index in (4, 0, 2)], None)
-    assert told(records) == {
-        "art_0": "turn 0\nturn 2",
-        "art_2": "turn 0\nturn 2\nturn 4",
-        "art_4": "turn 2\nturn 4",
+    assert around(records) == {
+        "art_0": [["turn 0"], ["turn 2"], ["turn 4"]],
+        "art_2": [["turn 2"], ["turn 0", "turn 4"]],
+        "art_4": [["turn 4"], ["turn 2"], ["turn 0"]],
     }
+
+
+def test_a_turn_is_found_by_the_words_of_three_turns_on_each_side(records: Records) -> None:
+    records.put([turn(index) for index in range(9)], None)
+    assert around(records)["art_4"] == [
+        ["turn 4"],
+        ["turn 3", "turn 5"],
+        ["turn 2", "turn 6"],
+        ["turn 1", "turn 7"],
+    ]
 
 
 @pytest.mark.parametrize("other", [{"conversation_id": "d"}, {"session": "two"}, {"project": "p"}])
@@ -48,7 +64,11 @@ def test_turns_of_another_conversation_session_or_project_are_no_neighbours(
     records: Records, other: dict[str, str]
 ) -> None:
     records.put([turn(0), turn(1, **other), turn(2)], None)
-    assert told(records) == {"art_0": "turn 0\nturn 2", "art_1": "turn 1", "art_2": "turn 0\nturn 2"}
+    assert around(records) == {
+        "art_0": [["turn 0"], ["turn 2"]],
+        "art_1": [["turn 1"]],
+        "art_2": [["turn 2"], ["turn 0"]],
+    }
 
 
 def test_turns_with_an_index_come_first_the_others_by_time_then_by_their_place(records: Records) -> None:
@@ -72,8 +92,13 @@ def test_turns_with_an_index_come_first_the_others_by_time_then_by_their_place(r
     assert page.indices == [4, 4, 5, 3, 4, 5, 6]
     latest = records.turns("c", (), None, 2)
     assert ([one.record.id for one in latest.stored], latest.indices) == (order[-2:], [5, 6])
-    assert told(records)["art_one"] == "untold\n2024-05-02 one\n2024-05-03 two"
-    assert told(records)["art_untold"] == "2024-05-09 turn 5\nuntold\n2024-05-02 one"
+    assert around(records)["art_one"] == [
+        ["2024-05-02 one"],
+        ["untold", "2024-05-03 two"],
+        ["2024-05-09 turn 5", "2024-05-03 three"],
+        ["2024-05-10 turn 4"],
+    ]
+    assert around(records)["art_untold"][:2] == [["untold"], ["2024-05-09 turn 5", "2024-05-02 one"]]
 
 
 def test_turns_without_an_index_are_numbered_without_those_that_are_hidden(records: Records) -> None:
@@ -89,31 +114,31 @@ def test_turns_without_an_index_are_numbered_without_those_that_are_hidden(recor
 
 def test_a_hidden_neighbour_lends_no_words(records: Records) -> None:
     records.put([turn(0), turn(1, sensitivity="sensitive"), turn(2), turn(3, sensitivity="highly_sensitive")], None)
-    assert told(records) == {
-        "art_0": "turn 0\nturn 2",
-        "art_1": "turn 0\nturn 1\nturn 2",
-        "art_2": "turn 0\nturn 2",
-        "art_3": "turn 2\nturn 3",
+    assert around(records) == {
+        "art_0": [["turn 0"], ["turn 2"]],
+        "art_1": [["turn 1"], ["turn 0", "turn 2"]],
+        "art_2": [["turn 2"], ["turn 0"]],
+        "art_3": [["turn 3"], ["turn 2"], ["turn 1"], ["turn 0"]],
     }
 
 
-def test_a_turn_is_indexed_anew_when_a_neighbour_comes_changes_or_goes(records: Records) -> None:
-    records.put([turn(index) for index in (0, 1, 3, 4)], None)
+def test_a_turn_is_indexed_again_when_a_neighbour_comes_changes_or_goes(records: Records) -> None:
+    records.put([turn(index) for index in (0, 1, 2, 3, 5, 6, 7, 8)], None)
     steps = [
-        lambda: records.put([turn(2)], None),
-        lambda: records.put([turn(2, "other words")], None),
-        lambda: records.delete(Kind.TURN, ["2"]),
+        lambda: records.put([turn(4)], None),
+        lambda: records.put([turn(4, "other words")], None),
+        lambda: records.delete(Kind.TURN, ["4"]),
     ]
     for step in steps:
         seen = records.last_seq()
         step()
-        assert changed(records, seen) - {"art_2"} == {"art_1", "art_3"}
+        assert changed(records, seen) - {"art_4"} == {f"art_{place}" for place in (1, 2, 3, 5, 6, 7)}
 
 
-def test_whatever_changes_every_turn_whose_words_change_is_told(records: Records) -> None:
+def test_whatever_changes_every_turn_whose_words_change_is_reported(records: Records) -> None:
     random = Random(7)
     for _ in range(60):
-        before, seen = told(records), records.last_seq()
+        before, seen = around(records), records.last_seq()
         index = random.randrange(8)
         if random.random() < 0.25:
             records.delete(Kind.TURN, [str(index)])
@@ -123,8 +148,8 @@ def test_whatever_changes_every_turn_whose_words_change_is_told(records: Records
             project = random.choice([None, "p"]) if random.random() < 0.2 else None
             words = f"{index} {random.random()}"
             records.put([turn(index, words, turn_index=place, sensitivity=guarded, project=project)], None)
-        after = told(records)
-        differing = {id for id, body in after.items() if before.get(id) != body}
+        after = around(records)
+        differing = {id for id, texts in after.items() if before.get(id) != texts}
         assert differing <= changed(records, seen)
 
 

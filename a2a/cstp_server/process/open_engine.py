@@ -9,8 +9,9 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE
 from cognition_engines.ingest.options import FollowedSource
 from cognition_engines.models import SENSITIVITIES
+from cognition_engines.relevance import Relevance
 from cstp_server.process.model import LOCAL_MODELS, open_model
-from cstp_server.settings import Settings, SourceSettings, VectorSettings
+from cstp_server.settings import SearchSettings, Settings, SourceSettings, VectorSettings
 from cstp_server.workers.membership import Membership
 from cstp_server.workers.other_indexes import OtherIndexes
 
@@ -40,6 +41,7 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
         embedding=PartBounds(embedding.threads, embedding.deadline_seconds),
         vector_index=vector_choice(vectors),
         cache_size=embedding.cache_size,
+        relevance=relevance(settings.search),
         store_named=settings.store_named,
         ledger=settings.ledger_path,
         sources=tuple(map(_followed, settings.sources)),
@@ -47,6 +49,11 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
         worker=ALONE if member is None else member.worker,
         others=None if member is None else OtherIndexes(member),
     )
+
+
+def relevance(search: SearchSettings) -> Relevance:
+    """How the settings want texts and queries to be weighed."""
+    return Relevance(language=search.language)
 
 
 def audit_options(settings: Settings) -> AuditOptions:

@@ -21,6 +21,7 @@ from cognition_engines.indexes.vectors.registry import BACKENDS
 from cognition_engines.indexes.watcher import Watcher
 from cognition_engines.indexes.workers import ALONE, WorkerNumber, prepare_folder, remove_copy
 from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, StoredRecord
@@ -258,6 +259,7 @@ def open_indexes(
     embedder: Embedder | None,
     choice: VectorChoice = DEFAULT,
     worker: WorkerNumber = ALONE,
+    relevance: Relevance = RELEVANCE,
 ) -> Indexes:
     """Takes the lock of `folder`, or of the copy of a `worker` in it, and opens the indexes there, not yet started.
 
@@ -270,7 +272,7 @@ def open_indexes(
         prepare_folder(folder, worker)
         opened: dict[str, SpaceIndex] = {}
         for space in SEARCHED:
-            index = open_space(space, place / space.name, records, embedder, chosen)
+            index = open_space(space, place / space.name, records, embedder, chosen, relevance)
             undo.callback(index.close, 0.0)
             opened[space.name] = index
         undo.pop_all()

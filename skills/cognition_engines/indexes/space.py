@@ -18,6 +18,7 @@ from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Viewer
+from cognition_engines.relevance import Relevance
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Page, Text
@@ -248,6 +249,7 @@ def open_space(
     records: Records,
     embedder: Embedder | None,
     choice: VectorChoice,
+    relevance: Relevance,
 ) -> SpaceIndex:
     """Opens the index of `space` in `folder`, whose lock is held, not yet started.
 
@@ -256,7 +258,7 @@ def open_space(
     side = None
     if embedder is not None and not choice.keeps_none:
         side = LiveVectors(records, space, embedder.model, embedder.dim, folder, choice)
-    words = LiveKeywords(folder / "keywords", records.store_id, columns_of(space), records.last_seq())
+    words = LiveKeywords(folder / "keywords", records.store_id, columns_of(space), records.last_seq(), relevance)
     return SpaceIndex(space, records, embedder, words, side)
 
 

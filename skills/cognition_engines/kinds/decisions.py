@@ -96,6 +96,7 @@ DECISION: Final = KindSpec(
     made_prefix="dec_",
     spaces=("decisions", "timeline"),
     embedding_text=lambda decision: f"{decision.title}\n{decision.text}",
+    title=lambda decision: decision.title,
     shown_text=lambda decision: "\n\n".join(filter(None, (decision.title, decision.text))),
     facets=_facets,
     references=_references,

@@ -282,6 +282,7 @@ EXTRACTION: Final = KindSpec(
     spaces=("knowledge", "extractions"),
     identity=("source_id", "chunk_id", "content"),
     embedding_text=lambda extraction: "\n".join(_texts(extraction)),
+    title=heading,
     facets=lambda extraction: Facets(*own(extraction), extraction.extracted_at),
     ids={"source_id": Role.SOURCE, "chunk_id": Role.CHUNK, "chunk_ids": Role.CHUNK},
     aliases=named_ids("extraction_id"),

@@ -174,6 +174,7 @@ GRAPH: Final = (
         identity=("artifact_id", "category", "narrative", "event_time", "actors", "subject"),
         embedding_text=_event_text,
         keyword_text=lambda event: "\n".join([_event_text(event), *(evidence.quote for evidence in event.evidence)]),
+        day=lambda event: None if event.event_time is None else event.event_time.date(),
         shown_text=lambda event: str(event.narrative),
         facets=lambda event: Facets(*own(event), event.event_time),
         ids={"artifact_id": Role.ARTIFACT},

@@ -132,6 +132,7 @@ KNOWLEDGE_KINDS: Final = (
         spaces=("knowledge",),
         identity=("source_id", "chunk_index", "start_char", "content"),
         embedding_text=lambda chunk: titled(chunk.title, chunk.content),
+        title=lambda chunk: chunk.title,
         shown_text=lambda chunk: str(chunk.content),
         facets=_chunk_facets,
         ids={"source_id": Role.SOURCE, "cluster_ids": Role.CLUSTER},

@@ -104,15 +104,10 @@ def embedding_text(record: Record) -> str | None:
     return spec_of(record).embedding_text(record)
 
 
-def keyword_text(record: Record, before: Turn | None = None, after: Turn | None = None) -> str | None:
-    """The text that a record's words are of; None for one that has none.
-
-    A turn is also found by the words of the turns `before` and `after` it.
-    """
+def keyword_text(record: Record) -> str | None:
+    """The text that a record's words are of; None for one that has none."""
     spec = spec_of(record)
-    texts = [(spec.keyword_text or spec.embedding_text)(each) for each in (before, record, after) if each is not None]
-    found = [text for text in texts if text is not None]
-    return "\n".join(found) if found else None
+    return (spec.keyword_text or spec.embedding_text)(record)
 
 
 @cache

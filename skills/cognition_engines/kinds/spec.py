@@ -5,7 +5,7 @@ Tables, indexes, ids, readers of files, rights and joins are made of these value
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import IntEnum
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -123,8 +123,9 @@ class KindSpec:
     `table` and `indexed` are its table and the columns of an index of it. `spaces` names what it is searched and listed
     in. `prefix` begins every id of it, `made_prefix` those that are made: `identity` is what such an id is made of, the
     names of members or a function of the record; None where it is made otherwise. `embedding_text` and `keyword_text`
-    are the texts that vectors and words are of, None where there is none; `shown_text` is the text as recall shows it,
-    of a kind that it shows. `facets` are what a record states of itself,
+    are the texts that vectors and words are of, None where there is none; `title` is the part of them that is a
+    title, `day` the date that they begin with; `shown_text` is the text as recall shows it, of a kind that it shows.
+    `facets` are what a record states of itself,
     `ids` are the members that hold ids of other records, and `names` whom and what a record names, as it spells them;
     `references` are others, which depend on its file. `aliases` are names of members in other systems' files, in the
     order in which they count, `storage` what these note about their storage. `has_members` is whether an object of
@@ -143,6 +144,8 @@ class KindSpec:
     identity: tuple[str, ...] | Callable[[Any], str] | None = None
     embedding_text: Callable[[Any], str | None] = lambda _: None
     keyword_text: Callable[[Any], str | None] | None = None  # None: that of embedding_text
+    title: Callable[[Any], str | None] = lambda _: None
+    day: Callable[[Any], date | None] = lambda _: None
     shown_text: Callable[[Any], str] | None = None
     ids: Mapping[str, Role] = field(default_factory=dict)
     names: Callable[[Any], Iterator[tuple[Role, str]]] | None = None

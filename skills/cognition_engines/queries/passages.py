@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.indexes.keywords.schema import make_analyzer
+from cognition_engines.indexes.keywords.language import QueryAnalyzer, make_analyzer
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.turns import Agent
+from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.snippets import Room, Span, Window, passage
 
 TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length
@@ -33,10 +34,11 @@ class PassageRequest:
 class Passages:
     """Cuts texts to their best passages."""
 
-    def __init__(self, embeddings: QueryCache | None, pools: Pools) -> None:
+    def __init__(self, embeddings: QueryCache | None, pools: Pools, relevance: Relevance) -> None:
         self._embeddings = embeddings
         self._pools = pools
-        self._analyzer = make_analyzer()
+        self._analyzer = make_analyzer(relevance.language)
+        self._queries = QueryAnalyzer(relevance)
 
     async def cut(self, caller: Caller, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
         """A passage of each text, in order. Raises ComponentFailed naming the part that did not answer."""
@@ -47,7 +49,7 @@ class Passages:
         return await self.cut(self._pools.caller(agent), query, cuts)
 
     def _cut(self, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
-        words = frozenset(self._analyzer.analyze(query))
+        words = frozenset(self._queries.analyze(query))
         left, found = TOKENISED, []
         for each in cuts:
             span = None

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Facets, Role
 from cognition_engines.models import Sensitivity
+from cognition_engines.relevance import MOST_BESIDE
 from cognition_engines.store.codec import Cell, moment
 from cognition_engines.store.departures import Rights, note_departures
 from cognition_engines.store.links import CHILDREN, PARENTS
@@ -22,6 +23,7 @@ from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.transactions import pages
 
 Side = Literal["before", "after"]
+SIDES: Final[tuple[Side, ...]] = ("before", "after")
 
 _FACETS: Final = ("project", "sensitivity", "at", "context", "system", "importance", "parent")
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
@@ -133,16 +135,17 @@ def _moment(cell: int | None) -> datetime | None:
     return None if cell is None else moment(cell)
 
 
-def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-    """By key of each of these turns, the keys of the turns whose words it is found by, before it and after it.
+def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list[list[int]]]:
+    """By key of each of these turns, the keys of the turns whose words it is found by: one turn away, two, and so on.
 
-    These are the nearest in the order of turns with the same conversation, session and project that are not more
-    guarded than the turn.
+    These are the nearest on both sides in the order of turns with the same conversation, session and project that are
+    not more guarded than the turn, at most MOST_BESIDE on a side.
     """
-    found: dict[int, tuple[int | None, int | None]] = {}
+    found: dict[int, list[list[int]]] = {}
     for page in pages(keys):
-        for key, before, after in connection.execute(_NEIGHBOURS, {"keys": list(page)}):
-            found[key] = (before, after)
+        for key, *around in connection.execute(_NEIGHBOURS, {"keys": list(page)}):
+            pairs = zip(around[:MOST_BESIDE], around[MOST_BESIDE:], strict=True)
+            found[key] = [[each for each in pair if each is not None] for pair in pairs]
     return found
 
 
@@ -155,8 +158,11 @@ def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
     return found
 
 
-def _nearest(side: Side, least: sa.ColumnElement[int], most: sa.ColumnElement[int]) -> Any:
-    """The key of the nearest turn on a side of a turn of the statement around it, of a clearance in a range."""
+def _near(side: Side, away: int, least: sa.ColumnElement[int], most: sa.ColumnElement[int]) -> Any:
+    """The key of a turn on a side of a turn of the statement around it, of those of a clearance in a range.
+
+    `away` is 0 for the nearest of them.
+    """
     turn, spine = _turns.alias(), records.alias()
     order = place_of(turn)
     # + 0: to find the place by all columns of the index, SQLite must compare them with what is no column
@@ -175,6 +181,7 @@ def _nearest(side: Side, least: sa.ColumnElement[int], most: sa.ColumnElement[in
         )
         .order_by(*((each.desc() for each in order) if side == "before" else order))
         .limit(1)
+        .offset(away)
         .correlate(_turns, records)
         .scalar_subquery()
     )
@@ -187,15 +194,15 @@ def _select_turns(*columns: Any) -> sa.Select[Any]:
 
 _NEIGHBOURS: Final = _select_turns(
     _turns.c.key,
-    _nearest("before", sa.literal(0), records.c.sensitivity),
-    _nearest("after", sa.literal(0), records.c.sensitivity),
+    *(_near(side, away, sa.literal(0), records.c.sensitivity) for side in SIDES for away in range(MOST_BESIDE)),
 )
-# A turn lends its words to the nearest turn that may see it, and beyond that one to the nearest that is less guarded:
-# for each upper bound of clearance, from its own level, there is one on each side.
+# A turn lends its words to the nearest turns that may see it, and beyond those to the nearest that are less guarded:
+# for each upper bound of clearance, from its own level, there are some on each side.
 _LENT_TO: Final = _select_turns(
     *(
-        _nearest(side, records.c.sensitivity, sa.literal(most))
-        for side in ("before", "after")
+        _near(side, away, records.c.sensitivity, sa.literal(most))
+        for side in SIDES
+        for away in range(MOST_BESIDE)
         for most in sorted(map(int, Sensitivity), reverse=True)
     )
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
@@ -67,13 +67,20 @@ class StoredRecord:
 
 
 class Text(NamedTuple):
-    """The words of a record, under its key, who may see it, and what filters ask of it: see keywords/label_terms.py."""
+    """What a record is found by in words, under its key, who may see it, and what filters ask of it.
+
+    `title` is the part of `body` that is its title, `day` when it was said. `beside` are the bodies of the turns around
+    a turn: those one turn away, two turns away, and so on. `marks` are those of keywords/label_terms.py.
+    """
 
     key: int
     body: str
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
     marks: tuple[int, ...] = ()
+    title: str | None = None
+    day: date | None = None
+    beside: tuple[tuple[str, ...], ...] = ()
 
 
 class Outcome(StrEnum):

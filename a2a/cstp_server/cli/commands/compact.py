@@ -12,7 +12,7 @@ from cognition_engines.spaces import SEARCHED
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
 from cstp_server.process.model import open_model
-from cstp_server.process.open_engine import vector_choice
+from cstp_server.process.open_engine import relevance, vector_choice
 from cstp_server.terminal import say
 
 app = command_family()
@@ -45,7 +45,13 @@ def compact_command(ctx: typer.Context, data_dir: DataDirOption = None, config: 
         finally:
             lock.close()
         progress.add_task("indexing", total=None)
-        indexes = open_indexes(settings.indexes_path, records, embedder, vector_choice(settings.vectors))
+        indexes = open_indexes(
+            settings.indexes_path,
+            records,
+            embedder,
+            vector_choice(settings.vectors),
+            relevance=relevance(settings.search),
+        )
         indexes.name_holder("cstp compact")
         try:
             indexes.start()

@@ -36,6 +36,7 @@ from cognition_engines.ingest.options import (
     Texts,
     bare_name,
 )
+from cognition_engines.ingest.options import Progress as Bytes
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.streams import Stream, opened_stream
@@ -44,6 +45,7 @@ from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES, Sensitivity
 from cstp_server.cli.commands.skipped_files import problem_lines, skipped_lines
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.progress import ByteLines
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token
 from cstp_server.cli.remote_records import METHOD, RemoteRecords, RemoteRefused
 from cstp_server.cli.spooling import copied
@@ -99,7 +101,7 @@ class _Sources:
 
 
 class _Bar:
-    """The progress bar, on a terminal only."""
+    """The progress bar of a terminal."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -196,7 +198,7 @@ def _sources(paths: Sequence[str], name: str | None, *, prune: bool) -> _Sources
 
 
 def _ingested(sources: _Sources, options: Options, loaded: LoadedSettings, *, quiet: bool) -> Summary:
-    """The run, with a progress bar on a terminal unless it is to be `quiet`."""
+    """The run, with a progress bar on a terminal and lines elsewhere, unless it is to be `quiet`."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -205,7 +207,6 @@ def _ingested(sources: _Sources, options: Options, loaded: LoadedSettings, *, qu
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    quiet = quiet or not console.is_terminal
     embedder = None if options.dry_run else open_model(loaded.settings)
     with ExitStack() as stack:
         collections = [stack.enter_context(_collection(address, embedder)) for address in sources.addresses]
@@ -213,9 +214,11 @@ def _ingested(sources: _Sources, options: Options, loaded: LoadedSettings, *, qu
             collections.append(stack.enter_context(_standard_input(sources.name, options.texts)))
         open_them = compared_records if options.dry_run else opened_records
         records = stack.enter_context(open_them(loaded))
-        progress = stack.enter_context(Progress(*columns, console=console, disable=quiet, transient=True))
-        bar, threads = _Bar(progress), loaded.settings.embedding.threads
-        return ingest(sources.files, options, records, embedder, bar, threads, collections)
+        shown: Bytes = Silent() if quiet else ByteLines(lambda line: say(line, err=True))
+        if console.is_terminal and not quiet:
+            shown = _Bar(stack.enter_context(Progress(*columns, console=console, transient=True)))
+        threads = loaded.settings.embedding.threads
+        return ingest(sources.files, options, records, embedder, shown, threads, collections)
 
 
 def _check_remote(options: Options) -> None:

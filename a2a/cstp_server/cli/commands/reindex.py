@@ -15,7 +15,7 @@ from cognition_engines.spaces import SEARCHED
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
 from cstp_server.process.model import open_model
-from cstp_server.process.open_engine import vector_choice
+from cstp_server.process.open_engine import relevance, vector_choice
 from cstp_server.terminal import say
 
 app = command_family()
@@ -53,7 +53,9 @@ def reindex_command(
                     restart(records, space, embedder.model, embedder.dim, choice.url)
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
             progress.add_task("indexing", total=None)
-            indexes = open_indexes(settings.indexes_path, records, embedder, choice)
+            indexes = open_indexes(
+                settings.indexes_path, records, embedder, choice, relevance=relevance(settings.search)
+            )
             indexes.name_holder("cstp reindex")
             try:
                 indexes.start()

@@ -56,6 +56,9 @@ def create(
     write: add records under its own name, and amend or forget these. review: state outcomes and link decisions, of all
     that it sees. ratify: give decisions of agents a status that binds others. admin: amend and forget what other
     agents wrote, import records, and read the audit.
+
+    An agent may have several tokens at a time, each with its own rights: to replace one, make the next one before the
+    old one is revoked, or see cstp token rotate. A server of the data folder knows a new token at its first call.
     """
     path = settings_for(ctx, data_dir, config).settings.tokens_path
     token, text = create_token(

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.keywords.documents import DocumentMaker
 from cognition_engines.indexes.keywords.files import (
     COMPONENT,
     Files,
@@ -37,10 +38,9 @@ from cognition_engines.indexes.keywords.files import (
     writer_lock,
 )
 from cognition_engines.indexes.keywords.label_terms import Marks
+from cognition_engines.indexes.keywords.language import QueryAnalyzer
 from cognition_engines.indexes.keywords.open_index import index_in, writer_of
 from cognition_engines.indexes.keywords.schema import (
-    make_analyzer,
-    make_document,
     make_schema,
     make_splitter,
     read_checkpoint,
@@ -49,6 +49,7 @@ from cognition_engines.indexes.keywords.schema import (
 from cognition_engines.indexes.keywords.term_weights import KnownWeights
 from cognition_engines.indexes.keywords.visible_idf import Counted, WordCounts, visible_to
 from cognition_engines.models import EVERYTHING, Viewer
+from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.store.values import Text
 
 IntArray = NDArray[np.int64]
@@ -107,6 +108,7 @@ class KeywordIndex:
         folder: Path,
         files: Files,
         set_aside: SetAside | None,
+        relevance: Relevance,
     ) -> None:
         """Not for callers: see `open`."""
         self._folder = folder
@@ -116,29 +118,29 @@ class KeywordIndex:
         self._writer: tantivy.IndexWriter | None = writer
         self._schema = schema
         self._identity = identity
-        self._analyzer = make_analyzer()
+        self._documents = DocumentMaker(relevance)
+        self._queries = QueryAnalyzer(relevance)
         self._writing = threading.Lock()
         self._commit: _Commit | None = _commit(index.searcher(), schema)
         self._seq = 0
         self.set_aside: Final = set_aside
 
     @classmethod
-    def open(cls, folder: Path, store_id: str, columns: str = "") -> "KeywordIndex":
+    def open(cls, folder: Path, store_id: str, columns: str = "", relevance: Relevance = RELEVANCE) -> "KeywordIndex":
         """Open the index in `folder`, or make an empty one there with `seq` 0.
 
-        `columns` identifies what the texts are marked with (see `marks.columns_of`). A folder that is damaged, of
-        another store, other columns or another format is renamed to `<folder>.damaged-<n>` (the newest three are kept)
-        and replaced by an empty one; `set_aside` then has its new name and the reason.
-
-        Raises FolderInUse when another writer holds the folder, ConfigurationError when it cannot be written.
+        `columns` identifies what the texts are marked with (see `columns_of`). A folder that is damaged, or of another
+        store, columns, relevance or format, is renamed to `<folder>.damaged-<n>` (the newest three stay) and replaced
+        by an empty one; `set_aside` then has its new name and the reason. Raises FolderInUse when another writer holds
+        the folder, ConfigurationError when it cannot be written.
         """
-        identity = _Identity(store_id, columns)
+        identity = _Identity(store_id, f"{columns} {relevance.of_texts}")
         try:
-            return _opened(folder, identity, None)
+            return _opened(folder, identity, None, relevance)
         except ComponentFailed as error:
             reason = str(error)
         # Outside the handler, whose traceback would keep the damaged index and its lock open.
-        return _opened(folder, identity, SetAside(move_aside(folder), reason))
+        return _opened(folder, identity, SetAside(move_aside(folder), reason), relevance)
 
     @property
     def is_open(self) -> bool:
@@ -163,8 +165,7 @@ class KeywordIndex:
         Raises ValueError when a key is given twice, or both replaced and removed.
         """
         texts = [Text(*upsert) for upsert in upserts]
-        keys = [*(text.key for text in texts), *deletes]
-        if len(set(keys)) != len(keys):
+        if len(set(keys := [*(text.key for text in texts), *deletes])) != len(texts) + len(deletes):
             raise ValueError("upserts and deletes: a key is named more than once")
         with self._writing:
             writer = self._writer
@@ -179,9 +180,9 @@ class KeywordIndex:
                     for key in keys:
                         writer.delete_documents_by_term("key", key)
                     for text in texts:
-                        words = self._analyzer.analyze(text.body)
-                        writer.add_document(make_document(text, words))
-                        new.append(Counted(tuple(set(words)), text.project, int(text.sensitivity)))
+                        document, counted = self._documents.make(text)
+                        writer.add_document(document)
+                        new.append(counted)
                     write_checkpoint(writer, self._identity.store_id, self._identity.columns, seq)
                     writer.commit()
             except ComponentFailed as error:
@@ -218,7 +219,7 @@ class KeywordIndex:
                 for batch in batches:
                     with ForeignCalls(COMPONENT):
                         for text in batch:
-                            writer.add_document(make_document(text, self._analyzer.analyze(text.body)))
+                            writer.add_document(self._documents.make(text)[0])
                 with ForeignCalls(COMPONENT):
                     write_checkpoint(writer, self._identity.store_id, self._identity.columns, self._seq)
                     writer.commit()
@@ -234,12 +235,10 @@ class KeywordIndex:
 
     def held(self, keys: Sequence[int]) -> int:
         """How many of the keys the index has a text of."""
-        if not keys:
-            return 0
         state = self._state()
         with ForeignCalls(COMPONENT):
             found = tantivy.Query.const_score_query(self._any_of("key", keys), 1.0)
-            return len(state.searcher.search(found, len(keys), count=False).hits)
+            return len(state.searcher.search(found, len(keys), count=False).hits) if keys else 0
 
     def search(
         self, query: str, limit: int, viewer: Viewer = EVERYTHING, marks: Marks = ()
@@ -328,7 +327,7 @@ class KeywordIndex:
         self, state: _Commit, query: str, viewer: Viewer, required: Sequence[tantivy.Query], limit: int
     ) -> tuple[IntArray, DoubleArray]:
         """The best by the words of the query, of the texts that the viewer sees and that meet what is required."""
-        weights = state.weights.of(viewer, query, self._analyzer)
+        weights = state.weights.of(viewer, query, self._queries)
         if weights is None:
             return _NOTHING
         hidden = state.counts.texts(viewer) < state.searcher.num_docs - 1
@@ -374,7 +373,7 @@ def _best(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple
     return keys, np.array(scores, np.float64)
 
 
-def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None) -> KeywordIndex:
+def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None, relevance: Relevance) -> KeywordIndex:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -394,7 +393,7 @@ def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None) -> Ke
             write_checkpoint(writer, identity.store_id, identity.columns, 0)
             writer.commit()
             index.reload()
-        opened = KeywordIndex(index, writer, schema, identity, folder, files, set_aside)
+        opened = KeywordIndex(index, writer, schema, identity, folder, files, set_aside, relevance)
         opened._seq = read_checkpoint(index.searcher(), schema, identity.store_id, identity.columns)
     opened.check()
     return opened

@@ -14,6 +14,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.keywords.files import COMPONENT
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.models import Viewer
+from cognition_engines.relevance import Relevance
 from cognition_engines.store.values import Text
 
 _log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 class LiveKeywords:
     """Owns the keyword index of one store. One thread applies, checks and closes; any may ask."""
 
-    def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int) -> None:
+    def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int, relevance: Relevance) -> None:
         """Opens the index in `folder`, or begins a new one there when it is damaged or ahead of `last_seq`.
 
         Raises FolderInUse, ConfigurationError, ComponentFailed.
@@ -30,6 +31,7 @@ class LiveKeywords:
         self._folder = folder
         self._store_id = store_id
         self._columns = columns
+        self._relevance = relevance
         self._index = self._open()
         if self._index.seq > last_seq:
             # the records were replaced by older ones
@@ -88,7 +90,7 @@ class LiveKeywords:
         self._index.close()
 
     def _open(self) -> KeywordIndex:
-        index = KeywordIndex.open(self._folder, self._store_id, self._columns)
+        index = KeywordIndex.open(self._folder, self._store_id, self._columns, self._relevance)
         if index.set_aside is not None:
             _log.warning("the keyword index was set aside at %s (%s)", index.set_aside.folder, index.set_aside.reason)
         return index

@@ -5,44 +5,27 @@ length: a score must depend on nothing that its reader may not see. Each word of
 letter of its level, which is how much the word counts in this text.
 """
 
-from collections import Counter
-from math import log2
 from typing import Final
 
 import tantivy
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.keywords.files import COMPONENT
-from cognition_engines.models import Sensitivity
-from cognition_engines.store.values import Text
 
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
-FORMAT: Final = 4
+FORMAT: Final = 5
 CHECKPOINT: Final = "checkpoint"
 LENGTH: Final = 200  # words, in place of the average: 100 to 300 do as well, see decision 0033
-_K1: Final = 1.2
-_B: Final = 0.75
-_LOWEST, _HIGHEST = -5, 4  # levels, octaves of how often a word is in a text by how long the text is
-_LETTERS: Final = "abcdefghij"
+K1: Final = 1.2
+B: Final = 0.75
+LOWEST, HIGHEST = -5, 4  # levels, octaves of how often a word is in a text by how long the text is
+LETTERS: Final = "abcdefghij"
 
-# Each level's letter with BM25's factor of it, 0 to _K1 + 1.
+# Each level's letter with BM25's factor of it, 0 to K1 + 1.
 LEVELS: Final = tuple(
-    (letter, (_K1 + 1) / (1 + 2.0**-level))
-    for letter, level in zip(_LETTERS, range(_LOWEST, _HIGHEST + 1), strict=True)
+    (letter, (K1 + 1) / (1 + 2.0**-level)) for letter, level in zip(LETTERS, range(LOWEST, HIGHEST + 1), strict=True)
 )
 HIGHEST_FACTOR: Final = LEVELS[-1][1]
-
-
-def make_analyzer() -> tantivy.TextAnalyzer:
-    # No stop words: with them SciFact's nDCG@10 is 0.684, without 0.685.
-    return (
-        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-        .filter(tantivy.Filter.remove_long(255))
-        .filter(tantivy.Filter.lowercase())
-        .filter(tantivy.Filter.ascii_fold())
-        .filter(tantivy.Filter.stemmer("english"))
-        .build()
-    )
 
 
 def make_splitter() -> tantivy.TextAnalyzer:
@@ -65,28 +48,6 @@ def make_schema() -> tantivy.Schema:
     builder.add_integer_field("format", stored=True)
     builder.add_integer_field("seq", stored=True)
     return builder.build()
-
-
-def make_document(text: Text, words: list[str]) -> tantivy.Document:
-    """The document of a text; `words` are those of its body, as often as they are in it."""
-    counts = Counter(words)
-    letters = _letters(counts, len(words))
-    document = tantivy.Document(key=text.key, word=" ".join(sorted(counts)))
-    document.add_text("levelled", " ".join([letters[times] + word for word, times in counts.items()]))
-    for clearance in range(text.sensitivity, max(Sensitivity) + 1):
-        document.add_integer("clearance", clearance)
-    if text.project is not None:
-        document.add_text("project", text.project)
-    for mark in text.marks:
-        document.add_integer("mark", mark)
-    return document
-
-
-def _letters(counts: Counter[str], length: int) -> dict[int, str]:
-    """The letter of the level of a word that occurs this often in a text of `length` words."""
-    norm = _K1 * (1 - _B + _B * length / LENGTH)
-    levels = {times: min(_HIGHEST, max(_LOWEST, round(log2(times / norm)))) for times in set(counts.values())}
-    return {times: _LETTERS[level - _LOWEST] for times, level in levels.items()}
 
 
 def write_checkpoint(writer: tantivy.IndexWriter, store_id: str, columns: str, seq: int) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 import tantivy
 
+from cognition_engines.indexes.keywords.language import QueryAnalyzer
 from cognition_engines.indexes.keywords.schema import HIGHEST_FACTOR, LEVELS
 from cognition_engines.indexes.keywords.visible_idf import WordCounts, rarity
 from cognition_engines.models import Viewer
@@ -80,7 +81,7 @@ class KnownWeights:
         self.counts = counts
         self._known: dict[tuple[Viewer, str], Weights | None] = {}
 
-    def of(self, viewer: Viewer, query: str, analyzer: tantivy.TextAnalyzer) -> Weights | None:
+    def of(self, viewer: Viewer, query: str, analyzer: QueryAnalyzer) -> Weights | None:
         """As `weigh`, of the words of the query."""
         key, known = (viewer, query), self._known
         if key in known:

@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import keyword_text, prefixed
+from cognition_engines.kinds.registry import keyword_text, prefixed, spec_of
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import microseconds
@@ -316,20 +315,26 @@ def texts(store: Store, keys: Sequence[int]) -> list[Text]:
     with scanning(store) as connection:
         found = found_by_keys(connection, keys, None)
         adjacent = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
-        others = {key for pair in adjacent.values() for key in pair if key is not None} - found.keys()
+        others = {key for around in adjacent.values() for away in around for key in away} - found.keys()
         turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
     found_texts: list[Text] = []
     for key, one in found.items():
-        before, after = (_turn(turns, place) for place in adjacent.get(key, (None, None)))
-        body = keyword_text(one.record, before, after)
-        if body is not None:
-            found_texts.append(Text(key, body, one.facets.project, one.facets.sensitivity))
+        body = keyword_text(one.record)
+        if body is None:
+            continue
+        spec = spec_of(one.record)
+        around = adjacent.get(key, ())
+        text = Text(
+            key,
+            body,
+            one.facets.project,
+            one.facets.sensitivity,
+            title=spec.title(one.record),
+            day=spec.day(one.record),
+            beside=tuple(tuple(keyword_text(turns[each].record) or "" for each in away) for away in around),
+        )
+        found_texts.append(text)
     return found_texts
-
-
-def _turn(turns: Mapping[int, StoredRecord], key: int | None) -> Turn | None:
-    record = None if key is None else turns[key].record
-    return record if isinstance(record, Turn) else None
 
 
 def dangling(store: Store, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
