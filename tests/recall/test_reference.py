@@ -253,7 +253,18 @@ def check_total(answer: dict[str, Any], params: dict[str, Any], passing: dict[st
             # a chunked artifact is found by its chunks alone
             told = {group(fact) for fact in sought if not getattr(fact.record, "chunked", False)}
             assert answer["totalCount"] == len(told)
-            assert len(ids) == min(params["limit"], len(told))
+            events = [event["id"] for result in answer["results"] for event in result["events"]]
+            assert len(ids) + len(events) == min(params["limit"], len(told))
+            documents = {group(fact) for fact in sought if not isinstance(fact.record, Event)} & told
+            assert len(events) <= max(params["limit"] // 3, params["limit"] - len(documents))
+            check_documents(ids, passing)
+
+
+def check_documents(ids: list[str], passing: Mapping[str, Fact]) -> None:
+    """Each document is one result, and no event of one is another."""
+    groups = [group(passing[id]) for id in ids]
+    assert len(set(groups)) == len(groups)
+    assert not [id for id in ids if isinstance(passing[id].record, Event) and passing[id].parent in groups]
 
 
 def group(fact: Fact) -> str:

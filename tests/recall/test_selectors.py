@@ -22,7 +22,8 @@ def small() -> list[Any]:
               actors=[{"ref": "Ana Ruiz", "role": "owner"}], subject={"ref": "API", "type": "project"},
               event_time="2024-03-02", evidence=[{"quote": "in April", "start_char": 18, "end_char": 26}]),
         entry(Kind.EVENT, "undated", artifact_id="mail", category="Risk", narrative="It may rain", confidence=0.5),
-        entry(Kind.TURN, "t0", conversation_id="c1", turn_index=0, role="user", content="ok", speaker="Ana Ruiz"),
+        entry(Kind.TURN, "t0", conversation_id="c1", turn_index=0, role="user", content="ok", speaker="Ana Ruiz",
+              session="first"),
         entry(Kind.TURN, "t1", conversation_id="c1", turn_index=1, role="assistant", content="ok"),
         entry(Kind.DECISION, "dec-1", title="Use queues", text="They decouple.", category="architecture",
               metadata={"decided_by": ["Ana"]}),
@@ -74,8 +75,8 @@ def test_everything_that_a_record_says_comes_back(memory: Any, token: str) -> No
     assert mail["metadata"] == {
         "title": "Launch", "author": None, "source": "gmail", "sourceId": None, "sourceUrl": None,
         "sensitivity": "normal", "importance": 0.8, "ts": "2024-03-01T10:15:30Z",
-        "participants": ["Ana Ruiz", "Chen, Bo"], "conversationId": None, "turnIndex": None, "role": None,
-        "speaker": None, "given": {"thread": [1, {"a": None}]},
+        "participants": ["Ana Ruiz", "Chen, Bo"], "conversationId": None, "session": None, "turnIndex": None,
+        "role": None, "speaker": None, "given": {"thread": [1, {"a": None}]},
     }  # fmt: skip
     assert mail["events"] == [
         {"id": "evt_launch", "category": "Decision", "narrative": "Ana decided to launch",
@@ -93,7 +94,7 @@ def test_everything_that_a_record_says_comes_back(memory: Any, token: str) -> No
     assert (event["content"], event["context"], event["events"]) == ("Ana decided to launch", "email", [])
     (turn,) = memory.recall(token, id="t0")["results"]
     assert (turn["content"], turn["context"]) == ("ok", "conversation")
-    assert turn["metadata"]["conversationId"] == "c1"
+    assert (turn["metadata"]["conversationId"], turn["metadata"]["session"]) == ("c1", "first")
     assert (turn["metadata"]["turnIndex"], turn["metadata"]["role"], turn["metadata"]["speaker"]) == (
         0, "user", "Ana Ruiz",
     )  # fmt: skip
@@ -120,8 +121,10 @@ def test_a_conversation_gives_its_turns_and_two_equal_ones_stay_two(memory: Any,
     assert memory.recall(token, conversationId="c1") == {
         "results": [], "related": [], "entities": [], "totalCount": 2, "selector": "conversationId",
         "turns": [
-            {"id": "art_t0", "role": "user", "speaker": "Ana Ruiz", "turnIndex": 0, "ts": None, "content": "ok"},
-            {"id": "art_t1", "role": "assistant", "speaker": None, "turnIndex": 1, "ts": None, "content": "ok"},
+            {"id": "art_t0", "session": "first", "role": "user", "speaker": "Ana Ruiz", "turnIndex": 0, "ts": None,
+             "content": "ok"},
+            {"id": "art_t1", "session": None, "role": "assistant", "speaker": None, "turnIndex": 1, "ts": None,
+             "content": "ok"},
         ],
         "totalTurns": 2, "conversationId": "c1",
     }  # fmt: skip
@@ -149,7 +152,7 @@ def test_the_latest_turns_come_in_ascending_order_and_the_total_is_all(rememberi
 
 @pytest.mark.parametrize("given", [each for each in product([False, True], repeat=4) if any(each)])
 def test_the_first_selector_decides_and_is_named(memory: Any, token: str, given: tuple[bool, ...]) -> None:
-    selectors = {"id": "t0", "conversationId": "c1", "query": "launch", "context": "conversation"}
+    selectors = {"id": "t0", "query": "launch", "conversationId": "c1", "context": "conversation"}
     chosen = {name: value for (name, value), wanted in zip(selectors.items(), given, strict=True) if wanted}
     answer = memory.recall(token, **chosen)
     assert answer["selector"] == next(iter(chosen))
@@ -159,10 +162,12 @@ def test_the_first_selector_decides_and_is_named(memory: Any, token: str, given:
 def test_a_query_finds_every_type_best_first_with_scores(memory: Any, token: str) -> None:
     answer = memory.recall(token, query="queues that hold messages", includeEvents=True)
     assert answer["results"][0]["id"] == "chk-1"
-    assert {result["type"] for result in answer["results"]} == {"artifact", "event", "decision", "chunk"}
+    assert {result["type"] for result in answer["results"]} == {"artifact", "decision", "chunk"}
     scores = [result["score"] for result in answer["results"]]
     assert scores == sorted(scores, reverse=True)
-    assert answer["totalCount"] == len(answer["results"]) == 7
+    events = {result["id"]: {event["id"] for event in result["events"]} for result in answer["results"]}
+    assert events == {id: set() for id in events} | {"art_mail": {"evt_launch", "evt_undated"}}
+    assert (answer["totalCount"], len(answer["results"])) == (7, 5)
 
 
 def test_events_are_left_out_when_they_are_not_wanted(memory: Any, token: str) -> None:
@@ -205,7 +210,8 @@ def test_a_deleted_record_is_in_no_answer(remembering: Callable[..., Any]) -> No
 def test_without_a_model_words_find_and_what_has_none_is_not_counted(remembering: Callable[..., Any]) -> None:
     memory = remembering(small(), embedder=None)
     answer = memory.recall(memory.token(), query="launch")
-    assert [result["id"] for result in answer["results"]] == ["art_mail", "evt_launch"]
+    (mail,) = answer["results"]
+    assert (mail["id"], [event["id"] for event in mail["events"]]) == ("art_mail", ["evt_launch", "evt_undated"])
     assert answer["totalCount"] == 2
     assert memory.recall(memory.token(), query="launch", limit=1)["totalCount"] == 2
     assert memory.recall(memory.token(), query="nobody said this")["totalCount"] == 0

@@ -384,6 +384,7 @@ class AsyncMethods(ABC):
         conversation_id: str | None = None,
         context: str | None = None,
         query: str | None = None,
+        mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         limit: int = 10,
         expand: bool = True,
         include_events: bool = True,
@@ -402,17 +403,19 @@ class AsyncMethods(ABC):
     ) -> RecallResult:
         """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
 
-        What to recall. Of `id`, `conversation_id`, `query` and `context` the first that is given decides.
+        What to recall. Of `id`, `query`, `conversation_id` and `context` the first that is given decides.
 
-        Every filter (`context`, `source`, `sensitivity`, `min_importance`, `date_from`, `date_to`) holds for everything
-        that comes back; bounds are inclusive, and a given one leaves out records without the field. `limit` bounds
-        results and attached events together, or the turns of a conversation.
+        With `conversation_id`, a `query` searches the turns of that conversation; seed 004 leaves open what becomes of
+        both. Every filter (`context`, `source`, `sensitivity`, `min_importance`, `date_from`, `date_to`) holds for
+        everything that comes back; bounds are inclusive, and a given one leaves out records without the field. `limit`
+        bounds results and attached events together, or the turns of a conversation.
         """
         call = calls.recall(
             id=id,
             conversation_id=conversation_id,
             context=context,
             query=query,
+            mode=mode,
             limit=limit,
             expand=expand,
             include_events=include_events,

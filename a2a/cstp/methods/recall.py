@@ -10,6 +10,7 @@ from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
+    MODE_DESCRIPTION,
     QUERY_DESCRIPTION,
     WHOLE,
     InstantOut,
@@ -17,6 +18,7 @@ from cstp.fields import (
     LowerInstant,
     MaxTokens,
     Omitted,
+    SearchMode,
     Truncated,
     UpperInstant,
     not_blank,
@@ -24,7 +26,7 @@ from cstp.fields import (
 )
 from cstp.reads import ReadParams
 
-Selector: TypeAlias = Literal["id", "conversationId", "query", "context"]
+Selector: TypeAlias = Literal["id", "query", "conversationId", "context"]
 Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
 ResultType: TypeAlias = Literal["artifact", "event", "decision", "chunk"]
 Sensitivity: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]
@@ -45,8 +47,9 @@ DEFAULT_CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk")
 
 
 class RecallParams(ReadParams):
-    """What to recall. Of `id`, `conversationId`, `query` and `context` the first that is given decides.
+    """What to recall. Of `id`, `query`, `conversationId` and `context` the first that is given decides.
 
+    With `conversationId`, a `query` searches the turns of that conversation; seed 004 leaves open what becomes of both.
     Every filter (`context`, `source`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) holds for everything that
     comes back; bounds are inclusive, and a given one leaves out records without the field. `limit` bounds results and
     attached events together, or the turns of a conversation.
@@ -57,7 +60,8 @@ class RecallParams(ReadParams):
     )
     conversation_id: Named | None = Field(
         default=None,
-        description="Its latest turns, in ascending order: by index, those without one after the others, by time.",
+        description="Its latest turns, in ascending order: by index, those without one after the others, by time. With "
+        "`query`, the turns of it that answer best.",
     )
     context: Named | None = Field(
         default=None, description="A filter like `meeting` or `email`; alone it lists, newest first."
@@ -66,9 +70,14 @@ class RecallParams(ReadParams):
     query: Annotated[str, Field(min_length=2, max_length=5000), AfterValidator(not_blank)] | None = Field(
         default=None, validate_default=True, description=QUERY_DESCRIPTION
     )
+    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     expand: bool = Field(default=True, description="Whether to look for related events and artifacts.")
-    include_events: bool = Field(default=True, description="Whether events are among the results and attached to them.")
+    include_events: bool = Field(
+        default=True,
+        description="Whether events are found and attached to results. Those of a result are attached to it and have a "
+        "third of `limit`, or what the results leave; others are results.",
+    )
     date_from: LowerInstant = None
     date_to: UpperInstant = None
     graph_budget: Annotated[int, Field(ge=0, le=50), WHOLE] = Field(
@@ -98,6 +107,13 @@ class RecallParams(ReadParams):
         # one that was refused is absent from `data`, and has its own violation
         if value is None and all(name in info.data and info.data[name] is None for name in others):
             raise PydanticCustomError("selector", "one of id, conversationId, query and context must be given")
+        return value
+
+    @field_validator("mode")
+    @classmethod
+    def _mode_of_a_query(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and "query" in info.data and info.data["query"] is None:
+            raise PydanticCustomError("mode", "means nothing without query")
         return value
 
     @field_validator("date_to")
@@ -130,7 +146,7 @@ class Quote(WireResult):
 
 
 class ArtifactMetadata(WireResult):
-    """Of an artifact or a turn. The four members of a conversation are null for an artifact.
+    """Of an artifact or a turn. The five members of a conversation are null for an artifact.
 
     `turnIndex` is null as well where the source of a turn gave none.
     `given` is what the record's own source kept in addition to its fields.
@@ -146,6 +162,7 @@ class ArtifactMetadata(WireResult):
     ts: InstantOut | None
     participants: list[str]
     conversation_id: str | None
+    session: str | None
     turn_index: int | None
     role: str | None
     speaker: str | None
@@ -262,6 +279,7 @@ class TurnItem(WireResult):
     """
 
     id: str
+    session: str | None
     role: str | None
     speaker: str | None
     turn_index: int

@@ -8,12 +8,11 @@ from time import perf_counter
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Filters, Mode
+from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Question
 from cognition_engines.queries.decisions import Part as IncludedPart
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.retrieval.snippets import Window
-from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import (
     QUERY_DECISIONS,
     DecisionLinks,
@@ -28,6 +27,7 @@ from cstp.methods.decisions import (
 )
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.decision_records import edge_of
+from cstp_server.handlers.modes import chosen_mode
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -36,9 +36,7 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
 
     async def query_decisions(params: QueryDecisionsParams, call: Call) -> QueryDecisionsResult:
         began = perf_counter()
-        mode = engine.modes[0] if params.mode is None else Mode(params.mode)
-        if mode not in engine.modes:
-            raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
+        mode = chosen_mode(engine, params.mode)
         include = _included(params)
         question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
         matches = await engine.query_decisions(question, call.agent)

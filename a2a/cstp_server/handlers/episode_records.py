@@ -4,12 +4,12 @@ from typing import Any, Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.episodes import Episode
-from cognition_engines.models import SENSITIVITIES, Mode
+from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash_of
 from cognition_engines.writing.memory_requests import StoredEpisode, StoreEpisode
-from cstp.errors import InvalidParams, NotFound, Violation
+from cstp.errors import NotFound
 from cstp.methods.decision_reads import RecordProvenance
 from cstp.methods.episode_records import (
     FIND_EPISODES,
@@ -23,6 +23,7 @@ from cstp.methods.episode_records import (
     StoreEpisodeParams,
     StoreEpisodeResult,
 )
+from cstp_server.handlers.modes import chosen_mode
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -63,9 +64,7 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return _whole(found)
 
     async def find_episodes(params: FindEpisodesParams, call: Call) -> FindEpisodesResult:
-        mode = engine.modes[0] if params.mode is None else Mode(params.mode)
-        if mode not in engine.modes:
-            raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
+        mode = chosen_mode(engine, params.mode)
         question = EpisodeQuestion(
             params.query,
             call.viewer,

@@ -18,7 +18,7 @@ from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestio
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.contract import Wire
-from cstp.errors import InvalidParams, NotFound, Violation
+from cstp.errors import NotFound
 from cstp.methods import contents
 from cstp.methods.knowledge import (
     GET_CHUNK,
@@ -36,6 +36,7 @@ from cstp.methods.knowledge import (
     SourceReference,
 )
 from cstp_server.handlers.budget import Part, fit
+from cstp_server.handlers.modes import chosen_mode
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
@@ -62,9 +63,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def search_knowledge(params: SearchKnowledgeParams, call: Call) -> SearchKnowledgeResult:
         began = perf_counter()
-        mode = engine.modes[0] if params.mode is None else Mode(params.mode)
-        if mode not in engine.modes:
-            raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
+        mode = chosen_mode(engine, params.mode)
         filters = params.filters or KnowledgeFilters()
         question = KnowledgeQuestion(
             params.query, call.viewer, params.limit, mode, _types(filters), filters.topic, filters.source

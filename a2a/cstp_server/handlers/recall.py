@@ -11,7 +11,7 @@ from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
-from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
+from cognition_engines.models import SENSITIVITIES, Decision, Mode, Sensitivity, Viewer
 from cognition_engines.queries.chunks import place
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
@@ -21,6 +21,7 @@ from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import recall as wire
 from cstp_server.handlers.budget import Cutting, Part, fit
+from cstp_server.handlers.modes import chosen_mode
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
@@ -42,7 +43,8 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the engine."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        found = await engine.recall(_request(params, call.viewer), call.agent)
+        request = _request(params, chosen_mode(engine, params.mode), call.viewer)
+        found = await engine.recall(request, call.agent)
         if found is None:
             raise NotFound(str(params.id))
         whole = _recalled(found, params) if found.turns is None else _conversation(found.turns, params.conversation_id)
@@ -55,7 +57,7 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     return (BoundMethod(wire.RECALL, answer),)
 
 
-def _request(params: wire.RecallParams, viewer: Viewer) -> RecallRequest:
+def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallRequest:
     categories = wire.DEFAULT_CATEGORIES if params.graph_filters is None else tuple(params.graph_filters)
     return RecallRequest(
         viewer=viewer,
@@ -77,6 +79,7 @@ def _request(params: wire.RecallParams, viewer: Viewer) -> RecallRequest:
         id=params.id,
         conversation_id=params.conversation_id,
         query=params.query,
+        mode=mode,
     )
 
 
@@ -146,6 +149,7 @@ def _turn(stored: StoredRecord, index: int) -> wire.TurnItem:
     assert isinstance(turn, Turn)
     return wire.TurnItem(
         id=_id(stored),
+        session=turn.session,
         role=turn.role,
         speaker=turn.speaker,
         turn_index=index,
@@ -257,6 +261,7 @@ def _artifact_metadata(stored: StoredRecord, artifact: Artifact) -> wire.Artifac
         ts=artifact.ts,
         participants=list(artifact.participants),
         conversation_id=None,
+        session=None,
         turn_index=None,
         role=None,
         speaker=None,
@@ -276,6 +281,7 @@ def _turn_metadata(stored: StoredRecord, turn: Turn) -> wire.ArtifactMetadata:
         ts=turn.ts,
         participants=[],
         conversation_id=turn.conversation_id,
+        session=turn.session,
         turn_index=turn.turn_index,
         role=turn.role,
         speaker=turn.speaker,

@@ -24,6 +24,7 @@ from cognition_engines.retrieval.fusion import (
     Part,
     best_of,
     fused,
+    fused_apart,
     grown,
     more_meaning,
     more_words,
@@ -168,24 +169,28 @@ class Search:
         legs = Steps.first(self._pools.vectors, by_meaning)
         return legs if query.mode is Mode.SEMANTIC else legs.then(self._pools.keywords, by_words)
 
-    async def fuse(
+    async def fuse_apart(
         self,
         caller: Caller,
         parts: Sequence[Part],
-        query: str,
+        query: Query,
         vector: Floats | None,
         limit: int,
-        *,
-        groups: bool = False,
-    ) -> list[Hit]:
-        """As `fusion.fused`. Where `groups` leave fewer than `limit`, the legs are asked for more."""
-        hits = await self._pools.vectors.run(caller, fused, parts, vector, limit, groups)
-        while groups and len(hits) < limit:
-            wider = await self._widened(caller, parts, query, vector)
+        sets: Sequence[Sequence[int]],
+    ) -> list[list[Hit]]:
+        """The best of each set of parts, twice as many as `limit`, with scores on one scale.
+
+        An artifact and its chunks are one hit: where that leaves fewer than `limit` in the first set, the legs are
+        asked for more.
+        """
+        scored = None if query.mode is Mode.KEYWORD else vector
+        hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, 2 * limit, sets, True)
+        while len(hits[0]) < limit:
+            wider = await self._widened(caller, parts, query.text, scored)
             if not grown(parts, wider):
                 break
             parts = wider
-            hits = await self._pools.vectors.run(caller, fused, parts, vector, limit, groups)
+            hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, 2 * limit, sets, True)
         return hits
 
     async def _widened(

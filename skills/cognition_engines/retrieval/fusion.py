@@ -64,6 +64,9 @@ class _Union:
     cosines: Doubles
     bm25: Doubles
 
+    def at(self, places: Ints) -> "_Union":
+        return _Union(self.parts[places], self.rows[places], self.cosines[places], self.bm25[places])
+
 
 def with_bm25(part: Part, query: str) -> Part:
     """The part with the BM25 of the rows that the semantic leg alone found: the one step here that asks for words."""
@@ -78,20 +81,32 @@ def with_bm25(part: Part, query: str) -> Part:
 
 
 def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
-    """Half cosine, half BM25 over the union of all legs of parts that have been through `with_bm25`.
+    """The best of all parts; see `fused_apart`."""
+    return fused_apart(parts, vector, limit, (range(len(parts)),), groups)[0]
+
+
+def fused_apart(
+    parts: Sequence[Part], vector: Floats | None, limit: int, sets: Sequence[Sequence[int]], groups: bool = False
+) -> list[list[Hit]]:
+    """The best `limit` of each set of parts, by their numbers, with scores on one scale.
+
+    Half cosine, half BM25 over the union of all legs of parts that have been through `with_bm25`.
 
     A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
     Where no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
     With `groups`, an artifact and its chunks are one hit, the best of them.
     """
+    union = _union(parts, vector)
+    scores = union.cosines
     if any(len(part.keyword.rows) for part in parts):
-        union = _union(parts, vector)
         scores = _scaled(union.bm25)
         if vector is not None:
             scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
-        return _ordered(parts, union, np.round(scores, 9), limit, groups)
-    union = _union(parts, vector)
-    return _ordered(parts, union, union.cosines, limit, groups)
+        scores = np.round(scores, 9)
+    if len(sets) == 1:
+        return [_ordered(parts, union, scores, limit, groups)]
+    chosen = [np.flatnonzero(np.isin(union.parts, list(numbers))) for numbers in sets]
+    return [_ordered(parts, union.at(places), scores[places], limit, groups) for places in chosen]
 
 
 def wide(part: Part) -> int:

@@ -6,6 +6,7 @@ Five store calls at most, whatever the limit and the budget.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from cognition_engines.filters import Conditions
@@ -13,6 +14,7 @@ from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.pools import Pools
@@ -20,6 +22,7 @@ from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, re
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
 from cognition_engines.queries.recall.ranking import Comparison, ReachedRecord, mean_vector, reach
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
+from cognition_engines.queries.recall.selection import select
 from cognition_engines.queries.recall.selectors import (
     content_of,
     embedded_matches,
@@ -68,11 +71,11 @@ class Recall:
         """What the request selects, for `agent`; None when it names an id of which its viewer sees no record."""
         if request.id is not None:
             return await self._by_id(request.id, request, agent)
+        if request.query is not None:
+            return await self._by_query(request.query, request, agent)
         if request.conversation_id is not None:
             turns = await self._conversation(request.conversation_id, request, agent)
             return RecallAnswer((), (), (), turns.total, turns)
-        if request.query is not None:
-            return await self._by_query(request.query, request, agent)
         return await self._by_context(request, agent)
 
     async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer | None:
@@ -99,17 +102,21 @@ class Recall:
         return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
 
     async def _by_query(self, text: str, asked: RecallRequest, agent: Agent) -> RecallAnswer:
-        """What is most like `text`, an artifact and its chunks being one result."""
+        """What is most like `text`, an artifact and its chunks being one result, and its events with it."""
         call = self._call(asked, agent)
-        sought = [SearchScope(*each) for each in sought_by_query(asked.filters, asked.include_events)]
-        mode = self._searching.modes[0]
+        sought = [
+            SearchScope(*each) for each in sought_by_query(asked.filters, asked.conversation_id, asked.include_events)
+        ]
+        mode = self._searching.modes[0] if asked.mode is None else asked.mode
         by_word = mode is Mode.KEYWORD
-        # without vectors the legs hold all that match, for they are counted
+        # by words alone the legs hold all that match, for they are counted
         most = max(len(self._indexes[space].snapshot.keys) for space in SEARCHED) if by_word else CANDIDATES
         query = Query(text, asked.viewer, mode, sought)
         parts, vector = await self._searching.parts(call.caller, query, max(most, 1))
-
-        hits = await self._searching.fuse(call.caller, parts, text, vector, asked.limit, groups=True)
+        events = 1 if asked.include_events and asked.conversation_id is None else 0
+        documents = len(parts) - events
+        sets = (range(documents), range(documents, len(parts)))
+        said, happened = await self._searching.fuse_apart(call.caller, parts, query, vector, asked.limit, sets)
 
         def counted() -> int:
             if by_word:
@@ -117,7 +124,8 @@ class Recall:
             return sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
 
         count = await self._pools.vectors.run(call.caller, counted)
-        results = await self._read(call, SearchHits(parts, hits, vector))
+        selection = select(parts, said, happened, asked.limit)
+        results = await self._read(call, mode, SearchHits(parts, selection.all, vector), len(selection.hits))
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 
     def _count(self, sought: SearchScope, part: Part, viewer: Viewer) -> int:
@@ -133,18 +141,24 @@ class Recall:
     def _call(self, asked: RecallRequest, agent: Agent) -> _Call:
         return _Call(asked, self._pools.caller(agent))
 
-    async def _read(self, call: _Call, found: SearchHits) -> list[Result]:
+    async def _read(self, call: _Call, mode: Mode, found: SearchHits, count: int) -> list[Result]:
+        """The records of the first `count` hits, with those of the others, which are events of theirs."""
         keys = found.keys()
         read = await self._pools.records.run(call.caller, self._records.by_keys, keys, call.asked.viewer)
         filters = call.asked.filters.conditions()
-        windows = await self._searching.windows(call.caller, found, self._searching.modes[0])
-        results = []
-        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
+        windows = await self._searching.windows(call.caller, found, mode)
+        results: list[Result] = []
+        events: dict[int, list[StoredRecord]] = {}
+        for number, (hit, key, seq, window) in enumerate(zip(found.hits, keys, found.seqs(), windows, strict=True)):
             stored = read.get(key)
             # a record may have changed since the snapshot: then the filters are asked again
-            if stored is not None and (stored.seq == seq or accepts(filters, stored)):
+            if stored is None or (stored.seq != seq and not accepts(filters, stored)):
+                continue
+            if number < count:
                 results.append(replace(_result(stored, hit.score), window=window if stored.seq == seq else None))
-        return results
+            elif stored.facets.parent is not None:
+                events.setdefault(stored.facets.parent, []).append(stored)
+        return [replace(result, events=events.pop(owner_of(result.stored) or 0, [])) for result in results]
 
     async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> RecallAnswer:
         """The results with their events and neighbours, what is related to them, and who is named."""
@@ -253,14 +267,22 @@ def _shown(results: Sequence[Result]) -> set[int]:
 
 
 def _with_events(results: Sequence[Result], attached: AttachedEvents, limit: int) -> list[Result]:
-    """The results with events, which fill what they leave of the limit, each event once."""
-    left = limit - len(results)
-    shown = {result.stored.key for result in results}
+    """The results with events, which fill what they leave of the limit, each event once; those found by a query first.
+
+    The events of a result are the newest first.
+    """
+    shown = {one.key for result in results for one in (result.stored, *result.events)}
+    left = limit - len(shown)
     found = []
     for result in results:
         owner = owner_of(result.stored)
-        events = [event for event in attached.events.get(owner or 0, ()) if event.key not in shown][:left]
-        left -= len(events)
-        shown.update(event.key for event in events)
-        found.append(replace(result, events=events))
+        others = [event for event in attached.events.get(owner or 0, ()) if event.key not in shown][: max(0, left)]
+        left -= len(others)
+        shown.update(event.key for event in others)
+        found.append(replace(result, events=sorted([*result.events, *others], key=_newest_first)))
     return found
+
+
+def _newest_first(event: StoredRecord) -> tuple[float, str]:
+    at = event.record.event_time if isinstance(event.record, Event) else None
+    return (inf if at is None else -at.timestamp(), str(event.record.id))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cognition_engines.filters import MemoryFilters
-from cognition_engines.models import Viewer
+from cognition_engines.models import Mode, Viewer
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.values import StoredRecord
@@ -15,7 +15,8 @@ from cognition_engines.store.values import StoredRecord
 class RecallRequest:
     """What is recalled, and how much of it.
 
-    The first of `id`, `conversation_id` and `query` that is not None selects; without any of them `filters` do.
+    `id` selects before all others, then `query`, within a conversation where `conversation_id` is given, too; then that
+    alone; without any of them `filters` do. `mode` is that of a query, None the engine's default.
     `limit` (1 to 50) bounds results and attached events together, `budget` (0 to 50) related items. `categories`
     are those of related events; None is every one.
     """
@@ -32,6 +33,7 @@ class RecallRequest:
     id: str | None = None
     conversation_id: str | None = None
     query: str | None = None
+    mode: Mode | None = None
 
 
 class Reason(StrEnum):

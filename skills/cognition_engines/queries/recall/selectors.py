@@ -22,15 +22,24 @@ def named_by(id: str) -> list[tuple[Kind, str]]:
     return [(kind, id) for kind in dict.fromkeys([*first, *_PLAIN])]
 
 
-def sought_by_query(filters: MemoryFilters, include_events: bool) -> list[tuple[Space, Conditions]]:
-    """The spaces that a query searches, and what their records must meet."""
+def sought_by_query(
+    filters: MemoryFilters, conversation: str | None, include_events: bool
+) -> list[tuple[Space, Conditions]]:
+    """The spaces that a query searches, and what their records must meet; events are the last of them.
+
+    Of a conversation it is the turns alone.
+    """
     conditions = filters.conditions()
-    kinds = () if include_events else (OneOf(("kind",), tuple(kind.label for kind in _SAID)),)
-    return [
-        (MEMORY, (*conditions, *kinds)),
+    said = OneOf(("kind",), tuple(kind.label for kind in _SAID))
+    if conversation is not None:
+        return [(MEMORY, (*conditions, said, OneOf(("conversation_id",), (conversation,))))]
+    sought: list[tuple[Space, Conditions]] = [
+        (MEMORY, (*conditions, said)),
         (DECISIONS, conditions),
         (KNOWLEDGE, (*conditions, OneOf(("type",), (Kind.CHUNK.label,)))),
     ]
+    events = OneOf(("kind",), (Kind.EVENT.label,))
+    return [*sought, (MEMORY, (*conditions, events))] if include_events else sought
 
 
 def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
