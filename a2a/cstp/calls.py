@@ -284,6 +284,7 @@ def find_episodes(
     tags: list[str] | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+    explain: bool = False,
     min_seq: int | None = None,
 ) -> Call[FindEpisodesResult]:
     """Find episodes by meaning and by words of what was tried and learned."""
@@ -296,6 +297,7 @@ def find_episodes(
             "tags": tags,
             "limit": limit,
             "mode": mode,
+            "explain": explain,
             "min_seq": min_seq,
         },
     )
@@ -307,6 +309,7 @@ def search_knowledge(
     filters: KnowledgeFilters | Mapping[str, object] | None = None,
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+    explain: bool = False,
     max_tokens: int | None = None,
     min_seq: int | None = None,
 ) -> Call[SearchKnowledgeResult]:
@@ -318,6 +321,7 @@ def search_knowledge(
             "filters": filters,
             "limit": limit,
             "mode": mode,
+            "explain": explain,
             "max_tokens": max_tokens,
             "min_seq": min_seq,
         },
@@ -331,6 +335,7 @@ def recall(
     context: str | None = None,
     query: str | None = None,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+    explain: bool = False,
     limit: int = 10,
     expand: bool = True,
     include_events: bool = True,
@@ -355,6 +360,7 @@ def recall(
             "context": context,
             "query": query,
             "mode": mode,
+            "explain": explain,
             "limit": limit,
             "expand": expand,
             "include_events": include_events,

@@ -2,6 +2,7 @@
 
 from cstp.call import Call
 from cstp.client.sync_client import Client
+from cstp.explained import Explained, LegRanks, MatchedWindow
 from cstp.filters import Filters, KnowledgeFilters, QueryFilters
 from cstp.methods.audit import AuditCall, AuditedId, AuditHead, AuditResult
 from cstp.methods.bulk import (
@@ -61,9 +62,6 @@ from cstp.methods.decision_records import (
 from cstp.methods.decisions import (
     DecisionLinks,
     DecisionSummary,
-    Explained,
-    LegRanks,
-    MatchedWindow,
     Provenance,
     QueryDecisionsResult,
 )

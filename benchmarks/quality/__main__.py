@@ -15,12 +15,14 @@ from benchmarks.machine import describe_machine, describe_versions
 from benchmarks.quality.answering import Model, answering, compare, finder, ingest
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
 from benchmarks.quality.conversations import measure_turns
+from benchmarks.quality.gains import gain_sets, measure_gains
 from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
 from benchmarks.quality.memory import measure_graph
 from benchmarks.quality.results import Compared, Run, Section
 from benchmarks.quality.table import render
 from benchmarks.serving import NotServing
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 
 CHUNKS: Final = 100  # results of a call, for the ranks that are fused
 DECISIONS: Final = 50
@@ -54,6 +56,7 @@ def main() -> int:
             sections += [_measure(_known_items(folder), models, kept) for folder in options.decisions]
             sections += [measure_graph(folder, models, kept, _say) for folder in options.memory]
             sections += [measure_turns(folder, models, kept, _say) for folder in options.turns]
+            sections += _gains(options, kept)
     except (UnknownShape, NotServing, FileNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -70,6 +73,14 @@ def main() -> int:
     return 0
 
 
+def _gains(options: argparse.Namespace, kept: Path) -> list[Section]:
+    """What each part of the relevance gives, with the model that comes with the package."""
+    embedder = open_embedder(EmbeddingChoice())
+    if not options.conversations or embedder is None:
+        return []
+    return measure_gains(gain_sets(options.conversations, options.decisions, options.beir), embedder, kept, _say)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.quality",
@@ -80,6 +91,10 @@ def _parser() -> argparse.ArgumentParser:
         "--decisions": (_given(_SHARED / "data" / "decisions"), "decision records, asked for by their titles"),
         "--memory": (_given(_SHARED / "data" / "memory"), "artifacts, turns and events with a graph of entities"),
         "--turns": ([], "conversations with questions, as LoCoMo has them"),
+        "--conversations": (
+            _given(_SHARED / "data" / "conversations"),
+            "turns.jsonl and questions.jsonl, for what each part of the relevance gives; so for all sets",
+        ),
     }
     for name, (default, about) in sets.items():
         parser.add_argument(name, nargs="*", type=_folder, metavar="FOLDER", default=default, help=about)
@@ -168,7 +183,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
     """What gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
-    for name in ("beir", "decisions", "memory", "turns"):
+    for name in ("beir", "decisions", "memory", "turns", "conversations"):
         folders = " ".join(folder.name for folder in getattr(options, name))
         parts.append(f"--{name} {folders}".strip())
     return " ".join([*parts, *(f"--model {model.name}" for model in models)])

@@ -1,4 +1,4 @@
-"""What makes a record a better answer than another one, beside the meaning and the words of the query itself.
+"""What makes a record a better answer than another one, in addition to the meaning and the words of the query.
 
 Each part can be switched off: benchmarks show what each of them gives (docs/quality.md).
 """
@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 Language = Literal["en", "de", "fr", "es", "it", "pt", "nl"]
 
-MOST_BESIDE: Final = 3  # turns on each side of a turn, in whose words it may be found
+MOST_ADJACENT: Final = 3  # turns on each side of a turn, in whose words it may be found
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +18,24 @@ class Relevance:
 
     `language` is that of stop words, stems and months. Without `stop_words` every word of a query counts. Words of a
     title count `title_weight` times. A turn is found by the words of the turns around it, which count as much as
-    `beside` has it: those one turn away, two turns away, and so on, at most MOST_BESIDE. With `dates_in_words` the date
-    of a turn is also found by its day, the name of its month, and its year.
+    `adjacent` has it: those one turn away, two turns away, and so on, at most MOST_ADJACENT. With `dates_in_words` a
+    turn is also found by its day, the name of its month, and its year.
     """
 
     language: Language = "en"
     stop_words: bool = True
     title_weight: int = 3
-    beside: tuple[float, ...] = (1 / 2, 1 / 3, 1 / 6)
+    adjacent: tuple[float, ...] = (1 / 2, 1 / 3, 1 / 6)
     dates_in_words: bool = True
 
     def __post_init__(self) -> None:
-        if len(self.beside) > MOST_BESIDE:
-            raise ValueError(f"beside: has more than {MOST_BESIDE} weights")
+        if len(self.adjacent) > MOST_ADJACENT:
+            raise ValueError(f"adjacent: has more than {MOST_ADJACENT} weights")
 
     @property
     def of_texts(self) -> str:
         """A digest of all that changes what an index holds of a text: another one needs another index."""
-        parts = (self.language, self.title_weight, self.beside, self.dates_in_words)
+        parts = (self.language, self.title_weight, self.adjacent, self.dates_in_words)
         return blake2b(repr(parts).encode(), digest_size=4).hexdigest()
 
 

@@ -69,7 +69,7 @@ def test_a_turn_is_found_by_turns_around_it_the_less_the_further_they_are(index:
         Text(
             place,
             word,
-            beside=tuple(
+            adjacent=tuple(
                 tuple(said[other] for other in (place - away, place + away) if 0 <= other < len(said))
                 for away in (1, 2, 3)
             ),
@@ -119,8 +119,8 @@ def test_another_language_rebuilds_the_index_and_stop_words_do_not(tmp_path: Pat
 
 
 def test_more_weights_than_there_are_turns_beside_a_turn_are_refused() -> None:
-    with pytest.raises(ValueError, match="beside: has more than 3 weights"):
-        Relevance(beside=(1.0, 1.0, 1.0, 1.0))
+    with pytest.raises(ValueError, match="adjacent: has more than 3 weights"):
+        Relevance(adjacent=(1.0, 1.0, 1.0, 1.0))
 
 
 async def test_an_engine_searches_in_its_language(tmp_path: Path) -> None:

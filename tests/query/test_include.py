@@ -272,6 +272,8 @@ def test_an_explanation_has_the_scores_and_places_of_the_legs(asked: tuple[Servi
             places = [one["ranks"][leg] for one in reasons if one["ranks"][leg] is not None]
             assert len(set(places)) == len(places)
             assert (places == [*range(1, len(found) + 1)]) is (mode == leg)
+        ranked = [one["score"] for one in reasons]
+        assert ranked == sorted(ranked, reverse=True)
         best = sorted((one for one in reasons if one["ranks"]["keyword"]), key=lambda one: one["ranks"]["keyword"])
         scores = [one["bm25"] for one in best]
         assert scores == sorted(scores, reverse=True)

@@ -29,7 +29,7 @@ def around(records: Records) -> dict[str, list[list[str]]]:
     ids = dict(zip(page.keys.tolist(), page.ids, strict=True))
     found = {}
     for text in records.texts(page.keys.tolist()):
-        away = [list(each) for each in text.beside]
+        away = [list(each) for each in text.adjacent]
         while away and not away[-1]:
             away.pop()
         found[ids[text.key]] = [[text.body], *away]

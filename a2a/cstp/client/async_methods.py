@@ -334,6 +334,7 @@ class AsyncMethods(ABC):
         tags: list[str] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        explain: bool = False,
         min_seq: int | None = None,
         timeout: float | None = None,
     ) -> FindEpisodesResult:
@@ -348,6 +349,7 @@ class AsyncMethods(ABC):
             tags=tags,
             limit=limit,
             mode=mode,
+            explain=explain,
             min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
@@ -359,6 +361,7 @@ class AsyncMethods(ABC):
         filters: KnowledgeFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        explain: bool = False,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -372,6 +375,7 @@ class AsyncMethods(ABC):
             filters=filters,
             limit=limit,
             mode=mode,
+            explain=explain,
             max_tokens=max_tokens,
             min_seq=min_seq,
         )
@@ -385,6 +389,7 @@ class AsyncMethods(ABC):
         context: str | None = None,
         query: str | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        explain: bool = False,
         limit: int = 10,
         expand: bool = True,
         include_events: bool = True,
@@ -416,6 +421,7 @@ class AsyncMethods(ABC):
             context=context,
             query=query,
             mode=mode,
+            explain=explain,
             limit=limit,
             expand=expand,
             include_events=include_events,

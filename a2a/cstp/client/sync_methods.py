@@ -328,6 +328,7 @@ class Methods(ABC):
         tags: list[str] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        explain: bool = False,
         min_seq: int | None = None,
         timeout: float | None = None,
     ) -> FindEpisodesResult:
@@ -342,6 +343,7 @@ class Methods(ABC):
             tags=tags,
             limit=limit,
             mode=mode,
+            explain=explain,
             min_seq=min_seq,
         )
         return self.send(call, timeout=timeout)
@@ -353,6 +355,7 @@ class Methods(ABC):
         filters: KnowledgeFilters | Mapping[str, object] | None = None,
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        explain: bool = False,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -366,6 +369,7 @@ class Methods(ABC):
             filters=filters,
             limit=limit,
             mode=mode,
+            explain=explain,
             max_tokens=max_tokens,
             min_seq=min_seq,
         )
@@ -379,6 +383,7 @@ class Methods(ABC):
         context: str | None = None,
         query: str | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        explain: bool = False,
         limit: int = 10,
         expand: bool = True,
         include_events: bool = True,
@@ -410,6 +415,7 @@ class Methods(ABC):
             context=context,
             query=query,
             mode=mode,
+            explain=explain,
             limit=limit,
             expand=expand,
             include_events=include_events,

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, PublishedNames, Wire, WireResult
 from cstp.errors import QueryFailed
+from cstp.explained import EXPLAIN_DESCRIPTION, Explained
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
@@ -110,7 +111,7 @@ class QueryDecisionsParams(ReadParams):
         default=False, description="As `links` in `include`, with all links that agents made as `edges`."
     )
     include_provenance: bool = Field(default=False, description="As `provenance` in `include`.")
-    explain: bool = Field(default=False, description="Adds `explain`: why each decision ranks where it does.")
+    explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
@@ -126,33 +127,6 @@ class DecisionLinks(WireResult):
     supersedes: list[str]
     superseded_by: list[str]
     edges: list[DecisionEdge] | None = Field(None, exclude_if=lambda edges: edges is None)
-
-
-class LegRanks(WireResult):
-    """The places of a decision among what is nearest by meaning and by words, from 1; null where it is not there."""
-
-    semantic: int | None
-    keyword: int | None
-
-
-class MatchedWindow(WireResult):
-    """Which piece of the text is nearest to the query, from 0, of how many the model makes of it."""
-
-    index: int
-    total: int
-
-
-class Explained(WireResult):
-    """Why a decision ranks where it does.
-
-    `bm25` is 0 where it has none of the query's words, null in the mode `semantic`; `cosine` is null without a vector.
-    `matchedWindow` is null in the mode `keyword` and without a vector.
-    """
-
-    bm25: float | None
-    cosine: float | None
-    ranks: LegRanks
-    matched_window: MatchedWindow | None
 
 
 class Provenance(WireResult):

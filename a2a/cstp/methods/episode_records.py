@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
+from cstp.explained import EXPLAIN_DESCRIPTION, Explained
 from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, SearchMode
 from cstp.methods.decision_reads import RecordProvenance
 from cstp.reads import ReadParams
@@ -88,6 +89,7 @@ class FindEpisodesParams(ReadParams):
     tags: Tags | None = None
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
 
     @field_validator("max_reward")
     @classmethod
@@ -99,10 +101,14 @@ class FindEpisodesParams(ReadParams):
 
 
 class EpisodeFound(EpisodeMembers):
-    """An episode; `score` is better when higher, `distance` the cosine distance to the query or null."""
+    """An episode; `score` is better when higher, `distance` the cosine distance to the query or null.
+
+    `explain` is present when it was asked for.
+    """
 
     score: float
     distance: float | None
+    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
 
 
 class FindEpisodesResult(WireResult):

@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
+from cstp.explained import EXPLAIN_DESCRIPTION, Explained
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
@@ -129,6 +130,7 @@ class SearchKnowledgeParams(ReadParams):
     filters: KnowledgeFilters | None = None
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
 
@@ -147,8 +149,9 @@ class KnowledgeFound(WireResult):
 
     `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of
     the chunk that the extraction comes from. `score` is what the mode ranks by: higher is better. `distance` is the
-    cosine distance to the query, 0 to 2. `truncated` is present exactly with `maxTokens`; true says that `content` is a
-    part of what `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
+    cosine distance to the query, 0 to 2. `explain` is
+    present when it was asked for, `truncated` exactly with `maxTokens`; true says that `content` is a part of what
+    `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
     """
 
     id: str
@@ -162,6 +165,7 @@ class KnowledgeFound(WireResult):
     chunk_id: str | None
     chunk_info: str | None
     source: SourceReference | None
+    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
     truncated: Truncated = None
 
 

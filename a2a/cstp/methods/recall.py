@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
+from cstp.explained import EXPLAIN_DESCRIPTION, Explained
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
@@ -71,6 +72,7 @@ class RecallParams(ReadParams):
         default=None, validate_default=True, description=QUERY_DESCRIPTION
     )
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    explain: bool = Field(default=False, description=f"{EXPLAIN_DESCRIPTION} Of results of a `query` alone.")
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     expand: bool = Field(default=True, description="Whether to look for related events and artifacts.")
     include_events: bool = Field(
@@ -227,8 +229,8 @@ class RecallItem(WireResult):
     """One record that was found. A turn is of the type artifact; `score` is null where nothing was searched.
 
     `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
-    last. `truncated` is present exactly with `maxTokens`; true says that `content` is a part of what `cstp.recall`
-    gives for the `id`. So it is for related items and turns.
+    last. `explain` is present with a query when it was asked for, `truncated` exactly with `maxTokens`; true says that
+    `content` is a part of what `cstp.recall` gives for the `id`. So it is for related items and turns.
     """
 
     id: str
@@ -238,6 +240,7 @@ class RecallItem(WireResult):
     metadata: RecordMetadata
     score: float | None
     events: list[AttachedEvent]
+    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
     truncated: Truncated = None
 
 

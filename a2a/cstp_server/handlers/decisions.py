@@ -11,15 +11,10 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Question
 from cognition_engines.queries.decisions import Part as IncludedPart
-from cognition_engines.queries.explanation import Explanation
-from cognition_engines.retrieval.snippets import Window
 from cstp.methods.decisions import (
     QUERY_DECISIONS,
     DecisionLinks,
     DecisionSummary,
-    Explained,
-    LegRanks,
-    MatchedWindow,
     Provenance,
     QueryDecisionsParams,
     QueryDecisionsResult,
@@ -27,6 +22,7 @@ from cstp.methods.decisions import (
 )
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.decision_records import edge_of
+from cstp_server.handlers.explanations import explained
 from cstp_server.handlers.modes import chosen_mode
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -132,7 +128,7 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
         snippet=match.snippet,
         links=None if match.links is None else _links(match.links, edges="edges" in include),
         provenance=_provenance(decision, match.origin) if "provenance" in include else None,
-        explain=None if match.explanation is None else _explained(match.explanation, match.window),
+        explain=explained(match.explanation, match.window),
     )
 
 
@@ -141,15 +137,6 @@ def _links(found: FoundLinks, edges: bool) -> DecisionLinks:
         supersedes=list(found.supersedes),
         superseded_by=list(found.superseded_by),
         edges=[edge_of(one) for one in found.edges] if edges else None,
-    )
-
-
-def _explained(found: Explanation, window: Window | None) -> Explained:
-    return Explained(
-        bm25=found.bm25,
-        cosine=found.cosine,
-        ranks=LegRanks(semantic=found.semantic_rank, keyword=found.keyword_rank),
-        matched_window=None if window is None else MatchedWindow(index=window.place, total=window.total),
     )
 
 

@@ -23,6 +23,7 @@ from cstp.methods.episode_records import (
     StoreEpisodeParams,
     StoreEpisodeResult,
 )
+from cstp_server.handlers.explanations import explained
 from cstp_server.handlers.modes import chosen_mode
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -73,6 +74,7 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             params.min_reward,
             params.max_reward,
             tuple(params.tags or ()),
+            params.explain,
         )
         matches = await engine.find_episodes(question, call.agent)
         episodes = [_found(match) for match in matches]
@@ -98,7 +100,8 @@ def _members(episode: Episode) -> dict[str, Any]:
 
 
 def _found(match: EpisodeMatch) -> EpisodeFound:
-    return EpisodeFound(**_members(match.episode), score=match.score, distance=match.distance)
+    reason = explained(match.explanation, match.window)
+    return EpisodeFound(**_members(match.episode), score=match.score, distance=match.distance, explain=reason)
 
 
 def _whole(stored: StoredRecord) -> GetEpisodeResult:

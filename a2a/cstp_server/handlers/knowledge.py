@@ -36,6 +36,7 @@ from cstp.methods.knowledge import (
     SourceReference,
 )
 from cstp_server.handlers.budget import Part, fit
+from cstp_server.handlers.explanations import explained
 from cstp_server.handlers.modes import chosen_mode
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -66,7 +67,14 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         mode = chosen_mode(engine, params.mode)
         filters = params.filters or KnowledgeFilters()
         question = KnowledgeQuestion(
-            params.query, call.viewer, params.limit, mode, _types(filters), filters.topic, filters.source
+            params.query,
+            call.viewer,
+            params.limit,
+            mode,
+            _types(filters),
+            filters.topic,
+            filters.source,
+            params.explain,
         )
         matches = await engine.search_knowledge(question, call.agent)
         whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
@@ -169,6 +177,7 @@ def _found(match: KnowledgeMatch, cited: Citation) -> KnowledgeFound:
         chunk_id=record.id if isinstance(record, Chunk) else record.chunk_id,
         chunk_info=place(record) if isinstance(record, Chunk) else None,
         source=None if cited.title is None else SourceReference(source_id=cited.source_id, title=cited.title),
+        explain=explained(match.explanation, match.window),
     )
 
 

@@ -21,6 +21,7 @@ from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import recall as wire
 from cstp_server.handlers.budget import Cutting, Part, fit
+from cstp_server.handlers.explanations import explained
 from cstp_server.handlers.modes import chosen_mode
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -80,6 +81,7 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
         conversation_id=params.conversation_id,
         query=params.query,
         mode=mode,
+        explain=params.explain,
     )
 
 
@@ -168,6 +170,7 @@ def _item(result: Result) -> wire.RecallItem:
         metadata=_metadata(stored),
         score=result.score,
         events=[_attached(event) for event in result.events],
+        explain=explained(result.explanation, result.window),
     )
 
 

@@ -9,7 +9,7 @@ from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Viewer
-from cognition_engines.queries.explanation import Explanation, explanations
+from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -129,7 +129,7 @@ class Decisions:
         conditions = question.filters.conditions()
         shown = question.include & {"snippet", "explain"}
         windows = await self._searching.windows(caller, found, query.mode) if shown else [None] * len(keys)
-        reasons = await self._explained(caller, question, found)
+        reasons = await self._searching.explained(caller, found, query, wanted="explain" in question.include)
         hits = []
         for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):
             stored = read.get(key)
@@ -145,11 +145,6 @@ class Decisions:
             return [None] * len(hits)
         cuts = [PassageRequest(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
         return [*await self._passages.cut(caller, question.text, cuts)]
-
-    async def _explained(self, caller: Caller, question: Question, found: SearchHits) -> Sequence[Explanation | None]:
-        if "explain" not in question.include:
-            return [None] * len(found.hits)
-        return await self._pools.keywords.run(caller, explanations, found, question.text)
 
     async def _links(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> Mapping[int, FoundLinks]:
         if not question.include & {"links", "edges"}:

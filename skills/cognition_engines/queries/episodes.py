@@ -8,9 +8,11 @@ from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
+from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import EPISODES
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
@@ -30,6 +32,7 @@ class EpisodeQuestion:
     min_reward: float | None = None
     max_reward: float | None = None
     tags: tuple[str, ...] = ()
+    explain: bool = False
 
     def conditions(self) -> Conditions:
         tagged = (HasAll("tags", self.tags),) if self.tags else ()
@@ -38,11 +41,16 @@ class EpisodeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeMatch:
-    """An episode that was found. `distance` is the cosine distance to the query, None where there is none."""
+    """An episode that was found. `distance` is the cosine distance to the query, None where there is none.
+
+    `explanation` and its `window` are None where no explanation was asked for.
+    """
 
     episode: Episode
     score: float
     distance: float | None
+    window: Window | None = None
+    explanation: Explanation | None = None
 
 
 class Episodes:
@@ -70,11 +78,13 @@ class Episodes:
             return self._records.by_keys(found.keys(), question.viewer, EPISODES.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
+        windows = await self._searching.windows(caller, found, mode) if question.explain else [None] * len(found.hits)
+        reasons = await self._searching.explained(caller, found, query, wanted=question.explain)
         matches = []
-        for hit, key, seq in zip(found.hits, found.keys(), found.seqs(), strict=True):
+        for hit, key, seq, window, reason in zip(found.hits, found.keys(), found.seqs(), windows, reasons, strict=True):
             stored = read.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
                 assert isinstance(stored.record, Episode)
-                matches.append(EpisodeMatch(stored.record, hit.score, hit.distance))
+                matches.append(EpisodeMatch(stored.record, hit.score, hit.distance, window, reason))
         return matches

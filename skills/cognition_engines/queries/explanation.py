@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cognition_engines.queries.search import SearchHits
-from cognition_engines.retrieval.fusion import Part, with_bm25
+from cognition_engines.retrieval.fusion import Hit, Part, with_bm25
 from cognition_engines.retrieval.legs import RankedRows
 
 DECIMALS = 6
@@ -16,27 +15,28 @@ DECIMALS = 6
 class Explanation:
     """The scores of a hit, and its places among what each leg found, from 1.
 
-    `bm25` is 0 where the record has none of the query's words, and None where words were not asked for; `cosine` is
-    None without a vector. A place is None where the leg did not find it, or was not asked.
+    `score` is what the mode ranks by. `bm25` is 0 where the record has none of the query's words, and None where words
+    were not asked for; `cosine` is None without a vector. A place is None where the leg did not find it, or was not
+    asked.
     """
 
+    score: float
     bm25: float | None
     cosine: float | None
     semantic_rank: int | None
     keyword_rank: int | None
 
 
-def explanations(found: SearchHits, query: str) -> list[Explanation]:
+def explanations(parts: Sequence[Part], hits: Sequence[Hit], query: str) -> list[Explanation]:
     """One for each hit. Asks the keyword index for the words of what the semantic leg alone found."""
-    parts = [with_bm25(part, query) for part in found.parts]
-    return [_of(parts[hit.part], hit.row, hit.distance) for hit in found.hits]
+    worded = [with_bm25(part, query) for part in parts]
+    return [_of(worded[hit.part], hit) for hit in hits]
 
 
-def _of(part: Part, row: int, distance: float | None) -> Explanation:
-    keyword_rank = _place(part.keyword, row)
-    bm25 = None if part.words is None else _score((part.keyword, part.worded), row)
-    cosine = None if distance is None else round(1 - distance, DECIMALS)
-    return Explanation(bm25, cosine, _place(part.semantic, row), keyword_rank)
+def _of(part: Part, hit: Hit) -> Explanation:
+    bm25 = None if part.words is None else _score((part.keyword, part.worded), hit.row)
+    cosine = None if hit.distance is None else round(1 - hit.distance, DECIMALS)
+    return Explanation(hit.score, bm25, cosine, _place(part.semantic, hit.row), _place(part.keyword, hit.row))
 
 
 def _place(leg: RankedRows, row: int) -> int | None:

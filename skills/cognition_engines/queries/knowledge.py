@@ -7,6 +7,7 @@ from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
@@ -33,6 +34,7 @@ class KnowledgeQuestion:
     types: tuple[str, ...] | None = None
     topic: str | None = None
     source: str | None = None
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class KnowledgeMatch:
     score: float
     distance: float | None
     window: Window | None = None
+    explanation: Explanation | None = None
 
 
 class KnowledgeSearch:
@@ -67,17 +70,20 @@ class KnowledgeSearch:
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (SearchScope(KNOWLEDGE, conditions),))
-        return await self._matches(caller, query, question.limit, conditions)
+        return await self._matches(caller, query, question, conditions)
 
-    async def _matches(self, caller: Caller, query: Query, limit: int, conditions: Conditions) -> list[KnowledgeMatch]:
+    async def _matches(
+        self, caller: Caller, query: Query, question: KnowledgeQuestion, conditions: Conditions
+    ) -> list[KnowledgeMatch]:
         def reading(found: SearchHits) -> WithSources:
             return self._records.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
 
-        found, read = await self._searching.search_and_read(caller, query, limit, reading)
+        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         keys, mode = found.keys(), query.mode
         windows = await self._searching.windows(caller, found, mode)
+        reasons = await self._searching.explained(caller, found, query, wanted=question.explain)
         matches = []
-        for hit, key, seq, window in zip(found.hits, keys, found.seqs(), windows, strict=True):
+        for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):
             stored = read.stored.get(key)
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
@@ -85,5 +91,5 @@ class KnowledgeSearch:
                 assert isinstance(record, Chunk | Extraction)
                 source = None if record.source_id is None else read.sources.get(record.source_id)
                 current = window if stored.seq == seq else None
-                matches.append(KnowledgeMatch(record, source, hit.score, hit.distance, current))
+                matches.append(KnowledgeMatch(record, source, hit.score, hit.distance, current, reason))
         return matches

@@ -16,6 +16,7 @@ from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.explanation import Explanation, explanations
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.steps import Caller, Steps
 from cognition_engines.retrieval.fusion import (
@@ -214,6 +215,14 @@ class Search:
         if any(part.snapshot.fetch is not None for part in found.parts):
             return await self._pools.vectors.run(caller, found.windows)
         return found.windows()
+
+    async def explained(
+        self, caller: Caller, found: SearchHits, query: Query, *, wanted: bool
+    ) -> Sequence[Explanation | None]:
+        """Why each hit ranks where it does; None where that is not wanted."""
+        if not wanted:
+            return [None] * len(found.hits)
+        return await self._pools.keywords.run(caller, explanations, found.parts, found.hits, query.text)
 
     def _view(self, sought: SearchScope, query: Query) -> _View:
         index = self._indexes[sought.space]

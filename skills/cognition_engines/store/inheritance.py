@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Facets, Role
 from cognition_engines.models import Sensitivity
-from cognition_engines.relevance import MOST_BESIDE
+from cognition_engines.relevance import MOST_ADJACENT
 from cognition_engines.store.codec import Cell, moment
 from cognition_engines.store.departures import Rights, note_departures
 from cognition_engines.store.links import CHILDREN, PARENTS
@@ -139,12 +139,12 @@ def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list
     """By key of each of these turns, the keys of the turns whose words it is found by: one turn away, two, and so on.
 
     These are the nearest on both sides in the order of turns with the same conversation, session and project that are
-    not more guarded than the turn, at most MOST_BESIDE on a side.
+    not more guarded than the turn, at most MOST_ADJACENT on a side.
     """
     found: dict[int, list[list[int]]] = {}
     for page in pages(keys):
         for key, *around in connection.execute(_NEIGHBOURS, {"keys": list(page)}):
-            pairs = zip(around[:MOST_BESIDE], around[MOST_BESIDE:], strict=True)
+            pairs = zip(around[:MOST_ADJACENT], around[MOST_ADJACENT:], strict=True)
             found[key] = [[each for each in pair if each is not None] for pair in pairs]
     return found
 
@@ -194,7 +194,7 @@ def _select_turns(*columns: Any) -> sa.Select[Any]:
 
 _NEIGHBOURS: Final = _select_turns(
     _turns.c.key,
-    *(_near(side, away, sa.literal(0), records.c.sensitivity) for side in SIDES for away in range(MOST_BESIDE)),
+    *(_near(side, away, sa.literal(0), records.c.sensitivity) for side in SIDES for away in range(MOST_ADJACENT)),
 )
 # A turn lends its words to the nearest turns that may see it, and beyond those to the nearest that are less guarded:
 # for each upper bound of clearance, from its own level, there are some on each side.
@@ -202,7 +202,7 @@ _LENT_TO: Final = _select_turns(
     *(
         _near(side, away, records.c.sensitivity, sa.literal(most))
         for side in SIDES
-        for away in range(MOST_BESIDE)
+        for away in range(MOST_ADJACENT)
         for most in sorted(map(int, Sensitivity), reverse=True)
     )
 )

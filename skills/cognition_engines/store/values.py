@@ -69,8 +69,8 @@ class StoredRecord:
 class Text(NamedTuple):
     """What a record is found by in words, under its key, who may see it, and what filters ask of it.
 
-    `title` is the part of `body` that is its title, `day` when it was said. `beside` are the bodies of the turns around
-    a turn: those one turn away, two turns away, and so on. `marks` are those of keywords/label_terms.py.
+    `title` is the part of `body` that is its title, `day` when it was spoken. `adjacent` are the bodies of the turns
+    around a turn: those one turn away, two turns away, and so on. `marks` are those of keywords/label_terms.py.
     """
 
     key: int
@@ -80,7 +80,7 @@ class Text(NamedTuple):
     marks: tuple[int, ...] = ()
     title: str | None = None
     day: date | None = None
-    beside: tuple[tuple[str, ...], ...] = ()
+    adjacent: tuple[tuple[str, ...], ...] = ()
 
 
 class Outcome(StrEnum):

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
-from cognition_engines.indexes.keywords.documents import DocumentMaker
 from cognition_engines.indexes.keywords.files import (
     COMPONENT,
     Files,
@@ -47,6 +46,7 @@ from cognition_engines.indexes.keywords.schema import (
     write_checkpoint,
 )
 from cognition_engines.indexes.keywords.term_weights import KnownWeights
+from cognition_engines.indexes.keywords.text_documents import DocumentMaker
 from cognition_engines.indexes.keywords.visible_idf import Counted, WordCounts, visible_to
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.relevance import RELEVANCE, Relevance

@@ -125,7 +125,7 @@ class Recall:
 
         count = await self._pools.vectors.run(call.caller, counted)
         selection = select(parts, said, happened, asked.limit)
-        results = await self._read(call, mode, SearchHits(parts, selection.all, vector), len(selection.hits))
+        results = await self._read(call, query, SearchHits(parts, selection.all, vector), len(selection.hits))
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 
     def _count(self, sought: SearchScope, part: Part, viewer: Viewer) -> int:
@@ -141,21 +141,24 @@ class Recall:
     def _call(self, asked: RecallRequest, agent: Agent) -> _Call:
         return _Call(asked, self._pools.caller(agent))
 
-    async def _read(self, call: _Call, mode: Mode, found: SearchHits, count: int) -> list[Result]:
+    async def _read(self, call: _Call, query: Query, found: SearchHits, count: int) -> list[Result]:
         """The records of the first `count` hits, with those of the others, which are events of theirs."""
         keys = found.keys()
         read = await self._pools.records.run(call.caller, self._records.by_keys, keys, call.asked.viewer)
         filters = call.asked.filters.conditions()
-        windows = await self._searching.windows(call.caller, found, mode)
+        windows = await self._searching.windows(call.caller, found, query.mode)
+        reasons = await self._searching.explained(call.caller, found, query, wanted=call.asked.explain)
         results: list[Result] = []
         events: dict[int, list[StoredRecord]] = {}
-        for number, (hit, key, seq, window) in enumerate(zip(found.hits, keys, found.seqs(), windows, strict=True)):
+        hits = zip(found.hits, keys, found.seqs(), windows, reasons, strict=True)
+        for number, (hit, key, seq, window, reason) in enumerate(hits):
             stored = read.get(key)
             # a record may have changed since the snapshot: then the filters are asked again
             if stored is None or (stored.seq != seq and not accepts(filters, stored)):
                 continue
             if number < count:
-                results.append(replace(_result(stored, hit.score), window=window if stored.seq == seq else None))
+                current = window if stored.seq == seq else None
+                results.append(replace(_result(stored, hit.score), window=current, explanation=reason))
             elif stored.facets.parent is not None:
                 events.setdefault(stored.facets.parent, []).append(stored)
         return [replace(result, events=events.pop(owner_of(result.stored) or 0, [])) for result in results]

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.explanation import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.values import StoredRecord
@@ -34,6 +35,7 @@ class RecallRequest:
     conversation_id: str | None = None
     query: str | None = None
     mode: Mode | None = None
+    explain: bool = False
 
 
 class Reason(StrEnum):
@@ -48,7 +50,8 @@ class Reason(StrEnum):
 class Result:
     """A record that was found. `content` is its own, or with its neighbours; `score` None where nothing is ranked.
 
-    `window` is the one of its text that is nearest to the query; None where there is none, or where words alone decide.
+    `explanation` is None where none was asked for. `window` is the one of its text that is nearest to the query; None
+    where there is none, or where words alone decide.
     """
 
     stored: StoredRecord
@@ -56,6 +59,7 @@ class Result:
     score: float | None
     events: Sequence[StoredRecord] = ()
     window: Window | None = None
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.retrieval.fusion import Hit, Part
 
-EVENT_SHARE: Final = 3  # one place of so many is for events of the documents
+EVENT_SHARE: Final = 3  # one place in three is for events of the documents
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,8 +314,8 @@ def by_ids(store: Store, kind: Kind, ids: Sequence[str]) -> dict[str, StoredReco
 def texts(store: Store, keys: Sequence[int]) -> list[Text]:
     with scanning(store) as connection:
         found = found_by_keys(connection, keys, None)
-        adjacent = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
-        others = {key for around in adjacent.values() for away in around for key in away} - found.keys()
+        neighbouring = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
+        others = {key for around in neighbouring.values() for away in around for key in away} - found.keys()
         turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
     found_texts: list[Text] = []
     for key, one in found.items():
@@ -323,7 +323,7 @@ def texts(store: Store, keys: Sequence[int]) -> list[Text]:
         if body is None:
             continue
         spec = spec_of(one.record)
-        around = adjacent.get(key, ())
+        around = neighbouring.get(key, ())
         text = Text(
             key,
             body,
@@ -331,7 +331,7 @@ def texts(store: Store, keys: Sequence[int]) -> list[Text]:
             one.facets.sensitivity,
             title=spec.title(one.record),
             day=spec.day(one.record),
-            beside=tuple(tuple(keyword_text(turns[each].record) or "" for each in away) for away in around),
+            adjacent=tuple(tuple(keyword_text(turns[each].record) or "" for each in away) for away in around),
         )
         found_texts.append(text)
     return found_texts

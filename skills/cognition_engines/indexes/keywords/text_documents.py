@@ -51,7 +51,7 @@ class DocumentMaker:
             yield relevance.title_weight - 1.0, text.title
         if text.day is not None and relevance.dates_in_words:
             yield 1.0, in_words(text.day, relevance.language)
-        for weight, bodies in zip(relevance.beside, text.beside, strict=False):
+        for weight, bodies in zip(relevance.adjacent, text.adjacent, strict=False):
             yield from ((weight, body) for body in bodies)
 
 
