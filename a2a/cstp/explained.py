@@ -21,6 +21,16 @@ class MatchedWindow(WireResult):
     total: int
 
 
+class Boosts(WireResult):
+    """What the score has in addition to the two legs.
+
+    `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has side by side; null where that
+    was not looked for: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such pairs.
+    """
+
+    phrase: float | None
+
+
 class Explained(WireResult):
     """Why a result ranks where it does.
 
@@ -30,6 +40,7 @@ class Explained(WireResult):
     """
 
     score: float
+    boosts: Boosts
     bm25: float | None
     cosine: float | None
     ranks: LegRanks

@@ -30,13 +30,14 @@ from cognition_engines.sync_engine import SyncEngine
 Ask = Callable[[SyncEngine, str], Sequence[str]]  # the ids of the first results for the name of a question
 Measure = Callable[[Sequence[str], Grades], float]
 
-PLAIN: Final = Relevance(stop_words=False, title_weight=1, adjacent=(1.0,), dates_in_words=False)
+PLAIN: Final = Relevance(stop_words=False, title_weight=1, adjacent=(1.0,), dates_in_words=False, phrase_weight=0.0)
 PARTS: Final[Mapping[str, Relevance]] = {
     "none": PLAIN,
     "stop words": replace(PLAIN, stop_words=True),
     "title three times": replace(PLAIN, title_weight=RELEVANCE.title_weight),
     "three turns each side, weighted": replace(PLAIN, adjacent=RELEVANCE.adjacent),
     "dates in words": replace(PLAIN, dates_in_words=True),
+    "phrases": replace(PLAIN, phrase_weight=RELEVANCE.phrase_weight),
     "all": RELEVANCE,
 }
 _DRAWS: Final = 2000  # of the bootstrap

@@ -33,6 +33,7 @@ from cognition_engines.queries.knowledge import KnowledgeSearch
 from cognition_engines.queries.listings import Listings
 from cognition_engines.queries.lists import Lists
 from cognition_engines.queries.passages import Passages
+from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.reached import ReachedSeq
 from cognition_engines.queries.recall.recall import Recall
@@ -130,7 +131,7 @@ class Engine:
         self._embedder = embedder
         self._threads = options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
-        searching = Search(indexes, cache, self.pools)
+        searching = Search(indexes, cache, self.pools, Phrases(records, options.relevance))
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes

@@ -19,7 +19,8 @@ class Relevance:
     `language` is that of stop words, stems and months. Without `stop_words` every word of a query counts. Words of a
     title count `title_weight` times. A turn is found by the words of the turns around it, which count as much as
     `adjacent` has it: those one turn away, two turns away, and so on, at most MOST_ADJACENT. With `dates_in_words` a
-    turn is also found by its day, the name of its month, and its year.
+    turn is also found by its day, the name of its month, and its year. Of the best results of a hybrid search, those
+    that have words of the query side by side get up to `phrase_weight`, their scores being 0 to 1 before.
     """
 
     language: Language = "en"
@@ -27,6 +28,7 @@ class Relevance:
     title_weight: int = 3
     adjacent: tuple[float, ...] = (1 / 2, 1 / 3, 1 / 6)
     dates_in_words: bool = True
+    phrase_weight: float = 0.2
 
     def __post_init__(self) -> None:
         if len(self.adjacent) > MOST_ADJACENT:

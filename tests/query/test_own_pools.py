@@ -74,12 +74,13 @@ async def test_fusing_asks_for_words_in_their_own_pool_and_names_them_when_they_
     noted = [replace(part, words=Noted(part.words, release, threads)) for part in parts if part.words is not None]
     if hanging:
         with pytest.raises(ComponentFailed) as failed:
-            await searching.fuse(caller, noted, TEXT, vector, 50, groups=True)
+            await searching.fuse_apart(caller, noted, query, vector, 50, (range(len(noted)),))
         assert failed.value.component == "keywords"
         assert await pools.vectors.run(caller, len, "ab") == 2
         assert not pools.vectors.load.running
         release.set()
     else:
         release.set()
-        assert len(await searching.fuse(caller, noted, TEXT, vector, 50, groups=True)) > 3
+        (hits,) = await searching.fuse_apart(caller, noted, query, vector, 50, (range(len(noted)),))
+        assert len(hits) > 3
     assert set(threads) == {"keywords-pool"}

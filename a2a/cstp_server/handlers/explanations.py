@@ -2,7 +2,7 @@
 
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.retrieval.snippets import Window
-from cstp.explained import Explained, LegRanks, MatchedWindow
+from cstp.explained import Boosts, Explained, LegRanks, MatchedWindow
 
 
 def explained(found: Explanation | None, window: Window | None) -> Explained | None:
@@ -11,6 +11,7 @@ def explained(found: Explanation | None, window: Window | None) -> Explained | N
         return None
     return Explained(
         score=found.score,
+        boosts=Boosts(phrase=found.phrase),
         bm25=found.bm25,
         cosine=found.cosine,
         ranks=LegRanks(semantic=found.semantic_rank, keyword=found.keyword_rank),

@@ -17,6 +17,7 @@ from cognition_engines.indexes.keywords.label_terms import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.explanation import Explanation, explanations
+from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.steps import Caller, Steps
 from cognition_engines.retrieval.fusion import (
@@ -33,6 +34,7 @@ from cognition_engines.retrieval.fusion import (
     with_bm25,
 )
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
+from cognition_engines.retrieval.phrases import BEST
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 
@@ -102,7 +104,10 @@ class _View:
 class Search:
     """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer."""
 
-    def __init__(self, indexes: Indexes, embeddings: QueryCache | None, pools: Pools) -> None:
+    def __init__(
+        self, indexes: Indexes, embeddings: QueryCache | None, pools: Pools, phrases: Phrases | None = None
+    ) -> None:
+        self._phrases = phrases
         self._indexes = indexes
         self._embeddings = embeddings
         self._pools = pools
@@ -112,17 +117,14 @@ class Search:
         """The modes that this server has, its default first."""
         return tuple(Mode) if self._embeddings is not None else (Mode.KEYWORD,)
 
-    async def search(self, caller: Caller, query: Query, limit: int) -> SearchHits:
-        """The best `limit` records."""
-        return await (await self._steps(caller, query, limit)).run(caller)
-
     async def search_and_read(
         self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
     ) -> tuple[SearchHits, T]:
         """The best `limit` records, and what `read` reads of the store for them, in its pool."""
 
         def both(found: SearchHits) -> tuple[SearchHits, T]:
-            return found, read(found)
+            best = replace(found, hits=self._lifted(query, found.parts, found.hits)[:limit])
+            return best, read(best)
 
         return await (await self._steps(caller, query, limit)).then(self._pools.records, both).run(caller)
 
@@ -135,7 +137,7 @@ class Search:
         return await self._legs(query, vector, candidates).run(caller), vector
 
     async def _steps(self, caller: Caller, query: Query, limit: int) -> Steps[SearchHits]:
-        """A search whose query has its vector, step by step."""
+        """A search whose query has its vector, step by step; a hybrid one gives BEST hits at least."""
         vector = await self._embed(caller, query)
         if query.mode is not Mode.HYBRID:
             last = self._pools.vectors if query.mode is Mode.SEMANTIC else self._pools.keywords
@@ -147,7 +149,7 @@ class Search:
             return self._legs(query, vector, limit).then(last, best)
 
         def joined(parts: list[Part]) -> SearchHits:
-            return SearchHits(parts, fused(parts, vector, limit), vector)
+            return SearchHits(parts, fused(parts, vector, max(limit, BEST)), vector)
 
         return self._legs(query, vector, CANDIDATES).then(self._pools.vectors, joined)
 
@@ -178,21 +180,29 @@ class Search:
         vector: Floats | None,
         limit: int,
         sets: Sequence[Sequence[int]],
-    ) -> list[list[Hit]]:
-        """The best of each set of parts, twice as many as `limit`, with scores on one scale.
+    ) -> list[Sequence[Hit]]:
+        """The best of each set of parts, at least twice as many as `limit`, with scores on one scale.
 
         An artifact and its chunks are one hit: where that leaves fewer than `limit` in the first set, the legs are
         asked for more.
         """
         scored = None if query.mode is Mode.KEYWORD else vector
-        hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, 2 * limit, sets, True)
+        most = max(2 * limit, BEST)
+        hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, most, sets, True)
         while len(hits[0]) < limit:
             wider = await self._widened(caller, parts, query.text, scored)
             if not grown(parts, wider):
                 break
             parts = wider
-            hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, 2 * limit, sets, True)
-        return hits
+            hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, most, sets, True)
+        lift = partial(self._lifted, query, parts)
+        return await self._pools.records.run(caller, lambda: [lift(each) for each in hits])
+
+    def _lifted(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
+        """The hits of a hybrid search with those first that have phrases of the query; for the pool of records."""
+        if query.mode is not Mode.HYBRID or self._phrases is None:
+            return hits
+        return self._phrases.lift(query.text, query.viewer, parts, hits)
 
     async def _widened(
         self, caller: Caller, parts: Sequence[Part], query: str, vector: Floats | None

@@ -47,12 +47,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None where there is none."""
+    """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None where there is none.
+
+    `phrase` is the share of the query's pairs of words that its text has side by side; None where none was looked for.
+    """
 
     part: int
     row: int
     score: float
     distance: float | None
+    phrase: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,6 +199,10 @@ class Records:
         """Those of the keys that exist and that `viewer` sees, of any kinds; naming `kinds` leaves out all others."""
         return read.by_keys(self._store, keys, viewer, kinds)
 
+    def as_of(self, wanted: Mapping[int, int], viewer: Viewer) -> dict[int, StoredRecord]:
+        """The records of these keys that are still as of the `seq` given with each; cached ones are not read."""
+        return read.as_of(self._store, wanted, viewer)
+
     def vectors_of(self, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
         """The vectors of `model` (windows, dimensions), by key, of those of the keys that have any, for any viewer."""
         return read.vectors_of(self._store, keys, model)

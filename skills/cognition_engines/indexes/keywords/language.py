@@ -62,6 +62,10 @@ class QueryAnalyzer:
         """The words of the query, as often as it has them."""
         return self._telling.analyze(query) or self._all.analyze(query)
 
+    def is_content(self, word: str) -> bool:
+        """Whether a word is no stop word."""
+        return bool(self._telling.analyze(word))
+
 
 def in_words(day: date, language: Language) -> str:
     """A date as it is spoken: `8 May 2023`."""

@@ -191,6 +191,16 @@ def by_keys(
     return found
 
 
+def as_of(store: Store, wanted: Mapping[int, int], viewer: Viewer) -> dict[int, StoredRecord]:
+    cached = {key: store.read.get(key, seq) for key, seq in wanted.items()}
+    found = {key: one for key, one in cached.items() if one is not None}
+    lacking = [key for key in wanted if key not in found]
+    if lacking:
+        read = by_keys(store, lacking, viewer, None)
+        found |= {key: one for key, one in read.items() if one.seq == wanted[key]}
+    return found
+
+
 def _known(
     store: Store, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind] | None
 ) -> tuple[dict[int, StoredRecord], dict[Kind, list[int]]]:

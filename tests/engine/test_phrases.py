@@ -1,0 +1,166 @@
+"""A hybrid search puts those results first that have words of the query side by side."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine, EngineOptions
+from cognition_engines.models import EVERYTHING, Filters, Mode, Sensitivity, Viewer
+from cognition_engines.queries.decisions import Match, Question
+from cognition_engines.queries.recall.results import RecallRequest
+from cognition_engines.relevance import RELEVANCE, Relevance
+from cognition_engines.retrieval.phrases import BEST, pairs_of, share_of
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, UpdateDecision, Writer
+from tests.recall.conftest import WordEmbedder
+from tests.stores import Stores
+
+ANN = Writer("ann", EVERYTHING, frozenset({"read", "write"}))
+QUERY = "Keep the old crane near the harbour"
+
+
+@pytest.fixture
+def open_engine(tmp_path: Path, stores: Stores) -> Iterator[Any]:
+    opened: list[Engine] = []
+
+    def open_one(relevance: Relevance = RELEVANCE) -> Engine:
+        folder = tmp_path / str(len(opened))
+        folder.mkdir()
+        url = stores.records(folder)
+        opened.append(Engine.open(url, folder, WordEmbedder(), EngineOptions(relevance=relevance)))
+        return opened[-1]
+
+    yield open_one
+    for engine in opened:
+        engine.close()
+
+
+@pytest.fixture
+def engine(open_engine: Any) -> Engine:
+    found: Engine = open_engine()
+    return found
+
+
+async def record(engine: Engine, title: str, context: str, **rights: Any) -> str:
+    fields = DecisionFields(decision=title, context=context, confidence=0.5)
+    done = await engine.write(ANN, RecordDecision(fields=fields, **rights))
+    await engine.reached(done.seq, None, searched=True)
+    return done.id
+
+
+async def ask(engine: Engine, query: str = QUERY, **others: Any) -> list[Match]:
+    asked = {"viewer": EVERYTHING, "mode": Mode.HYBRID, "include": frozenset({"explain"})} | others
+    return await engine.query_decisions(Question(query, **asked))
+
+
+async def store_shuffled(engine: Engine, count: int) -> None:
+    """Records with all words of the query, in other orders, each with more other words than the one before."""
+    for number in range(count):
+        others = " ".join(f"word{number}x{place}" for place in range(2 * number))
+        await record(engine, f"note {number}", f"near harbour the crane old keep the {others}")
+
+
+async def store_exact(engine: Engine) -> str:
+    """A record with the words in the order of the query, and some others."""
+    others = " ".join(f"other{place}" for place in range(4))
+    return await record(engine, "Lifting", f"We keep the old crane near\nthe harbour {others}.")
+
+
+async def test_a_record_with_the_words_in_their_order_comes_before_better_ones(open_engine: Any) -> None:
+    places = []
+    for relevance in (Relevance(phrase_weight=0.0), RELEVANCE):
+        engine = open_engine(relevance)
+        await store_shuffled(engine, 9)
+        exact = await store_exact(engine)
+        found = await ask(engine)
+        places.append([match.decision.id for match in found].index(exact))
+    assert places[0] > places[1] == 0
+    first, *others = [match.explanation for match in found]
+    assert first is not None
+    assert first.phrase == 1.0
+    phrases = [other.phrase for other in others if other is not None]
+    assert all(phrase is not None and phrase < 0.5 for phrase in phrases)
+    scores = [reason.score for reason in (first, *others) if reason is not None]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 <= scores[-1] <= scores[0] <= 1
+
+
+async def test_without_its_weight_nothing_is_lifted(open_engine: Any) -> None:
+    engine = open_engine(Relevance(phrase_weight=0.0))
+    await store_shuffled(engine, 3)
+    reasons = [match.explanation for match in await ask(engine)]
+    assert [reason.phrase for reason in reasons if reason is not None] == [None] * 3
+
+
+@pytest.mark.parametrize("mode", [Mode.KEYWORD, Mode.SEMANTIC])
+async def test_other_modes_rank_as_before(engine: Engine, mode: Mode) -> None:
+    await store_shuffled(engine, 3)
+    reasons = [match.explanation for match in await ask(engine, mode=mode)]
+    assert [reason.phrase for reason in reasons if reason is not None] == [None] * 3
+
+
+async def test_a_shorter_answer_is_the_beginning_of_a_longer_one(engine: Engine) -> None:
+    await store_shuffled(engine, BEST + 10)
+    whole = [match.decision.id for match in await ask(engine, limit=50)]
+    assert len(whole) == BEST + 10
+    for limit in (1, 5, BEST, BEST + 3):
+        assert [match.decision.id for match in await ask(engine, limit=limit)] == whole[:limit]
+    shown = [match.explanation.phrase for match in await ask(engine, limit=50) if match.explanation is not None]
+    assert [phrase is not None for phrase in shown] == [True] * BEST + [False] * 10
+
+
+async def test_what_a_reader_may_not_see_changes_no_score(engine: Engine) -> None:
+    await store_shuffled(engine, 4)
+    viewer = Viewer()
+    before = await ask(engine, viewer=viewer)
+    await record(engine, "Lifting", f"{QUERY}.", sensitivity=Sensitivity.SENSITIVE)
+    after = await ask(engine, viewer=viewer)
+    assert [(match.decision.id, match.explanation) for match in after] == [
+        (match.decision.id, match.explanation) for match in before
+    ]
+
+
+async def test_a_changed_text_counts_as_it_is_now(engine: Engine) -> None:
+    await store_shuffled(engine, 5)
+    id = await store_exact(engine)
+    assert (await ask(engine))[0].decision.id == id
+    changed = DecisionFields(decision="Lifting", context="Sold: crane, harbour, old.", confidence=0.5)
+    done = await engine.write(ANN, UpdateDecision(id=id, names=("context",), fields=changed))
+    await engine.reached(done.seq, None, searched=True)
+    found = {match.decision.id: match.explanation for match in await ask(engine)}
+    assert found[id] is not None
+    assert found[id].phrase == 0.0
+
+
+async def test_filters_and_recall_hold(engine: Engine) -> None:
+    await store_shuffled(engine, 5)
+    id = await store_exact(engine)
+    assert await ask(engine, filters=Filters(category="security")) == []
+    answer = await engine.recall(RecallRequest(EVERYTHING, query=QUERY, explain=True))
+    assert answer is not None
+    assert str(answer.results[0].stored.record.id) == id
+    assert answer.results[0].explanation is not None
+    assert answer.results[0].explanation.phrase == 1.0
+
+
+@pytest.mark.parametrize(
+    ("query", "pairs"),
+    [
+        ("crane", ()),
+        ("the crane", ("the crane",)),
+        ("what is the crane?", ("the crane",)),
+        ("to be or not to be", ()),
+        ("(Old) crane, old crane", ("old crane", "crane old")),
+        ("  ", ()),
+        ("クレーン", ()),
+    ],
+)
+def test_pairs_are_words_side_by_side_of_which_one_is_no_stop_word(query: str, pairs: tuple[str, ...]) -> None:
+    stop = {"the", "to", "be", "or", "not", "what", "is"}
+    assert pairs_of(query, lambda word: word not in stop) == pairs
+
+
+def test_the_share_is_of_pairs_word_for_word() -> None:
+    assert share_of(("old crane", "crane near"), "The Old\ncrane is near") == 0.5
+    assert share_of(("old crane",), "x" * 70_000 + " old crane") == 0.0
