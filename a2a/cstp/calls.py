@@ -70,6 +70,7 @@ def query_decisions(
     include_links: bool = False,
     include_provenance: bool = False,
     explain: bool = False,
+    abstain: bool = False,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     max_tokens: int | None = None,
     min_seq: int | None = None,
@@ -86,6 +87,7 @@ def query_decisions(
             "include_links": include_links,
             "include_provenance": include_provenance,
             "explain": explain,
+            "abstain": abstain,
             "mode": mode,
             "max_tokens": max_tokens,
             "min_seq": min_seq,
@@ -285,6 +287,7 @@ def find_episodes(
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     explain: bool = False,
+    abstain: bool = False,
     min_seq: int | None = None,
 ) -> Call[FindEpisodesResult]:
     """Find episodes by meaning and by words of what was tried and learned."""
@@ -298,6 +301,7 @@ def find_episodes(
             "limit": limit,
             "mode": mode,
             "explain": explain,
+            "abstain": abstain,
             "min_seq": min_seq,
         },
     )
@@ -310,6 +314,7 @@ def search_knowledge(
     limit: int = 10,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     explain: bool = False,
+    abstain: bool = False,
     max_tokens: int | None = None,
     min_seq: int | None = None,
 ) -> Call[SearchKnowledgeResult]:
@@ -322,6 +327,7 @@ def search_knowledge(
             "limit": limit,
             "mode": mode,
             "explain": explain,
+            "abstain": abstain,
             "max_tokens": max_tokens,
             "min_seq": min_seq,
         },
@@ -336,6 +342,7 @@ def recall(
     query: str | None = None,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     explain: bool = False,
+    abstain: bool = False,
     limit: int = 10,
     expand: bool = True,
     include_events: bool = True,
@@ -361,6 +368,7 @@ def recall(
             "query": query,
             "mode": mode,
             "explain": explain,
+            "abstain": abstain,
             "limit": limit,
             "expand": expand,
             "include_events": include_events,

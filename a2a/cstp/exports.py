@@ -1,8 +1,9 @@
 """What `import cstp` offers in addition to its own: the client, and the models of what it takes and gives."""
 
+from cstp.abstention import NearestRecord
 from cstp.call import Call
 from cstp.client.sync_client import Client
-from cstp.explained import Explained, LegRanks, MatchedWindow
+from cstp.explained import Boosts, Explained, LegRanks, MatchedWindow
 from cstp.filters import Filters, KnowledgeFilters, QueryFilters
 from cstp.methods.audit import AuditCall, AuditedId, AuditHead, AuditResult
 from cstp.methods.bulk import (
@@ -130,6 +131,7 @@ __all__ = [
     "AuditHead",
     "AuditResult",
     "AuditedId",
+    "Boosts",
     "Call",
     "ChangesResult",
     "ChecklistContent",
@@ -198,6 +200,7 @@ __all__ = [
     "MethodStep",
     "MethodologyContent",
     "NamedRecord",
+    "NearestRecord",
     "PatternContent",
     "PersonaContent",
     "Provenance",

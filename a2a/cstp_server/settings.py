@@ -154,6 +154,12 @@ class SearchSettings(Section):
     language: Language = Field(
         "en", description="Of stop words, stems and months; another one rebuilds the keyword index at the next start."
     )
+    least_cosine: float | None = Field(
+        None,
+        ge=-1,
+        le=1,
+        description="For abstain: how near the nearest record must be; by default what is known of the model (minilm).",
+    )
 
 
 class EmbeddingSettings(Section):

@@ -40,7 +40,7 @@ from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
 from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.threads import Threads
-from cognition_engines.relevance import RELEVANCE, Relevance
+from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.door import Writing
@@ -114,8 +114,9 @@ class Engine:
     """Answers questions and ingests records. Close it in the end.
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
-    ComponentFailed naming the part that did not answer. `modes` are the modes of search that there are, the default
-    first.
+    ComponentFailed naming the part that did not answer, and NoGoodMatch where they `abstain`. `modes` are the modes of
+    search that there are, the default first; `least_cosine` is from where on a question counts as answered, None where
+    that is not known.
     """
 
     def __init__(
@@ -131,7 +132,10 @@ class Engine:
         self._embedder = embedder
         self._threads = options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
-        searching = Search(indexes, cache, self.pools, Phrases(records, options.relevance))
+        model = None if embedder is None else embedder.model
+        self.least_cosine: Final = least_cosine_of(options.relevance, model)
+        phrases = Phrases(records, options.relevance)
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes

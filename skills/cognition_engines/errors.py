@@ -3,6 +3,7 @@
 EngineError
 ├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
 │   └── ComponentBusy    it works, but has not come to this call in time
+├── NoGoodMatch          nothing that was found is near enough to a question
 ├── NotWanted            no caller waits for the result any more, so that the work has stopped
 ├── BackupFailed         a backup cannot be written, or is damaged; the message names the file
 ├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
@@ -33,6 +34,18 @@ class UnknownChange(ComponentFailed):
 
 class NotWanted(EngineError):
     """No caller waits for the result any more, so that the work has stopped."""
+
+
+class NoGoodMatch(EngineError):
+    """Nothing is near enough to a question that wants no other answer.
+
+    `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None where nothing was found.
+    """
+
+    def __init__(self, id: str | None, cosine: float | None) -> None:
+        super().__init__("nothing is near enough to the question")
+        self.id = id
+        self.cosine = cosine
 
 
 class BackupFailed(EngineError):

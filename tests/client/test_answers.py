@@ -40,7 +40,7 @@ def failure(error: object, identifier: object = 1) -> dict[str, object]:
 
 def test_a_request_has_the_parameters_that_were_given_in_wire_spelling() -> None:
     call = calls.query_decisions("why?", filters=None, include_reasons=True)
-    left_out = {"includeLinks": False, "includeProvenance": False, "explain": False}
+    left_out = {"includeLinks": False, "includeProvenance": False, "explain": False, "abstain": False}
     params = {"query": "why?", "limit": 10, "includeReasons": True, **left_out}
     assert json.loads(request_body(call)) == {
         "jsonrpc": "2.0",

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
@@ -116,11 +116,17 @@ def put(records: Records, embedder: Embedder | None, entries: Sequence[Entry]) -
 def remembering(
     tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, wait_until: Callable[..., None]
 ) -> Iterator[Callable[..., Remembering]]:
-    """`remembering(entries)`: a server over these records; `embedder=None` for one without a model."""
+    """`remembering(entries)`: a server over these records; `embedder=None` for one without a model.
+
+    Others are groups of settings.
+    """
     stops: list[Callable[[], None]] = []
 
-    def start(entries: Sequence[Entry] = (), embedder: Embedder | None = WordEmbedder()) -> Remembering:
-        running, stop = _start(tmp_path_factory.mktemp("memory"), lasting_stores, embedder, entries, wait_until)
+    def start(
+        entries: Sequence[Entry] = (), embedder: Embedder | None = WordEmbedder(), **given: object
+    ) -> Remembering:
+        folder = tmp_path_factory.mktemp("memory")
+        running, stop = _start(folder, lasting_stores, embedder, entries, wait_until, given)
         stops.append(stop)
         return running
 
@@ -130,11 +136,16 @@ def remembering(
 
 
 def _start(
-    folder: Path, stores: Stores, embedder: Embedder | None, entries: Sequence[Entry], wait_until: Callable[..., None]
+    folder: Path,
+    stores: Stores,
+    embedder: Embedder | None,
+    entries: Sequence[Entry],
+    wait_until: Callable[..., None],
+    given: Mapping[str, object],
 ) -> tuple[Remembering, Callable[[], None]]:
     settings = Settings.model_validate(
         {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 1e-6}}
-        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
+        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}, **given}
     )
     records = open_records(settings.store_url)
     put(records, embedder, entries)

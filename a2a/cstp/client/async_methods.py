@@ -70,6 +70,7 @@ class AsyncMethods(ABC):
         include_links: bool = False,
         include_provenance: bool = False,
         explain: bool = False,
+        abstain: bool = False,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
         min_seq: int | None = None,
@@ -88,6 +89,7 @@ class AsyncMethods(ABC):
             include_links=include_links,
             include_provenance=include_provenance,
             explain=explain,
+            abstain=abstain,
             mode=mode,
             max_tokens=max_tokens,
             min_seq=min_seq,
@@ -335,6 +337,7 @@ class AsyncMethods(ABC):
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
+        abstain: bool = False,
         min_seq: int | None = None,
         timeout: float | None = None,
     ) -> FindEpisodesResult:
@@ -350,6 +353,7 @@ class AsyncMethods(ABC):
             limit=limit,
             mode=mode,
             explain=explain,
+            abstain=abstain,
             min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
@@ -362,6 +366,7 @@ class AsyncMethods(ABC):
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
+        abstain: bool = False,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -376,6 +381,7 @@ class AsyncMethods(ABC):
             limit=limit,
             mode=mode,
             explain=explain,
+            abstain=abstain,
             max_tokens=max_tokens,
             min_seq=min_seq,
         )
@@ -390,6 +396,7 @@ class AsyncMethods(ABC):
         query: str | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
+        abstain: bool = False,
         limit: int = 10,
         expand: bool = True,
         include_events: bool = True,
@@ -422,6 +429,7 @@ class AsyncMethods(ABC):
             query=query,
             mode=mode,
             explain=explain,
+            abstain=abstain,
             limit=limit,
             expand=expand,
             include_events=include_events,

@@ -70,6 +70,7 @@ class Methods(ABC):
         include_links: bool = False,
         include_provenance: bool = False,
         explain: bool = False,
+        abstain: bool = False,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
         min_seq: int | None = None,
@@ -88,6 +89,7 @@ class Methods(ABC):
             include_links=include_links,
             include_provenance=include_provenance,
             explain=explain,
+            abstain=abstain,
             mode=mode,
             max_tokens=max_tokens,
             min_seq=min_seq,
@@ -329,6 +331,7 @@ class Methods(ABC):
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
+        abstain: bool = False,
         min_seq: int | None = None,
         timeout: float | None = None,
     ) -> FindEpisodesResult:
@@ -344,6 +347,7 @@ class Methods(ABC):
             limit=limit,
             mode=mode,
             explain=explain,
+            abstain=abstain,
             min_seq=min_seq,
         )
         return self.send(call, timeout=timeout)
@@ -356,6 +360,7 @@ class Methods(ABC):
         limit: int = 10,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
+        abstain: bool = False,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -370,6 +375,7 @@ class Methods(ABC):
             limit=limit,
             mode=mode,
             explain=explain,
+            abstain=abstain,
             max_tokens=max_tokens,
             min_seq=min_seq,
         )
@@ -384,6 +390,7 @@ class Methods(ABC):
         query: str | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
+        abstain: bool = False,
         limit: int = 10,
         expand: bool = True,
         include_events: bool = True,
@@ -416,6 +423,7 @@ class Methods(ABC):
             query=query,
             mode=mode,
             explain=explain,
+            abstain=abstain,
             limit=limit,
             expand=expand,
             include_events=include_events,

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
+from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, PublishedNames, Wire, WireResult
 from cstp.errors import QueryFailed
 from cstp.explained import EXPLAIN_DESCRIPTION, Explained
@@ -112,6 +113,7 @@ class QueryDecisionsParams(ReadParams):
     )
     include_provenance: bool = Field(default=False, description="As `provenance` in `include`.")
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
+    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
@@ -170,6 +172,7 @@ class QueryDecisionsResult(WireResult):
     """The decisions found, best first; `total` is how many are here, `queryTimeMs` what the search took.
 
     `omitted` is present exactly with `maxTokens`: how many decisions there was no room for.
+    `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
     """
 
     decisions: list[DecisionSummary]
@@ -178,6 +181,8 @@ class QueryDecisionsResult(WireResult):
     query_time_ms: int
     agent: str
     omitted: Omitted = None
+    no_good_match: NoGoodMatch = None
+    nearest: Nearest = None
 
 
 QUERY_DECISIONS = Method(

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
+from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.explained import EXPLAIN_DESCRIPTION, Explained
@@ -90,6 +91,7 @@ class FindEpisodesParams(ReadParams):
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
+    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
 
     @field_validator("max_reward")
     @classmethod
@@ -112,12 +114,17 @@ class EpisodeFound(EpisodeMembers):
 
 
 class FindEpisodesResult(WireResult):
-    """The best episodes, best first. `mode` is how it was searched."""
+    """The best episodes, best first. `mode` is how it was searched.
+
+    `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
+    """
 
     episodes: list[EpisodeFound]
     total: int
     query: str
     mode: Literal["hybrid", "semantic", "keyword"]
+    no_good_match: NoGoodMatch = None
+    nearest: Nearest = None
 
 
 STORE_EPISODE = Method(

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.explained import EXPLAIN_DESCRIPTION, Explained
@@ -131,6 +132,7 @@ class SearchKnowledgeParams(ReadParams):
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
+    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
 
@@ -182,12 +184,15 @@ class SearchKnowledgeResult(WireResult):
     """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is what the search took.
 
     `omitted` is present exactly with `maxTokens`: how many results there was no room for.
+    `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
     """
 
     results: list[KnowledgeFound]
     metadata: SearchMetadata
     query_time_ms: int
     omitted: Omitted = None
+    no_good_match: NoGoodMatch = None
+    nearest: Nearest = None
 
 
 GET_CHUNK = Method(

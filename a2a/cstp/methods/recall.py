@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
+from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.explained import EXPLAIN_DESCRIPTION, Explained
@@ -73,6 +74,7 @@ class RecallParams(ReadParams):
     )
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     explain: bool = Field(default=False, description=f"{EXPLAIN_DESCRIPTION} Of results of a `query` alone.")
+    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     expand: bool = Field(default=True, description="Whether to look for related events and artifacts.")
     include_events: bool = Field(
@@ -116,6 +118,13 @@ class RecallParams(ReadParams):
     def _mode_of_a_query(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and "query" in info.data and info.data["query"] is None:
             raise PydanticCustomError("mode", "means nothing without query")
+        return value
+
+    @field_validator("abstain")
+    @classmethod
+    def _abstain_from_a_query(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and "query" in info.data and info.data["query"] is None:
+            raise PydanticCustomError("selector", "means nothing without query")
         return value
 
     @field_validator("date_to")
@@ -297,7 +306,8 @@ class RecallResult(WireResult):
     `totalCount` is the number of records that match: under the filters for a query, as any of them is more or less
     like it, or those with a word of the query where the server has no embedding model. `turns`, `totalTurns` and
     `conversationId` are present exactly when a conversation was asked for; so is `omitted` with `maxTokens`: how many
-    results, events, entities, related items and turns there was no room for.
+    results, events, entities, related items and turns there was no room for. `noGoodMatch` is present exactly with a
+    query and `abstain`; where it is true, `nearest` is, too, if there is any record.
     """
 
     results: list[RecallItem]
@@ -309,6 +319,8 @@ class RecallResult(WireResult):
     total_turns: int | None = Field(None, exclude_if=lambda total: total is None)
     conversation_id: str | None = Field(None, exclude_if=lambda id: id is None)
     omitted: Omitted = None
+    no_good_match: NoGoodMatch = None
+    nearest: Nearest = None
 
 
 RECALL = Method(

@@ -17,7 +17,7 @@ from cognition_engines.store.inspection import Position, StoreContents, position
 from cstp.fields import format_instant
 from cstp_server.doctor.components import Model
 from cstp_server.doctor.finding import CheckResult, Finding, Level
-from cstp_server.process.open_engine import vector_choice
+from cstp_server.process.open_engine import relevance, vector_choice
 from cstp_server.settings import Settings
 
 REINDEX: Final = "cstp reindex rebuilds the indexes"
@@ -49,7 +49,8 @@ def _check_keywords_of(settings: Settings, held: StoreContents, space: Space, gi
 
 
 def _keywords(settings: Settings, held: StoreContents, space: Space) -> tuple[KeywordState | None, Position]:
-    state = inspect_keywords(settings.indexes_path / space.name / "keywords", held.store_id, columns_of(space))
+    folder = settings.indexes_path / space.name / "keywords"
+    state = inspect_keywords(folder, held.store_id, columns_of(space), relevance(settings.search))
     return state, position(settings.store_url, space, state.seq if state else 0)
 
 

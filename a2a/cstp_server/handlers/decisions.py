@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from time import perf_counter
 
 from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Question
@@ -23,7 +24,7 @@ from cstp.methods.decisions import (
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.decision_records import edge_of
 from cstp_server.handlers.explanations import explained
-from cstp_server.handlers.modes import chosen_mode
+from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -33,9 +34,14 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
     async def query_decisions(params: QueryDecisionsParams, call: Call) -> QueryDecisionsResult:
         began = perf_counter()
         mode = chosen_mode(engine, params.mode)
+        check_abstain(engine, mode, wanted=params.abstain)
         include = _included(params)
-        question = Question(params.query, _filters(params.filters), call.viewer, params.limit, mode, include)
-        matches = await engine.query_decisions(question, call.agent)
+        filters = _filters(params.filters)
+        question = Question(params.query, filters, call.viewer, params.limit, mode, include, params.abstain)
+        try:
+            matches = await engine.query_decisions(question, call.agent)
+        except NoGoodMatch as none:
+            return _answer(params, [], agent_id, 0).model_copy(update=unanswered(none))
         found = [_summary(match, include, reasons=params.include_reasons) for match in matches]
         answer = _answer(params, found, agent_id, len(matches))
         if params.max_tokens is not None:
@@ -66,6 +72,7 @@ def _answer(
         query_time_ms=0,
         agent=agent_id,
         omitted=None if params.max_tokens is None else matches - len(found),
+        no_good_match=False if params.abstain else None,
     )
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
@@ -24,7 +25,7 @@ from cstp.methods.episode_records import (
     StoreEpisodeResult,
 )
 from cstp_server.handlers.explanations import explained
-from cstp_server.handlers.modes import chosen_mode
+from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -66,6 +67,7 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def find_episodes(params: FindEpisodesParams, call: Call) -> FindEpisodesResult:
         mode = chosen_mode(engine, params.mode)
+        check_abstain(engine, mode, wanted=params.abstain)
         question = EpisodeQuestion(
             params.query,
             call.viewer,
@@ -75,10 +77,16 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             params.max_reward,
             tuple(params.tags or ()),
             params.explain,
+            params.abstain,
         )
-        matches = await engine.find_episodes(question, call.agent)
-        episodes = [_found(match) for match in matches]
-        return FindEpisodesResult(episodes=episodes, total=len(episodes), query=params.query, mode=mode.value)
+        answer = FindEpisodesResult(episodes=[], total=0, query=params.query, mode=mode.value)
+        try:
+            matches = await engine.find_episodes(question, call.agent)
+        except NoGoodMatch as none:
+            return answer.model_copy(update=unanswered(none))
+        known = {"no_good_match": False} if params.abstain else {}
+        found = {"episodes": [_found(match) for match in matches], "total": len(matches)}
+        return answer.model_copy(update=found | known)
 
     return (
         BoundMethod(STORE_EPISODE, store_episode),

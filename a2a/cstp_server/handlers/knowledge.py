@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction, heading
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
@@ -37,7 +38,7 @@ from cstp.methods.knowledge import (
 )
 from cstp_server.handlers.budget import Part, fit
 from cstp_server.handlers.explanations import explained
-from cstp_server.handlers.modes import chosen_mode
+from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
@@ -65,6 +66,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def search_knowledge(params: SearchKnowledgeParams, call: Call) -> SearchKnowledgeResult:
         began = perf_counter()
         mode = chosen_mode(engine, params.mode)
+        check_abstain(engine, mode, wanted=params.abstain)
         filters = params.filters or KnowledgeFilters()
         question = KnowledgeQuestion(
             params.query,
@@ -75,8 +77,12 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             filters.topic,
             filters.source,
             params.explain,
+            params.abstain,
         )
-        matches = await engine.search_knowledge(question, call.agent)
+        try:
+            matches = await engine.search_knowledge(question, call.agent)
+        except NoGoodMatch as none:
+            return _answer(params, mode, [], []).model_copy(update=unanswered(none))
         whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
         answer = _answer(params, mode, matches, whole)
         if params.max_tokens is not None:
@@ -139,6 +145,7 @@ def _answer(
         ),
         query_time_ms=0,
         omitted=None if params.max_tokens is None else len(matches) - len(kept),
+        no_good_match=False if params.abstain else None,
     )
 
 

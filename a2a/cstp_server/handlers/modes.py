@@ -1,8 +1,26 @@
-"""The mode of a search that a call asks for."""
+"""The mode of a search that a call asks for, and whether it may answer that nothing is near enough."""
+
+from typing import Any
 
 from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.models import Mode
+from cstp.abstention import NearestRecord
 from cstp.errors import InvalidParams, Violation
+
+
+def check_abstain(engine: Engine, mode: Mode, *, wanted: bool) -> None:
+    """Raises InvalidParams where a search cannot say that nothing is near enough."""
+    if wanted and mode is Mode.KEYWORD:
+        raise InvalidParams((Violation("abstain", "needs a search by meaning, which the mode keyword is not"),))
+    if wanted and engine.least_cosine is None:
+        raise InvalidParams((Violation("abstain", "needs search.least_cosine, which is not known of this model"),))
+
+
+def unanswered(found: NoGoodMatch) -> dict[str, Any]:
+    """The members of an answer without a good match."""
+    nearest = None if found.id is None or found.cosine is None else NearestRecord(id=found.id, cosine=found.cosine)
+    return {"no_good_match": True, "nearest": nearest}
 
 
 def chosen_mode(engine: Engine, given: str | None) -> Mode:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import Entity, Event
@@ -22,7 +23,7 @@ from cstp.errors import NotFound
 from cstp.methods import recall as wire
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained
-from cstp_server.handlers.modes import chosen_mode
+from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
@@ -44,8 +45,13 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """The family's methods, bound to the engine."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        request = _request(params, chosen_mode(engine, params.mode), call.viewer)
-        found = await engine.recall(request, call.agent)
+        mode = chosen_mode(engine, params.mode)
+        check_abstain(engine, mode, wanted=params.abstain)
+        request = _request(params, mode, call.viewer)
+        try:
+            found = await engine.recall(request, call.agent)
+        except NoGoodMatch as none:
+            return _recalled(RecallAnswer((), (), (), 0), params).model_copy(update=unanswered(none))
         if found is None:
             raise NotFound(str(params.id))
         whole = _recalled(found, params) if found.turns is None else _conversation(found.turns, params.conversation_id)
@@ -82,6 +88,7 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
         query=params.query,
         mode=mode,
         explain=params.explain,
+        abstain=params.abstain,
     )
 
 
@@ -93,6 +100,7 @@ def _recalled(found: RecallAnswer, params: wire.RecallParams) -> wire.RecallResu
         entities=[_entity(mentioned) for mentioned in found.entities],
         total_count=found.total,
         selector=selector,
+        no_good_match=False if params.abstain and selector == "query" else None,
     )
 
 

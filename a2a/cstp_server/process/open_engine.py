@@ -53,7 +53,7 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
 
 def relevance(search: SearchSettings) -> Relevance:
     """How the settings want texts and queries to be weighed."""
-    return Relevance(language=search.language)
+    return Relevance(language=search.language, least_cosine=search.least_cosine)
 
 
 def audit_options(settings: Settings) -> AuditOptions:

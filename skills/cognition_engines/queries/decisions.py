@@ -40,6 +40,7 @@ class Question:
     limit: int = 10
     mode: Mode | None = None
     include: frozenset[Part] = field(default_factory=frozenset)
+    abstain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Decisions:
         caller = self._pools.caller(agent)
         sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (sought,))
+        query = Query(question.text, question.viewer, mode, (sought,), question.abstain)
         hits = await self._hits(caller, question, query)
         if not question.include & {"snippet", "links", "edges"}:
             return [

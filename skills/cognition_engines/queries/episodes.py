@@ -33,6 +33,7 @@ class EpisodeQuestion:
     max_reward: float | None = None
     tags: tuple[str, ...] = ()
     explain: bool = False
+    abstain: bool = False
 
     def conditions(self) -> Conditions:
         tagged = (HasAll("tags", self.tags),) if self.tags else ()
@@ -72,7 +73,7 @@ class Episodes:
         caller = self._pools.caller(agent)
         conditions = question.conditions()
         mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),))
+        query = Query(question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),), question.abstain)
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
             return self._records.by_keys(found.keys(), question.viewer, EPISODES.kinds)

@@ -35,6 +35,7 @@ class KnowledgeQuestion:
     topic: str | None = None
     source: str | None = None
     explain: bool = False
+    abstain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class KnowledgeSearch:
             ids = await self._pools.records.run(caller, self._records.source_ids, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (SearchScope(KNOWLEDGE, conditions),))
+        query = Query(question.text, question.viewer, mode, (SearchScope(KNOWLEDGE, conditions),), question.abstain)
         return await self._matches(caller, query, question, conditions)
 
     async def _matches(

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from cognition_engines.embedding.cache import QueryCache
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, NoGoodMatch
 from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
@@ -51,12 +51,16 @@ class SearchScope:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for, by whom, how and where."""
+    """What is searched for, by whom, how and where.
+
+    With `abstain` a search by meaning fails with NoGoodMatch where nothing is near enough.
+    """
 
     text: str
     viewer: Viewer
     mode: Mode
     sought: Sequence[SearchScope]
+    abstain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +109,15 @@ class Search:
     """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer."""
 
     def __init__(
-        self, indexes: Indexes, embeddings: QueryCache | None, pools: Pools, phrases: Phrases | None = None
+        self,
+        indexes: Indexes,
+        embeddings: QueryCache | None,
+        pools: Pools,
+        phrases: Phrases | None = None,
+        least_cosine: float | None = None,
     ) -> None:
         self._phrases = phrases
+        self._least_cosine = least_cosine
         self._indexes = indexes
         self._embeddings = embeddings
         self._pools = pools
@@ -158,7 +168,10 @@ class Search:
         views = [self._view(sought, query) for sought in query.sought]
 
         def by_meaning() -> list[Part]:
-            return [_by_meaning(view, query, vector, limit) for view in views]
+            found = [_by_meaning(view, query, vector, limit) for view in views]
+            if query.abstain and self._least_cosine is not None:
+                _check_nearest(found, self._least_cosine)
+            return found
 
         def by_words(parts: list[Part]) -> list[Part]:
             found = [_by_words(view, part, query, limit) for view, part in zip(views, parts, strict=True)]
@@ -266,6 +279,16 @@ def _by_meaning(view: _View, query: Query, vector: Floats | None, limit: int) ->
     part = _part(view, query)
     leg = semantic_leg(view.snapshot, part.mask, vector, limit, view.neighbours, query.viewer)
     return replace(part, semantic=leg)
+
+
+def _check_nearest(parts: Sequence[Part], least: float) -> None:
+    """Raises NoGoodMatch where no record is near enough."""
+    firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
+    if not firsts:
+        raise NoGoodMatch(None, None)
+    cosine, part = max(firsts, key=lambda each: each[0])
+    if cosine < least:
+        raise NoGoodMatch(part.snapshot.ids[int(part.semantic.rows[0])], round(cosine, 6))
 
 
 def _by_words(view: _View, part: Part, query: Query, limit: int) -> Part:

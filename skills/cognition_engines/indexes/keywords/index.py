@@ -44,6 +44,7 @@ from cognition_engines.indexes.keywords.schema import (
     make_splitter,
     read_checkpoint,
     write_checkpoint,
+    written_by,
 )
 from cognition_engines.indexes.keywords.term_weights import KnownWeights
 from cognition_engines.indexes.keywords.text_documents import DocumentMaker
@@ -134,7 +135,7 @@ class KeywordIndex:
         by an empty one; `set_aside` then has its new name and the reason. Raises FolderInUse when another writer holds
         the folder, ConfigurationError when it cannot be written.
         """
-        identity = _Identity(store_id, f"{columns} {relevance.of_texts}")
+        identity = _Identity(store_id, written_by(columns, relevance))
         try:
             return _opened(folder, identity, None, relevance)
         except ComponentFailed as error:

@@ -11,6 +11,7 @@ import tantivy
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.keywords.files import COMPONENT
+from cognition_engines.relevance import Relevance
 
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
 FORMAT: Final = 5
@@ -48,6 +49,11 @@ def make_schema() -> tantivy.Schema:
     builder.add_integer_field("format", stored=True)
     builder.add_integer_field("seq", stored=True)
     return builder.build()
+
+
+def written_by(columns: str, relevance: Relevance) -> str:
+    """What a checkpoint names of the columns and the relevance that an index was written by."""
+    return f"{columns} {relevance.of_texts}"
 
 
 def write_checkpoint(writer: tantivy.IndexWriter, store_id: str, columns: str, seq: int) -> None:

@@ -36,6 +36,7 @@ class RecallRequest:
     query: str | None = None
     mode: Mode | None = None
     explain: bool = False
+    abstain: bool = False
 
 
 class Reason(StrEnum):

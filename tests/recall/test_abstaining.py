@@ -1,0 +1,94 @@
+"""`abstain` in the searches over all kinds: no results rather than poor ones, and the nearest record is named."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+from cognition_engines.relevance import Relevance, least_cosine_of
+from tests.kinds import entry
+
+LISTS = {
+    "cstp.queryDecisions": "decisions",
+    "cstp.searchKnowledge": "results",
+    "cstp.findEpisodes": "episodes",
+    "cstp.recall": "results",
+}
+
+
+def some() -> list[Any]:
+    return [
+        entry(Kind.DECISION, "dec-1", title="Buy a crane", text="It lifts the mast."),
+        entry(Kind.DECISION, "hidden", title="zebra walrus quagga", text="zebra", sensitivity=Sensitivity.SENSITIVE),
+        entry(Kind.CHUNK, "chunk-1", content="Buy a crane that lifts the mast."),
+        entry(Kind.EPISODE, 1, query="Buy a crane", reward=0.5, reflection="It lifts the mast."),
+        entry(Kind.ARTIFACT, "note", content="Buy a crane: it lifts the mast."),
+    ]
+
+
+@pytest.fixture(scope="module")
+def memory(remembering: Callable[..., Any]) -> Any:
+    return remembering(some(), search={"least_cosine": 0.6})
+
+
+def send(memory: Any, method: str, **params: Any) -> dict[str, Any]:
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    fields = {"Authorization": f"Bearer {memory.token()}"}
+    reply: dict[str, Any] = memory.client.post(memory.url, json=request, headers=fields).json()
+    return reply
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+@pytest.mark.parametrize("method", list(LISTS))
+def test_what_has_an_answer_is_answered_as_without(memory: Any, method: str, mode: str) -> None:
+    asked = {"query": "buy a crane lifts the mast", "mode": mode}
+    found = send(memory, method, **asked, abstain=True)["result"]
+    plain = send(memory, method, **asked)["result"]
+    assert found[LISTS[method]] == plain[LISTS[method]] != []
+    assert found["noGoodMatch"] is False
+    assert "nearest" not in found
+    assert "noGoodMatch" not in plain
+
+
+@pytest.mark.parametrize("method", list(LISTS))
+def test_what_has_none_is_not_answered_and_the_nearest_visible_record_is_named(memory: Any, method: str) -> None:
+    found = send(memory, method, query="zebra walrus quagga", abstain=True)["result"]
+    assert found[LISTS[method]] == []
+    assert found["noGoodMatch"] is True
+    nearest = found["nearest"]
+    assert nearest["id"] in {"dec-1", "chunk-1", "1", "art_note"}
+    assert -1 <= nearest["cosine"] < 0.6
+    assert send(memory, method, query="zebra walrus quagga")["result"][LISTS[method]] != []
+
+
+def test_where_there_is_no_record_none_is_named(memory: Any) -> None:
+    found = send(memory, "cstp.queryDecisions", query="crane", filters={"category": "tooling"}, abstain=True)["result"]
+    assert (found["noGoodMatch"], found["total"]) == (True, 0)
+    assert "nearest" not in found
+
+
+@pytest.mark.parametrize("method", list(LISTS))
+def test_words_alone_cannot_abstain(memory: Any, method: str) -> None:
+    error = send(memory, method, query="crane", mode="keyword", abstain=True)["error"]
+    message = "needs a search by meaning, which the mode keyword is not"
+    assert error["data"]["violations"] == [{"field": "abstain", "message": message}]
+
+
+def test_a_model_of_which_nothing_is_known_needs_the_setting(remembering: Callable[..., Any]) -> None:
+    error = send(remembering(some()), "cstp.recall", query="crane", abstain=True)["error"]
+    message = "needs search.least_cosine, which is not known of this model"
+    assert error["data"]["violations"] == [{"field": "abstain", "message": message}]
+
+
+def test_to_abstain_needs_a_query(memory: Any) -> None:
+    error = send(memory, "cstp.recall", context="note", abstain=True)["error"]
+    assert error["data"]["violations"] == [{"field": "abstain", "message": "means nothing without query"}]
+
+
+def test_the_packaged_model_has_a_least_cosine_and_a_setting_overrules_it() -> None:
+    assert least_cosine_of(Relevance(), "minilm-8fdf910da1b3-w254s200") == 0.43
+    assert least_cosine_of(Relevance(least_cosine=0.5), "minilm-8fdf910da1b3-w254s200") == 0.5
+    assert least_cosine_of(Relevance(), "words-32") is None
+    assert least_cosine_of(Relevance(least_cosine=0.5), None) is None
