@@ -58,6 +58,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "source_id": ("s-1", "S-1"),
     "topics": (*TOPICS, "STRASSE", "Rag", "rest"),
     "tags": (*TOPICS, "STRASSE", "Rag"),
+    "conversation_id": ("c-1", "c-2"),
     "actors": tuple(map(normal, PEOPLE)),
     "subjects": tuple(map(normal, PEOPLE)),
 }

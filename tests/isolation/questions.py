@@ -47,6 +47,11 @@ class Asker:
     def mode(self) -> str:
         return str(self.one(*MODES)) if self.model else "keyword"
 
+    def reasons(self, mode: str) -> Params:
+        """Whether ranks are explained, and whether a search by meaning may abstain."""
+        abstaining = {} if mode == "keyword" else self.given(0.2, abstain=lambda: True)
+        return self.given(0.3, explain=lambda: True) | abstaining
+
     def day(self) -> str:
         return str(self.one(*(f"{EPOCH.year}-01-{day:02d}" for day in range(1, 8)), f"{EPOCH.year}-01-03T12:00:00Z"))
 
@@ -90,9 +95,9 @@ def query_decisions(ask: Asker) -> Params:
         maxTokens=lambda: ask.one(500, 700, 8000),
         includeLinks=lambda: True,
         includeProvenance=lambda: True,
-        explain=lambda: True,
     )
-    return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
+    mode = ask.mode()
+    return {**ask.searched(1, 5, 50), "mode": mode, **rest, **ask.reasons(mode)}
 
 
 def get_decision(ask: Asker) -> Params:
@@ -166,7 +171,8 @@ def get_episode(ask: Asker) -> Params:
 def find_episodes(ask: Asker) -> Params:
     low, high = sorted([ask.share(), ask.share()])
     rest = ask.given(minReward=lambda: low, maxReward=lambda: high, tags=lambda: ask.some(*TOPICS))
-    return {**ask.searched(1, 5, 50), "mode": ask.mode(), **rest}
+    mode = ask.mode()
+    return {**ask.searched(1, 5, 50), "mode": mode, **rest, **ask.reasons(mode)}
 
 
 def search_knowledge(ask: Asker) -> Params:
@@ -176,14 +182,17 @@ def search_knowledge(ask: Asker) -> Params:
         source=lambda: ask.one(*TITLES, ask.id(Kind.SOURCE)),
     )
     rest = ask.given(filters=lambda: filters, maxTokens=lambda: ask.one(500, 700, 8000))
-    return {**ask.searched(1, 5, 100), "mode": ask.mode(), **rest}
+    mode = ask.mode()
+    return {**ask.searched(1, 5, 100), "mode": mode, **rest, **ask.reasons(mode)}
 
 
 def recall(ask: Asker) -> Params:
+    mode = ask.mode()
     named = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT, Kind.DECISION, Kind.CHUNK)
     selector = ask.one(
         {"query": ask.query()},
-        {"query": ask.query()},
+        {"query": ask.query(), "mode": mode, **ask.reasons(mode)},
+        {"query": ask.query(), "conversationId": ask.one(*CONVERSATIONS)},
         {"id": ask.id(*named)},
         {"id": ask.id(*named).removeprefix("art_").removeprefix("evt_")},
         {"conversationId": ask.one(*CONVERSATIONS, "none")},

@@ -84,7 +84,7 @@ def _serving(folder: Path, stores: Stores, embedder: Embedder | None, entries: S
     records = open_records(stores.records(folder))
     put(records, embedder, entries)
     records.close()
-    serving, stop = start(folder, stores, embedder, None)
+    serving, stop = start(folder, stores, embedder, None, search={"least_cosine": 0.2})
     try:
         wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
         yield serving
