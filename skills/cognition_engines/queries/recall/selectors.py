@@ -13,7 +13,7 @@ from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
 from cognition_engines.store.values import StoredRecord
 
 _PLAIN: Final = (Kind.DECISION, Kind.CHUNK, Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.ARTIFACT, Kind.TURN)
-_SAID: Final = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN)
+_DOCUMENTS: Final = tuple(kind.label for kind in MEMORY.kinds if kind is not Kind.EVENT)
 
 
 def named_by(id: str) -> list[tuple[Kind, str]]:
@@ -30,7 +30,7 @@ def sought_by_query(
     Of a conversation it is the turns alone.
     """
     conditions = filters.conditions()
-    said = OneOf(("kind",), tuple(kind.label for kind in _SAID))
+    said = OneOf(("kind",), _DOCUMENTS)
     if conversation is not None:
         return [(MEMORY, (*conditions, said, OneOf(("conversation_id",), (conversation,))))]
     sought: list[tuple[Space, Conditions]] = [
