@@ -15,7 +15,7 @@ from tests.serving import SeededEmbedder, Serving, serve
 
 __all__ = ["serve"]
 ROOT = Path(__file__).parents[2]
-FOLLOWERS = ("-follower", "-vectors", "filler", "watcher", "retention", "audit")
+FOLLOWERS = ("-follower", "-vectors", "filler", "watcher", "retention", "audit", "listings")
 PACKAGES = (str(ROOT / "a2a") + "/", str(ROOT / "skills") + "/")
 
 
