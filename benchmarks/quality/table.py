@@ -20,7 +20,7 @@ How to read it:
 - *Gains* show each part of `Relevance` alone and all of them, over the same records and vectors, asked through the
   engine: stop words left out of queries, words of titles three times, the words of three turns on each side, and dates
   as they are spoken.
-- There is no setting for the mixture, for BM25, or for a set. The weights of the turns beside a turn were chosen among
+- There is no setting for the mixture, for BM25, or for a set. The weights of the turns around a turn were chosen among
   four on the questions shown here."""
 
 

@@ -18,7 +18,7 @@ from benchmarks.serving import Caller, result_of
 
 _SESSION: Final = re.compile(r"session_([0-9]+)")
 _TURN_ID: Final = re.compile(r"D[0-9]+:[0-9]+")
-SESSION: Final = re.compile(r":[0-9]+\Z")  # what a turn's id has beside that of its session
+SESSION: Final = re.compile(r":[0-9]+\Z")  # what a turn's id has in addition to that of its session
 UNANSWERABLE: Final = 5  # the category of questions that no turn answers
 _DATES: Final = ("%I:%M %p on %d %B, %Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d")
 

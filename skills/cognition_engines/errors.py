@@ -42,9 +42,10 @@ class NoGoodMatch(EngineError):
     `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None where nothing was found.
     """
 
-    def __init__(self, id: str | None, cosine: float | None) -> None:
+    def __init__(self, id: str | None = None, cosine: float | None = None, key: int | None = None) -> None:
         super().__init__("nothing is near enough to the question")
         self.id = id
+        self.key = key
         self.cosine = cosine
 
 

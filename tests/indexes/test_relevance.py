@@ -1,4 +1,4 @@
-"""What counts in a keyword search beside the words: stop words, titles, dates, and the turns around a turn."""
+"""What counts in a keyword search in addition to the words: stop words, titles, dates, and the turns around a turn."""
 
 from collections.abc import Iterator
 from datetime import date

@@ -1,6 +1,8 @@
 """`abstain` in the searches over all kinds: no results rather than poor ones, and the nearest record is named."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -61,6 +63,19 @@ def test_what_has_none_is_not_answered_and_the_nearest_visible_record_is_named(m
     assert nearest["id"] in {"dec-1", "chunk-1", "1", "art_note"}
     assert -1 <= nearest["cosine"] < 0.6
     assert send(memory, method, query="zebra walrus quagga")["result"][LISTS[method]] != []
+
+
+def test_an_expired_record_is_not_named(remembering: Callable[..., Any]) -> None:
+    gone = replace(some()[0], expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    memory = remembering([gone], search={"least_cosine": 0.6})
+    found = send(memory, "cstp.queryDecisions", query="zebra walrus quagga", abstain=True)["result"]
+    assert found["noGoodMatch"] is True
+    assert "nearest" not in found
+
+
+def test_an_answer_within_tokens_says_that_nothing_was_omitted(memory: Any) -> None:
+    found = send(memory, "cstp.recall", query="zebra walrus quagga", abstain=True, maxTokens=500)["result"]
+    assert (found["noGoodMatch"], found["omitted"]) == (True, 0)
 
 
 def test_where_there_is_no_record_none_is_named(memory: Any) -> None:

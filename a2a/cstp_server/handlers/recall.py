@@ -51,7 +51,8 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
         try:
             found = await engine.recall(request, call.agent)
         except NoGoodMatch as none:
-            return _recalled(RecallAnswer((), (), (), 0), params).model_copy(update=unanswered(none))
+            omitted = {} if params.max_tokens is None else {"omitted": 0}
+            return _recalled(RecallAnswer((), (), (), 0), params).model_copy(update=unanswered(none) | omitted)
         if found is None:
             raise NotFound(str(params.id))
         whole = _recalled(found, params) if found.turns is None else _conversation(found.turns, params.conversation_id)

@@ -33,6 +33,10 @@ class Phrases:
         ]
         return lifted(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
+    def sees(self, key: int, viewer: Viewer) -> bool:
+        """Whether a viewer sees a record now."""
+        return bool(self._records.by_keys([key], viewer))
+
 
 def _key(parts: Sequence[Part], hit: Hit) -> int:
     return int(parts[hit.part].snapshot.keys[hit.row])

@@ -136,7 +136,19 @@ class Search:
             best = replace(found, hits=self._lifted(query, found.parts, found.hits)[:limit])
             return best, read(best)
 
-        return await (await self._steps(caller, query, limit)).then(self._pools.records, both).run(caller)
+        steps = (await self._steps(caller, query, limit)).then(self._pools.records, both)
+        return await self._answered(caller, query, steps)
+
+    async def _answered(self, caller: Caller, query: Query, steps: Steps[T]) -> T:
+        """Runs the steps. A NoGoodMatch names no record that is gone or has expired since the snapshot."""
+        try:
+            return await steps.run(caller)
+        except NoGoodMatch as none:
+            if none.key is None or self._phrases is None:
+                raise
+            if await self._pools.records.run(caller, self._phrases.sees, none.key, query.viewer):
+                raise
+        raise NoGoodMatch
 
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
         """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
@@ -144,7 +156,7 @@ class Search:
         The vector is None without a model, and in keyword mode also where the model does not answer.
         """
         vector = await self._embed(caller, query)
-        return await self._legs(query, vector, candidates).run(caller), vector
+        return await self._answered(caller, query, self._legs(query, vector, candidates)), vector
 
     async def _steps(self, caller: Caller, query: Query, limit: int) -> Steps[SearchHits]:
         """A search whose query has its vector, step by step; a hybrid one gives BEST hits at least."""
@@ -285,10 +297,11 @@ def _check_nearest(parts: Sequence[Part], least: float) -> None:
     """Raises NoGoodMatch where no record is near enough."""
     firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
     if not firsts:
-        raise NoGoodMatch(None, None)
+        raise NoGoodMatch
     cosine, part = max(firsts, key=lambda each: each[0])
     if cosine < least:
-        raise NoGoodMatch(part.snapshot.ids[int(part.semantic.rows[0])], round(cosine, 6))
+        row = int(part.semantic.rows[0])
+        raise NoGoodMatch(part.snapshot.ids[row], round(cosine, 6), int(part.snapshot.keys[row]))
 
 
 def _by_words(view: _View, part: Part, query: Query, limit: int) -> Part:
