@@ -27,6 +27,9 @@ PAGE: Final = 1000
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
 IDLE_SECONDS: Final = 1.0  # between two looks, where the watcher finds no commit
 LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
+# After changes that came while others were applied: as long as that took, up to this, so that one commit of the words
+# takes in several writes. Who writes one thing after the other never waits for it.
+LONGEST_REST: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ class SpaceIndex:
             except (EngineError, OSError) as error:
                 rebuilding.note(error)
                 failure = "keywords"
+            began = monotonic()
             try:
                 self._catch_up()
                 self._write_words_again()
@@ -165,6 +169,8 @@ class SpaceIndex:
                 pause, longer = longer, min(LONGEST_PAUSE, 2 * longer)
             else:
                 pause, longer = 0.0 if behind else IDLE_SECONDS, RETRY_SECONDS
+            if self._wake.is_set():
+                self._stop.wait(min(LONGEST_REST, monotonic() - began))
 
     def _pause(self, seconds: float) -> bool:
         """Waits, unless there is something to follow; whether to stop."""
