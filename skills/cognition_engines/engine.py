@@ -223,6 +223,7 @@ class Engine:
         self.indexes.follow_now()
         while min(index.snapshot.seq for index in self.indexes.all) < last and monotonic() < until:
             sleep(_LOOK_SECONDS)
+        self.indexes.save_columns()
         return summary
 
     def close(self, wait_seconds: float = 5.0) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.indexes.columns.saved import remove_columns
 from cognition_engines.indexes.compaction import read_marks, remove_set_aside, write_marks
 from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.outage import Outage
@@ -28,6 +29,8 @@ from cognition_engines.store.values import FloatArray, StoredRecord
 
 FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
+SAVE_SECONDS: Final = 15.0  # columns that did not change between two looks are saved
+SAVED_ROWS: Final = 1000  # that are not saved yet, at least
 PROBE: Final = "Does the model work?"
 _log = logging.getLogger(__name__)
 DEFAULT: Final = VectorChoice()
@@ -58,6 +61,7 @@ class Indexes:
         self._marks = read_marks(self._folder)
         self._stop = Event()
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
+        self._saver = Thread(target=self._save, name="saver", daemon=True)
         self._watcher = Watcher(records.change_watch(), self._follow_what_is_behind)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
@@ -86,6 +90,8 @@ class Indexes:
         self._watcher.start()
         if self._embedder is not None and self._worker.writes:
             self._filler.start()
+        if self._worker.writes:
+            self._saver.start()
 
     def watch(self, published: Callable[[], object]) -> None:
         """Calls `published` whenever an index shows more."""
@@ -96,6 +102,12 @@ class Indexes:
         """Lets all indexes look for changes at once."""
         for index in self.all:
             index.follow_now()
+
+    def save_columns(self) -> None:
+        """Saves what the next start reads, where enough has changed since the last time."""
+        if self._worker.writes:
+            for index in self.all:
+                index.save_columns(SAVED_ROWS)
 
     def compact_words(self, most_texts: int) -> bool:
         """Lets every index write its words again without those of deleted records, unless one has too many texts.
@@ -162,10 +174,18 @@ class Indexes:
         self._watcher.close(max(0.0, deadline - monotonic()))
         if self._filler.ident is not None:
             self._filler.join(max(0.0, deadline - monotonic()))
+        if self._saver.ident is not None:
+            self._saver.join(max(0.0, deadline - monotonic()))
         for index in self.all:
             index.close(deadline)
         remove_copy(self._root, self._worker)
         self._lock.close()
+
+    def _save(self) -> None:
+        before = -1
+        while not self._stop.wait(SAVE_SECONDS):
+            if before == (before := min(index.snapshot.seq for index in self.all)):
+                self.save_columns()
 
     def _fill(self) -> None:
         """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""
@@ -248,6 +268,7 @@ def remove_indexes(folder: Path) -> None:
             backend.remove(folder)
         if keywords.exists():
             shutil.rmtree(keywords)
+        remove_columns(folder)
     except OSError as error:
         reason = f"the indexes in {folder} cannot be removed ({error.strerror}); remove them"
         raise ConfigurationError(reason) from error
@@ -272,7 +293,7 @@ def open_indexes(
         prepare_folder(folder, worker)
         opened: dict[str, SpaceIndex] = {}
         for space in SEARCHED:
-            index = open_space(space, place / space.name, records, embedder, chosen, relevance)
+            index = open_space(space, place / space.name, folder / space.name, records, embedder, chosen, relevance)
             undo.callback(index.close, 0.0)
             opened[space.name] = index
         undo.pop_all()

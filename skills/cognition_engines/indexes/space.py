@@ -1,5 +1,6 @@
 """The index of one search space: columns, keywords and neighbours that follow the records in the background."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.indexes.keywords.label_terms import columns_of, marked
@@ -30,6 +32,7 @@ LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
 # After changes that came while others were applied: as long as that took, up to this, so that one commit of the words
 # takes in several writes. Who writes one thing after the other never waits for it.
 LONGEST_REST: Final = 0.1
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class SpaceIndex:
         embedder: Embedder | None,
         words: LiveKeywords,
         vectors: LiveVectors | None,
+        saved: ColumnsFile,
     ) -> None:
         self.space: Final = space
         self.vectors: Final = vectors
@@ -62,6 +66,7 @@ class SpaceIndex:
         self._records = records
         self._columns = Columns(space, embedder.dim if embedder else 1)
         self._words = words
+        self._saved = saved
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
@@ -105,13 +110,35 @@ class SpaceIndex:
         if self.model is not None:
             windows = self._records.windows(self.space, self.model, self._records.last_seq())
             self._leave_vectors(windows)
+            self._restore()
             self._columns.reserve(windows)
+        else:
+            self._restore()
+        while not damaged and self._rebuild_words():  # they may be behind what was saved
+            pass
         while self._step(skip_words=damaged):
             pass
         self._publish()
         self._thread.start()
         if self.vectors is not None:
             self.vectors.start()
+
+    def _restore(self) -> None:
+        """Begins with the columns that were saved, if there are any."""
+        saved = self._saved.read(self._records.last_seq())
+        if saved is None:
+            return
+        try:
+            self._columns.restore(saved)
+        except (LookupError, ValueError) as error:
+            _log.warning("the saved columns of %s are not used (%s)", self.space.name, error)
+            self._saved.discard()
+
+    def save_columns(self, least: int) -> None:
+        """Saves the columns for the next start where at least this many rows are not in what was saved."""
+        snapshot = self.snapshot
+        if len(snapshot.newer_than(self._saved.seq)) >= least:
+            self._saved.save(snapshot)
 
     def held(self, keys: Sequence[int]) -> HeldKeys:
         """What the searches of this process have of these records, and whether all was looked at."""
@@ -230,6 +257,8 @@ class SpaceIndex:
     def _step(self, *, skip_words: bool) -> bool:
         """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""
         page = self._records.page(self.space, self._columns.seq, PAGE, self.model)
+        if len(page.removed):
+            self._saved.discard()
         if not skip_words:
             self._apply_words(page)
         self._columns.apply(page)
@@ -252,12 +281,13 @@ class SpaceIndex:
 def open_space(
     space: Space,
     folder: Path,
+    saved_in: Path,
     records: Records,
     embedder: Embedder | None,
     choice: VectorChoice,
     relevance: Relevance,
 ) -> SpaceIndex:
-    """Opens the index of `space` in `folder`, whose lock is held, not yet started.
+    """Opens the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has its saved columns.
 
     Raises FolderInUse, ConfigurationError, ComponentFailed.
     """
@@ -265,7 +295,10 @@ def open_space(
     if embedder is not None and not choice.keeps_none:
         side = LiveVectors(records, space, embedder.model, embedder.dim, folder, choice)
     words = LiveKeywords(folder / "keywords", records.store_id, columns_of(space), records.last_seq(), relevance)
-    return SpaceIndex(space, records, embedder, words, side)
+    model, dim = (None, 1) if embedder is None else (embedder.model, embedder.dim)
+    numbers = ",".join(number.name for number in space.numbers)
+    saved = ColumnsFile(saved_in, Identity(records.store_id, f"{columns_of(space)} {numbers}", model, dim))
+    return SpaceIndex(space, records, embedder, words, side, saved)
 
 
 def worst(states: Sequence[str]) -> str:

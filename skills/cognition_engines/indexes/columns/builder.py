@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cognition_engines.indexes.columns.mask_cache import MaskCache
+from cognition_engines.indexes.columns.saved import SavedColumns
 from cognition_engines.indexes.columns.sketches import sketch, word_count
 from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, Snapshot, window_indices
 from cognition_engines.spaces import Number, Space
@@ -40,6 +41,8 @@ class _GrowingArray(Generic[S]):
         self.size = 0
 
     def extend(self, values: NDArray[Any]) -> None:
+        if not len(values):
+            return
         needed = self.size + len(values)
         if needed > len(self._array):
             self.reserve(_capacity(self._array, needed))
@@ -57,6 +60,10 @@ class _GrowingArray(Generic[S]):
         self.reserve(self.size + len(places))
         for start in range(0, len(places), _BLOCK):
             self.extend(values[places[start : start + _BLOCK]])
+
+    def hold(self, values: NDArray[S]) -> None:
+        """Holds these values and no others, without a copy: what is added later goes into a longer array."""
+        self._array, self.size = values, len(values)
 
     def view(self) -> NDArray[S]:
         view = self._array[: self.size]
@@ -87,6 +94,12 @@ class _Label:
         found.column = _GrowingArray(self.column.dtype)
         found.column.copy(self.column.view(), rows)
         return found
+
+    def hold(self, texts: Sequence[str], values: NDArray[Any]) -> None:
+        """Holds these codes and no others; `texts` are what they stand for, from 0 on."""
+        self.codes = {text: code for code, text in enumerate(texts)}
+        self.column = _GrowingArray(values.dtype.type)
+        self.column.hold(values)
 
     def _widen(self, highest: int) -> None:
         dtype = next(each for each in (np.int8, np.int16, np.int32) if highest <= np.iinfo(each).max)
@@ -131,6 +144,17 @@ def _filled(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
     larger = np.full(_capacity(array, needed), fill, array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -> "dict[str | int, array[int]]":
+    """The rows of each text, which stand one after the other."""
+    data, size = rows.astype(np.int32).tobytes(), array("i").itemsize
+    found: dict[str | int, array[int]] = {}
+    start = 0
+    for text, end in zip(texts, (ends * size).tolist(), strict=True):
+        found[text] = array("i", data[start:end])
+        start = end
+    return found
 
 
 def _number_column(number: Number) -> _GrowingArray[Any]:
@@ -222,6 +246,43 @@ class Columns:
         self._owners = _GrowingArray(np.int64)
         self._single = True
         self._sketches = tuple(_GrowingArray(np.uint64) for _ in range(word_count(self._dim)))
+
+    def restore(self, saved: SavedColumns) -> None:
+        """Takes over saved columns of this space. For a writer that has applied nothing.
+
+        Raises LookupError or ValueError where some are missing; then this writer is as it was.
+        """
+        arrays, keys = saved.arrays, saved.arrays["keys"]
+        vectors = arrays["vectors"] if self._fetch is None else arrays["vectors"][:0]
+        if self._fetch is None and len(vectors) != len(arrays["owners"]):
+            raise ValueError("the saved columns have no vectors")
+        by_name: dict[str, _GrowingArray[Any]] = {
+            "keys": self._keys,
+            "seqs": self._seqs,
+            "sensitivity": self._sensitivity,
+            "starts": self._starts,
+            "counts": self._counts,
+            "owners": self._owners,
+            **{f"number.{name}": column for name, column in self._numbers.items()},
+            **{f"sketch.{number}": column for number, column in enumerate(self._sketches)},
+        }
+        held = [(column, arrays[name]) for name, column in by_name.items()] + [(self._vectors, vectors)]
+        labels = [(label, saved.codes[name], arrays[f"label.{name}"]) for name, label in self._labels.items()]
+        posted = [
+            (postings, _split(saved.posted[name], arrays[f"rows.{name}"], arrays[f"ends.{name}"]))
+            for name, postings in self._posted.items()
+        ]
+        for column, values in held:
+            column.hold(values)
+        for label, texts, values in labels:
+            label.hold(texts, values)
+        for postings, rows in posted:
+            postings.rows = rows
+        self._seq, self._size, self._single, self._changed = saved.seq, len(keys), saved.single, True
+        self._ids = list(saved.ids)
+        self._dead = np.zeros(len(keys), np.bool_)
+        self._row_of = np.full(int(keys.max(initial=-1)) + 1, -1, np.int32)
+        self._row_of[keys] = np.arange(len(keys))
 
     def _append(self, page: Page) -> None:
         size = self._size + len(page.keys)

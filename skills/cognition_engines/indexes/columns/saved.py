@@ -1,0 +1,238 @@
+"""Columns in a file: a start reads them, and of the records only what changed since.
+
+The file is derived and can be thrown away: one that is damaged, or of another store, model, columns or format, is not
+read. It is read whole and not mapped, so what happens to it later changes no answer. It holds nothing of a record that
+was removed: a removal discards it before searches show that the record is gone.
+"""
+
+import json
+import logging
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cognition_engines.indexes.columns.snapshot import ABSENT, Ints, Snapshot, window_indices
+
+FORMAT: Final = 1
+NAME: Final = "columns.zip"
+_LAYOUT: Final = "layout.json"
+_BLOCK: Final = 1 << 14  # rows written at a time: between two of them a removal can stop it
+_log = logging.getLogger(__name__)
+
+# what a damaged file may raise where it is read
+_DAMAGE: Final = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose columns a file holds: all of it must agree."""
+
+    store_id: str
+    columns: str
+    model: str | None
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class SavedColumns:
+    """Columns up to `seq`, all rows alive. `codes` are the texts of each label by code, `posted` those of each set.
+
+    `arrays` has `keys`, `seqs`, `sensitivity`, `starts`, `counts`, `owners`, `vectors`, and by a prefix `number.`,
+    `label.`, `sketch.`, `rows.` (of all postings of a set, one after the other) and `ends.` (of each in them).
+    """
+
+    seq: int
+    single: bool
+    ids: Sequence[str]
+    codes: Mapping[str, Sequence[str]]
+    posted: Mapping[str, Sequence[str | int]]
+    arrays: Arrays
+
+    def numbered(self, prefix: str) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The arrays of a prefix, by the rest of their names."""
+        return ((name.removeprefix(prefix), array) for name, array in self.arrays.items() if name.startswith(prefix))
+
+
+class ColumnsFile:
+    """The file of one space. One thread saves while another discards."""
+
+    def __init__(self, folder: Path, identity: Identity) -> None:
+        self._path: Final = folder / NAME
+        self._new: Final = folder / f"{NAME}.new"
+        self._identity: Final = identity
+        self._writing = Lock()
+        self._discarded = Event()
+        self.seq = 0  # what the file holds; 0 without one
+
+    def read(self, last_seq: int) -> SavedColumns | None:
+        """What the file holds; None without one that can be used. Records of `last_seq` must have all that it has."""
+        try:
+            self._new.unlink(missing_ok=True)  # of a process that was killed
+            with zipfile.ZipFile(self._path) as file:
+                saved = _read(file, self._identity)
+        except FileNotFoundError:
+            return None
+        except _DAMAGE as error:
+            _log.warning("the saved columns in %s are not used (%s)", self._path.parent, error)
+            saved = None
+        if saved is None or saved.seq > last_seq:
+            self.discard()
+            return None
+        self.seq = saved.seq
+        return saved
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Replaces the file by one of this snapshot, unless it is discarded meanwhile. Failing leaves none."""
+        with self._writing:
+            self._discarded.clear()
+            try:
+                self._write(snapshot)
+            except OSError as error:
+                _log.warning("the columns cannot be saved in %s (%s)", self._path.parent, error)
+            finally:
+                with suppress(OSError):
+                    self._new.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Removes the file, and lets one that is being written end."""
+        self._discarded.set()
+        with self._writing, suppress(OSError):
+            self._path.unlink(missing_ok=True)
+            self.seq = 0
+
+    def _write(self, snapshot: Snapshot) -> None:
+        saved = _living(snapshot)
+        layout = {
+            "format": FORMAT,
+            "of": _listed(self._identity),
+            "seq": saved.seq,
+            "single": saved.single,
+            "ids": saved.ids,
+            "codes": saved.codes,
+            "posted": saved.posted,
+            "arrays": {name: [array.dtype.str, array.shape] for name, array in saved.arrays.items()},
+        }
+        with zipfile.ZipFile(self._new, "w", zipfile.ZIP_STORED) as file:
+            self._new.chmod(0o600)
+            file.writestr(_LAYOUT, json.dumps(layout))
+            for name, array in saved.arrays.items():
+                with file.open(name, "w", force_zip64=True) as member:
+                    for start in range(0, len(array), _BLOCK):
+                        if self._discarded.is_set():
+                            return
+                        member.write(array[start : start + _BLOCK].tobytes())
+        with self._new.open("rb") as written:
+            os.fsync(written.fileno())
+        if not self._discarded.is_set():
+            self._new.replace(self._path)
+            self.seq = saved.seq
+
+
+def remove_columns(folder: Path) -> None:
+    """Removes the saved columns in the folder of a space. Raises OSError."""
+    for name in (NAME, f"{NAME}.new"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _listed(identity: Identity) -> list[str | int | None]:
+    return [identity.store_id, identity.columns, identity.model, identity.dim]
+
+
+def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
+    """The columns of a file; None for one of another store, model, columns or format. A wrong byte raises."""
+    layout = json.loads(file.read(_LAYOUT))
+    if (layout["format"], layout["of"]) != (FORMAT, _listed(identity)):
+        return None
+    arrays = {
+        name: np.frombuffer(file.read(name), np.dtype(kind)).reshape(shape)
+        for name, (kind, shape) in layout["arrays"].items()
+    }
+    saved = SavedColumns(layout["seq"], layout["single"], layout["ids"], layout["codes"], layout["posted"], arrays)
+    if any(len(arrays[name]) != len(saved.ids) for name in ("keys", "seqs", "sensitivity", "starts", "counts")):
+        raise ValueError("its columns have different lengths")
+    return saved
+
+
+def _living(snapshot: Snapshot) -> SavedColumns:
+    """The living rows of a snapshot, and the texts that they have."""
+    rows = np.flatnonzero(snapshot.alive)
+    everything = len(rows) == len(snapshot.keys)
+    counts = snapshot.counts[rows] if len(snapshot.counts) else snapshot.counts
+    windows = np.arange(0) if everything else window_indices(snapshot.starts[rows], counts)
+
+    def of_rows(column: NDArray[Any]) -> NDArray[Any]:
+        return column if everything else column[rows]
+
+    def of_windows(column: NDArray[Any]) -> NDArray[Any]:
+        return column if everything or not len(column) else column[windows]
+
+    arrays: dict[str, NDArray[Any]] = {
+        "keys": of_rows(snapshot.keys),
+        "seqs": of_rows(snapshot.seqs),
+        "sensitivity": of_rows(snapshot.sensitivity),
+        "starts": np.cumsum(counts) - counts,
+        "counts": counts,
+        "owners": np.repeat(np.arange(len(counts)), counts),
+        "vectors": of_windows(snapshot.vectors),
+    }
+    arrays |= {f"number.{name}": of_rows(column) for name, column in snapshot.numbers.items()}
+    arrays |= {f"sketch.{number}": of_windows(column) for number, column in enumerate(snapshot.sketches)}
+    codes: dict[str, Sequence[str]] = {}
+    for name, column in snapshot.labels.items():
+        codes[name], arrays[f"label.{name}"] = _relabelled([*snapshot.codes[name]], of_rows(column))
+    posted: dict[str, Sequence[str | int]] = {}
+    moved = np.full(len(snapshot.keys), -1, np.int32)
+    moved[rows] = np.arange(len(rows))
+    for name in snapshot.postings:
+        posted[name], arrays[f"rows.{name}"], arrays[f"ends.{name}"] = _postings(snapshot, name, moved)
+    ids = list(snapshot.ids[: len(snapshot.keys)])
+    living = ids if everything else [ids[row] for row in rows.tolist()]
+    return SavedColumns(snapshot.seq, snapshot.single, living, codes, posted, arrays)
+
+
+def _relabelled(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[str], NDArray[Any]]:
+    """The texts that the column has, and the column with their new codes."""
+    used = np.unique(column)
+    used = used[used != ABSENT]
+    new = np.full(len(texts) + 1, ABSENT, column.dtype)  # ABSENT reads the last place
+    new[used] = np.arange(len(used))
+    return [texts[code] for code in used.tolist()], new[column]
+
+
+def _postings(snapshot: Snapshot, name: str, moved: NDArray[np.int32]) -> tuple[list[str | int], Ints, Ints]:
+    """The texts of a set that living rows have, these rows, one text after the other, and the end of each text's."""
+    texts: list[str | int] = []
+    parts: list[NDArray[np.int32]] = []
+    for text, held in list(snapshot.postings[name].items()):
+        rows = np.array(held[: len(held)], np.int32)
+        living = moved[rows[rows < len(moved)]]
+        living = living[living >= 0]
+        if len(living):
+            texts.append(text)
+            parts.append(living)
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return texts, np.concatenate(parts) if parts else np.empty(0, np.int32), ends

@@ -1,0 +1,259 @@
+"""Columns in a file: whatever happened to file or records, a start has what the records say."""
+
+import logging
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cognition_engines.indexes.indexes import Indexes, open_indexes
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.models import Decision
+from cognition_engines.spaces import DECISIONS, SEARCHED
+from cognition_engines.store.records import Records, open_records
+from tests.indexes.made import MADE, Maker, entry
+from tests.stores import Stores
+
+
+def described(indexes: Indexes) -> dict[str, Any]:
+    """All that searches may read of each living record, by space and id."""
+    found: dict[str, Any] = {}
+    for space in SEARCHED:
+        shown = indexes[space].snapshot
+        texts = {name: list(codes) for name, codes in shown.codes.items()}
+        rows = [row for row in range(len(shown.keys)) if shown.alive[row]]
+        for row in rows:
+            start, count = int(shown.starts[row]), int(shown.counts[row])
+            labels = {
+                name: None if column[row] < 0 else texts[name][column[row]] for name, column in shown.labels.items()
+            }
+            sets = {
+                name: sorted(str(text) for text, held in posted.items() if row in held)
+                for name, posted in shown.postings.items()
+            }
+            found[f"{space.name} {shown.ids[row]}"] = (
+                int(shown.keys[row]),
+                int(shown.seqs[row]),
+                int(shown.sensitivity[row]),
+                {name: repr(column[row]) for name, column in shown.numbers.items()},
+                labels,
+                sets,
+                shown.vectors[start : start + count].tolist(),
+                [word[start : start + count].tolist() for word in shown.sketches],
+                shown.owners[start : start + count].tolist() == [row] * count,
+                int(shown.row_of[shown.keys[row]]) == row,
+            )
+    return found
+
+
+def save(indexes: Indexes) -> None:
+    for index in indexes.all:
+        index.save_columns(1)
+
+
+def write(records: Records, maker: Maker, model: Any, ids: range) -> None:
+    """A record of every kind for each number: new ones, or other versions of those that there are."""
+    for place, kind in enumerate(MADE):
+        made = [maker.record(kind, 10 * id + place) for id in ids]
+        texts = [embedding_text(record) for record in made]
+        vectors = [None if text is None else model.embed_text(text) for text in texts]
+        records.put([entry(*each) for each in zip(made, vectors, strict=True)], model.model)
+
+
+@pytest.fixture
+def maker() -> Maker:
+    return Maker(11)
+
+
+@pytest.fixture
+def fresh(records: Records, tmp_path: Path, opened: Callable[..., Indexes]) -> Callable[[Any], dict[str, Any]]:
+    """What indexes that begin with nothing have of the records."""
+
+    def read(model: Any) -> dict[str, Any]:
+        indexes = opened(model, ready=False, folder=tmp_path / "another")
+        found = described(indexes)
+        indexes.close()
+        shutil.rmtree(tmp_path / "another")
+        return found
+
+    return read
+
+
+def file_of(tmp_path: Path) -> Path:
+    return tmp_path / "indexes" / DECISIONS.name / "columns.zip"
+
+
+def test_a_start_over_saved_columns_has_what_the_records_have(
+    records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, fresh: Any
+) -> None:
+    model = seeded()
+    write(records, maker, model, range(20))
+    write(records, maker, model, range(5, 9))  # other versions: their old rows are dead
+    records.delete(Kind.DECISION, ["00070"])
+    before = opened(model)
+    save(before)
+    before.close()
+
+    after = opened(model)
+
+    assert described(after) == fresh(model)
+    assert len(described(after)) > 100
+
+
+def test_a_start_reads_only_what_changed_since_columns_were_saved(
+    records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any
+) -> None:
+    put(seeded(), "alpha", "beta")
+    before = opened(seeded())
+    save(before)
+    before.close()
+    put(seeded(), "another", "beta", text="changed")
+    with records._store.writer.begin() as connection:  # what no writer does: without a new seq
+        connection.execute(sa.text("UPDATE records SET project = 'unread'"))
+
+    after = described(opened(seeded()))
+
+    projects = {name: found[4]["project"] for name, found in after.items()}
+    assert projects == {"decisions alpha": None, "decisions beta": "unread", "decisions another": "unread"}
+
+
+def test_words_that_are_behind_the_saved_columns_catch_up(
+    records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, worded: Any, tmp_path: Path
+) -> None:
+    put(seeded(), "alpha", "beta")
+    before = opened(seeded())
+    save(before)
+    before.close()
+    shutil.rmtree(tmp_path / "indexes" / DECISIONS.name / "keywords")
+
+    assert worded(opened(seeded()), "beta") == ["beta"]
+
+
+def test_a_file_that_is_not_as_it_was_written_is_not_used(
+    records: Records,
+    seeded: Any,
+    opened: Callable[..., Indexes],
+    maker: Maker,
+    fresh: Any,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = seeded()
+    write(records, maker, model, range(20))
+    before = opened(model)
+    save(before)
+    before.close()
+    file, expected = file_of(tmp_path), fresh(model)
+    good = file.read_bytes()
+    places = [*range(0, len(good), len(good) // 40), len(good) - 1]
+    flipped = [good[:place] + bytes([good[place] ^ 0x41]) + good[place + 1 :] for place in places]
+
+    for bad in (b"", b"PK", good[: len(good) // 2], good[:-30], *flipped):
+        file.write_bytes(bad)
+        with caplog.at_level(logging.WARNING):
+            after = opened(model, ready=False)
+        assert described(after) == expected
+        after.close()
+    assert "the saved columns in" in caplog.text
+
+
+@pytest.mark.parametrize("other", ["model", "dimension", "none"])
+def test_columns_of_another_model_are_not_used(
+    records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, other: str
+) -> None:
+    model = seeded()
+    write(records, maker, model, range(20))
+    before = opened(model)
+    save(before)
+    before.close()
+    another = {"model": seeded(model="seeded-b"), "dimension": seeded(model="seeded-c", dim=4), "none": None}[other]
+    of_first = {tuple(vector) for found in described(before).values() for vector in found[6]}
+
+    after = described(opened(another, ready=False))
+
+    assert after.keys() == described(before).keys()
+    assert of_first
+    assert not of_first & {tuple(vector) for found in after.values() for vector in found[6]}
+
+
+def test_columns_of_another_store_are_not_used(
+    records: Records, stores: Stores, seeded: Any, opened: Callable[..., Indexes], put: Any, tmp_path: Path
+) -> None:
+    put(seeded(), "alpha", "beta")
+    before = opened(seeded())
+    save(before)
+    before.close()
+    another = open_records(f"sqlite:///{tmp_path / 'another.sqlite3'}")
+    put_there = [entry(Maker(3).record(Kind.DECISION, id), seeded().embed_text(str(id))) for id in range(5)]
+    another.put(put_there, seeded().model)
+
+    indexes = open_indexes(tmp_path / "indexes", another, seeded())
+    indexes.start()
+
+    assert sorted(indexes[DECISIONS].snapshot.ids) == [f"{id:05}" for id in range(5)]
+    indexes.close()
+    another.close()
+
+
+def test_a_removal_discards_the_file_before_searches_show_it(
+    records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, tmp_path: Path, wait_until: Any
+) -> None:
+    put(seeded(), "alpha", "beta")
+    indexes = opened(seeded())
+    save(indexes)
+    assert file_of(tmp_path).exists()
+    seen: list[bool] = []
+    indexes.watch(lambda: seen.append(file_of(tmp_path).exists()))
+
+    records.delete(Kind.DECISION, ["alpha"])
+    indexes.follow_now()
+    wait_until(lambda: indexes[DECISIONS].snapshot.alive_count == 1)
+
+    assert seen
+    assert not any(seen[-1:])
+
+
+def test_a_start_removes_what_is_left_of_a_file_and_what_has_a_record_that_is_gone(
+    records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, tmp_path: Path
+) -> None:
+    put(seeded(), "alpha", "beta")
+    indexes = opened(seeded())
+    save(indexes)
+    indexes.close()
+    records.delete(Kind.DECISION, ["alpha"])
+    left = file_of(tmp_path).with_name("columns.zip.new")
+    left.write_bytes(b"alpha")
+
+    opened(seeded())
+
+    assert not file_of(tmp_path).exists()
+    assert not left.exists()
+
+
+def test_a_file_has_nothing_of_records_that_were_removed_or_changed(
+    records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, tmp_path: Path
+) -> None:
+    model = seeded()
+    write(records, maker, model, range(3))
+    indexes = opened(model)
+    secret = maker.record(Kind.DECISION, 9)
+    assert isinstance(secret, Decision)
+    secret = replace(secret, id="zebra-id", category="zebra-category", tags=("zebra-tag",), status="zebra-status")
+    records.put([entry(secret, model.embed_text("zebra"))], model.model)
+    indexes.close()
+    indexes = opened(model)
+    records.delete(Kind.DECISION, ["zebra-id"])
+    indexes.close()
+    indexes = opened(model)
+    save(indexes)
+
+    data = file_of(tmp_path).read_bytes()
+
+    assert b"zebra" not in data
+    assert model.embed_text("zebra").tobytes() not in data
+    assert b"00010" in data
