@@ -106,6 +106,7 @@ __all__ = [
     "GraphNode",
     "GuardedPlace",
     "InternalError",
+    "Interpreted",
     "InvalidParams",
     "InvalidRequest",
     "KnowledgeCard",

@@ -71,6 +71,7 @@ def query_decisions(
     include_provenance: bool = False,
     explain: bool = False,
     abstain: bool = False,
+    as_of: Instant | None = None,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     max_tokens: int | None = None,
     min_seq: int | None = None,
@@ -88,6 +89,7 @@ def query_decisions(
             "include_provenance": include_provenance,
             "explain": explain,
             "abstain": abstain,
+            "as_of": as_of,
             "mode": mode,
             "max_tokens": max_tokens,
             "min_seq": min_seq,
@@ -288,6 +290,7 @@ def find_episodes(
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     explain: bool = False,
     abstain: bool = False,
+    as_of: Instant | None = None,
     min_seq: int | None = None,
 ) -> Call[FindEpisodesResult]:
     """Find episodes by meaning and by words of what was tried and learned."""
@@ -302,6 +305,7 @@ def find_episodes(
             "mode": mode,
             "explain": explain,
             "abstain": abstain,
+            "as_of": as_of,
             "min_seq": min_seq,
         },
     )
@@ -315,6 +319,7 @@ def search_knowledge(
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     explain: bool = False,
     abstain: bool = False,
+    as_of: Instant | None = None,
     max_tokens: int | None = None,
     min_seq: int | None = None,
 ) -> Call[SearchKnowledgeResult]:
@@ -328,6 +333,7 @@ def search_knowledge(
             "mode": mode,
             "explain": explain,
             "abstain": abstain,
+            "as_of": as_of,
             "max_tokens": max_tokens,
             "min_seq": min_seq,
         },
@@ -343,6 +349,7 @@ def recall(
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     explain: bool = False,
     abstain: bool = False,
+    as_of: Instant | None = None,
     limit: int = 10,
     expand: bool = True,
     include_events: bool = True,
@@ -369,6 +376,7 @@ def recall(
             "mode": mode,
             "explain": explain,
             "abstain": abstain,
+            "as_of": as_of,
             "limit": limit,
             "expand": expand,
             "include_events": include_events,

@@ -1,10 +1,36 @@
 """Why a search ranks a record where it does: the same for all methods that rank."""
 
-from typing import Final
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import Field
 
 from cstp.contract import WireResult
+from cstp.fields import InstantOut
 
-EXPLAIN_DESCRIPTION: Final = "Adds `explain`: why each result ranks where it does."
+EXPLAIN_DESCRIPTION: Final = (
+    "Adds `explain`: why each result ranks where it does; and `interpreted`, where the query speaks of a time."
+)
+
+
+AS_OF_DESCRIPTION: Final = (
+    "From when a time in the query is seen, such as `last week`, or `in May`, which is the last May that has begun; a "
+    "bare date is its last moment. Absent: now."
+)
+
+
+class Interpreted(WireResult):
+    """The time that the query speaks of, whole days of UTC, both bounds inclusive; null is open.
+
+    In the mode `hybrid` records of that time get a boost; nothing is left out. Times are looked for in the first 2,048
+    characters of the query.
+    """
+
+    date_from: InstantOut | None
+    date_to: InstantOut | None
+
+
+# present where an explanation was asked for and the query speaks of a time
+InterpretedOut: TypeAlias = Annotated[Interpreted | None, Field(exclude_if=lambda value: value is None)]
 
 
 class LegRanks(WireResult):
@@ -26,9 +52,12 @@ class Boosts(WireResult):
 
     `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has side by side; null where that
     was not looked for: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such pairs.
+    `date` is 1 where its time is within `interpreted`, 0 where it is not or there is none; null in the modes `semantic`
+    and `keyword`, and for a query that speaks of no time.
     """
 
     phrase: float | None
+    date: float | None
 
 
 class Explained(WireResult):

@@ -3,7 +3,7 @@
 from cstp.abstention import NearestRecord
 from cstp.call import Call
 from cstp.client.sync_client import Client
-from cstp.explained import Boosts, Explained, LegRanks, MatchedWindow
+from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
 from cstp.filters import Filters, KnowledgeFilters, QueryFilters
 from cstp.methods.audit import AuditCall, AuditedId, AuditHead, AuditResult
 from cstp.methods.bulk import (
@@ -184,6 +184,7 @@ __all__ = [
     "GraphEdge",
     "GraphNode",
     "GuardedPlace",
+    "Interpreted",
     "KnowledgeCard",
     "KnowledgeFilters",
     "KnowledgeFound",

@@ -6,6 +6,7 @@ The engine is asked directly, so that a part can be switched off; the server ask
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +31,9 @@ from cognition_engines.sync_engine import SyncEngine
 Ask = Callable[[SyncEngine, str], Sequence[str]]  # the ids of the first results for the name of a question
 Measure = Callable[[Sequence[str], Grades], float]
 
-PLAIN: Final = Relevance(stop_words=False, title_weight=1, adjacent=(1.0,), dates_in_words=False, phrase_weight=0.0)
+PLAIN: Final = Relevance(
+    stop_words=False, title_weight=1, adjacent=(1.0,), dates_in_words=False, phrase_weight=0.0, date_weight=0.0
+)
 PARTS: Final[Mapping[str, Relevance]] = {
     "none": PLAIN,
     "stop words": replace(PLAIN, stop_words=True),
@@ -38,6 +41,8 @@ PARTS: Final[Mapping[str, Relevance]] = {
     "three turns each side, weighted": replace(PLAIN, adjacent=RELEVANCE.adjacent),
     "dates in words": replace(PLAIN, dates_in_words=True),
     "phrases": replace(PLAIN, phrase_weight=RELEVANCE.phrase_weight),
+    "times in questions": replace(PLAIN, date_weight=RELEVANCE.date_weight),
+    "all without times in questions": replace(RELEVANCE, date_weight=0.0),
     "all": RELEVANCE,
 }
 _DRAWS: Final = 2000  # of the bootstrap
@@ -106,15 +111,22 @@ def _interval(differences: np.ndarray) -> str:
 
 
 def _conversations(folder: Path) -> GainSet:
-    """Questions of categories 1 to 4, asked by a reader that sees one conversation, which is a project."""
+    """Questions of categories 1 to 4, seen from its end by a reader of one conversation, which is a project."""
     asked = read_asked(folder)
     questions = {each.id: each for each in asked.questions}
+    ends = {turn.conversation_id: datetime.fromisoformat(turn.ts) for turn in asked.turns if turn.ts is not None}
 
     def ask(engine: SyncEngine, id: str) -> list[str]:
         question = questions[id]
         viewer = Viewer(EVERYTHING.clearance, frozenset({question.conversation}))
         request = RecallRequest(
-            viewer, query=question.query, limit=50, expand=False, include_events=False, include_entities=False
+            viewer,
+            query=question.query,
+            limit=50,
+            expand=False,
+            include_events=False,
+            include_entities=False,
+            as_of=ends.get(question.conversation),
         )
         answer = engine.recall(request)
         return [str(each.stored.record.id).removeprefix("art_") for each in answer.results] if answer else []

@@ -41,6 +41,7 @@ from cognition_engines.queries.search import Search
 from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.threads import Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
+from cognition_engines.retrieval.dated import QuestionDates
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.door import Writing
@@ -135,7 +136,9 @@ class Engine:
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
         phrases = Phrases(records, options.relevance)
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine)
+        dates = QuestionDates(options.relevance)
+        self.read_dates: Final = dates.read
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes

@@ -24,7 +24,8 @@ class Relevance:
     title count `title_weight` times. A turn is found by the words of the turns around it, which count as much as
     `adjacent` has it: those one turn away, two turns away, and so on, at most MOST_ADJACENT. With `dates_in_words` a
     turn is also found by its day, the name of its month, and its year. Of the best results of a hybrid search, those
-    that have words of the query side by side get up to `phrase_weight`, their scores being 0 to 1 before.
+    that have words of the query side by side get up to `phrase_weight`, their scores being 0 to 1 before. In the same
+    way records of the time that a query speaks of, such as `in May 2023`, get `date_weight`.
     `least_cosine` is that of the nearest record from which on a question counts as answered; None is that of the model.
     """
 
@@ -34,6 +35,7 @@ class Relevance:
     adjacent: tuple[float, ...] = (1 / 2, 1 / 3, 1 / 6)
     dates_in_words: bool = True
     phrase_weight: float = 0.2
+    date_weight: float = 0.1
     least_cosine: float | None = None
 
     def __post_init__(self) -> None:

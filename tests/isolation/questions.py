@@ -37,7 +37,9 @@ class Asker:
         return self.random.choice(values)
 
     def query(self) -> str:
-        return " ".join(self.random.choices(WORDS, k=self.random.choice([1, 2, 4])))
+        words = self.random.choices(WORDS, k=self.random.choice([1, 2, 4]))
+        times = ("yesterday", "last week", f"in {EPOCH.year}", f"since {EPOCH.year}-01-03", "in January")
+        return " ".join(words + ([str(self.one(*times))] if self.random.random() < 0.3 else []))
 
     def searched(self, *limits: int) -> Params:
         """A query, and a limit below the largest for one of a single word alone: ties of sums are no ties of floats."""
@@ -50,7 +52,7 @@ class Asker:
     def reasons(self, mode: str) -> Params:
         """Whether ranks are explained, and whether a search by meaning may abstain."""
         abstaining = {} if mode == "keyword" else self.given(0.2, abstain=lambda: True)
-        return self.given(0.3, explain=lambda: True) | abstaining
+        return self.given(0.3, explain=lambda: True, asOf=self.day) | abstaining
 
     def day(self) -> str:
         return str(self.one(*(f"{EPOCH.year}-01-{day:02d}" for day in range(1, 8)), f"{EPOCH.year}-01-03T12:00:00Z"))

@@ -71,6 +71,7 @@ class AsyncMethods(ABC):
         include_provenance: bool = False,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
         min_seq: int | None = None,
@@ -90,6 +91,7 @@ class AsyncMethods(ABC):
             include_provenance=include_provenance,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             mode=mode,
             max_tokens=max_tokens,
             min_seq=min_seq,
@@ -338,6 +340,7 @@ class AsyncMethods(ABC):
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
     ) -> FindEpisodesResult:
@@ -354,6 +357,7 @@ class AsyncMethods(ABC):
             mode=mode,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             min_seq=min_seq,
         )
         return await self.send(call, timeout=timeout)
@@ -367,6 +371,7 @@ class AsyncMethods(ABC):
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -382,6 +387,7 @@ class AsyncMethods(ABC):
             mode=mode,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             max_tokens=max_tokens,
             min_seq=min_seq,
         )
@@ -397,6 +403,7 @@ class AsyncMethods(ABC):
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         limit: int = 10,
         expand: bool = True,
         include_events: bool = True,
@@ -430,6 +437,7 @@ class AsyncMethods(ABC):
             mode=mode,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             limit=limit,
             expand=expand,
             include_events=include_events,

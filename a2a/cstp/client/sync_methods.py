@@ -71,6 +71,7 @@ class Methods(ABC):
         include_provenance: bool = False,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         max_tokens: int | None = None,
         min_seq: int | None = None,
@@ -90,6 +91,7 @@ class Methods(ABC):
             include_provenance=include_provenance,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             mode=mode,
             max_tokens=max_tokens,
             min_seq=min_seq,
@@ -332,6 +334,7 @@ class Methods(ABC):
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
     ) -> FindEpisodesResult:
@@ -348,6 +351,7 @@ class Methods(ABC):
             mode=mode,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             min_seq=min_seq,
         )
         return self.send(call, timeout=timeout)
@@ -361,6 +365,7 @@ class Methods(ABC):
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -376,6 +381,7 @@ class Methods(ABC):
             mode=mode,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             max_tokens=max_tokens,
             min_seq=min_seq,
         )
@@ -391,6 +397,7 @@ class Methods(ABC):
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         explain: bool = False,
         abstain: bool = False,
+        as_of: Instant | None = None,
         limit: int = 10,
         expand: bool = True,
         include_events: bool = True,
@@ -424,6 +431,7 @@ class Methods(ABC):
             mode=mode,
             explain=explain,
             abstain=abstain,
+            as_of=as_of,
             limit=limit,
             expand=expand,
             include_events=include_events,

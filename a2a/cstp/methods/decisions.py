@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, PublishedNames, Wire, WireResult
 from cstp.errors import QueryFailed
-from cstp.explained import EXPLAIN_DESCRIPTION, Explained
+from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
@@ -114,6 +114,7 @@ class QueryDecisionsParams(ReadParams):
     include_provenance: bool = Field(default=False, description="As `provenance` in `include`.")
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
     abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
+    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
@@ -173,6 +174,7 @@ class QueryDecisionsResult(WireResult):
 
     `omitted` is present exactly with `maxTokens`: how many decisions there was no room for.
     `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
+    `interpreted` is present with `explain` where the query speaks of a time.
     """
 
     decisions: list[DecisionSummary]
@@ -183,6 +185,7 @@ class QueryDecisionsResult(WireResult):
     omitted: Omitted = None
     no_good_match: NoGoodMatch = None
     nearest: Nearest = None
+    interpreted: InterpretedOut = None
 
 
 QUERY_DECISIONS = Method(

@@ -8,8 +8,8 @@ from pydantic_core import PydanticCustomError
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
-from cstp.explained import EXPLAIN_DESCRIPTION, Explained
-from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, SearchMode
+from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
+from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, SearchMode, UpperInstant
 from cstp.methods.decision_reads import RecordProvenance
 from cstp.reads import ReadParams
 from cstp.writes import (
@@ -92,6 +92,7 @@ class FindEpisodesParams(ReadParams):
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
     abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
+    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
 
     @field_validator("max_reward")
     @classmethod
@@ -117,6 +118,7 @@ class FindEpisodesResult(WireResult):
     """The best episodes, best first. `mode` is how it was searched.
 
     `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
+    `interpreted` is present with `explain` where the query speaks of a time.
     """
 
     episodes: list[EpisodeFound]
@@ -125,6 +127,7 @@ class FindEpisodesResult(WireResult):
     mode: Literal["hybrid", "semantic", "keyword"]
     no_good_match: NoGoodMatch = None
     nearest: Nearest = None
+    interpreted: InterpretedOut = None
 
 
 STORE_EPISODE = Method(

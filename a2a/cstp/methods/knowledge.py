@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.explained import EXPLAIN_DESCRIPTION, Explained
+from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
@@ -19,6 +19,7 @@ from cstp.fields import (
     SearchMode,
     Topic,
     Truncated,
+    UpperInstant,
     not_blank,
 )
 from cstp.methods.contents import AnyContent
@@ -133,6 +134,7 @@ class SearchKnowledgeParams(ReadParams):
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
     abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
+    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
 
@@ -185,6 +187,7 @@ class SearchKnowledgeResult(WireResult):
 
     `omitted` is present exactly with `maxTokens`: how many results there was no room for.
     `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
+    `interpreted` is present with `explain` where the query speaks of a time.
     """
 
     results: list[KnowledgeFound]
@@ -193,6 +196,7 @@ class SearchKnowledgeResult(WireResult):
     omitted: Omitted = None
     no_good_match: NoGoodMatch = None
     nearest: Nearest = None
+    interpreted: InterpretedOut = None
 
 
 GET_CHUNK = Method(

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.explained import EXPLAIN_DESCRIPTION, Explained
+from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
@@ -75,6 +75,7 @@ class RecallParams(ReadParams):
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     explain: bool = Field(default=False, description=f"{EXPLAIN_DESCRIPTION} Of results of a `query` alone.")
     abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
+    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     expand: bool = Field(default=True, description="Whether to look for related events and artifacts.")
     include_events: bool = Field(
@@ -118,6 +119,13 @@ class RecallParams(ReadParams):
     def _mode_of_a_query(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and "query" in info.data and info.data["query"] is None:
             raise PydanticCustomError("mode", "means nothing without query")
+        return value
+
+    @field_validator("as_of")
+    @classmethod
+    def _as_of_with_a_query(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        if value is not None and "query" in info.data and info.data["query"] is None:
+            raise PydanticCustomError("selector", "means nothing without query")
         return value
 
     @field_validator("abstain")
@@ -308,6 +316,7 @@ class RecallResult(WireResult):
     `conversationId` are present exactly when a conversation was asked for; so is `omitted` with `maxTokens`: how many
     results, events, entities, related items and turns there was no room for. `noGoodMatch` is present exactly with a
     query and `abstain`; where it is true, `nearest` is, too, if there is any record.
+    `interpreted` is present with `explain` where the query speaks of a time.
     """
 
     results: list[RecallItem]
@@ -321,6 +330,7 @@ class RecallResult(WireResult):
     omitted: Omitted = None
     no_good_match: NoGoodMatch = None
     nearest: Nearest = None
+    interpreted: InterpretedOut = None
 
 
 RECALL = Method(

@@ -12,6 +12,7 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Question
 from cognition_engines.queries.decisions import Part as IncludedPart
+from cstp.explained import Interpreted
 from cstp.methods.decisions import (
     QUERY_DECISIONS,
     DecisionLinks,
@@ -23,7 +24,7 @@ from cstp.methods.decisions import (
 )
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.explanations import explained
+from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -37,17 +38,19 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         check_abstain(engine, mode, wanted=params.abstain)
         include = _included(params)
         filters = _filters(params.filters)
-        question = Question(params.query, filters, call.viewer, params.limit, mode, include, params.abstain)
+        as_of = params.as_of or datetime.now(UTC)
+        question = Question(params.query, filters, call.viewer, params.limit, mode, include, params.abstain, as_of)
+        answered = partial(_answer, params, interpreted(engine, params.query, as_of, wanted=params.explain), agent_id)
         try:
             matches = await engine.query_decisions(question, call.agent)
         except NoGoodMatch as none:
-            return _answer(params, [], agent_id, 0).model_copy(update=unanswered(none))
+            return answered([], 0).model_copy(update=unanswered(none))
         found = [_summary(match, include, reasons=params.include_reasons) for match in matches]
-        answer = _answer(params, found, agent_id, len(matches))
+        answer = answered(found, len(matches))
         if params.max_tokens is not None:
-            empty = _answer(params, [], agent_id, len(matches))
+            empty = answered([], len(matches))
             fitted = await _fitted(partial(engine.cut, agent=call.agent), params, matches, found, empty)
-            answer = _answer(params, fitted, agent_id, len(matches))
+            answer = answered(fitted, len(matches))
         return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 
     return (BoundMethod(QUERY_DECISIONS, query_decisions),)
@@ -63,7 +66,11 @@ def _included(params: QueryDecisionsParams) -> frozenset[IncludedPart]:
 
 
 def _answer(
-    params: QueryDecisionsParams, found: Sequence[DecisionSummary], agent_id: str, matches: int
+    params: QueryDecisionsParams,
+    time: Interpreted | None,
+    agent_id: str,
+    found: Sequence[DecisionSummary],
+    matches: int,
 ) -> QueryDecisionsResult:
     return QueryDecisionsResult(
         decisions=list(found),
@@ -73,6 +80,7 @@ def _answer(
         agent=agent_id,
         omitted=None if params.max_tokens is None else matches - len(found),
         no_good_match=False if params.abstain else None,
+        interpreted=time,
     )
 
 

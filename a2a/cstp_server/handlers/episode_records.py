@@ -1,5 +1,6 @@
 """The methods that store an episode, read it whole and find episodes: from the wire's values to requests, and back."""
 
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from cognition_engines.engine import Engine
@@ -24,7 +25,7 @@ from cstp.methods.episode_records import (
     StoreEpisodeParams,
     StoreEpisodeResult,
 )
-from cstp_server.handlers.explanations import explained
+from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -68,6 +69,7 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def find_episodes(params: FindEpisodesParams, call: Call) -> FindEpisodesResult:
         mode = chosen_mode(engine, params.mode)
         check_abstain(engine, mode, wanted=params.abstain)
+        as_of = params.as_of or datetime.now(UTC)
         question = EpisodeQuestion(
             params.query,
             call.viewer,
@@ -78,8 +80,10 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             tuple(params.tags or ()),
             params.explain,
             params.abstain,
+            as_of,
         )
-        answer = FindEpisodesResult(episodes=[], total=0, query=params.query, mode=mode.value)
+        time = interpreted(engine, params.query, as_of, wanted=params.explain)
+        answer = FindEpisodesResult(episodes=[], total=0, query=params.query, mode=mode.value, interpreted=time)
         try:
             matches = await engine.find_episodes(question, call.agent)
         except NoGoodMatch as none:

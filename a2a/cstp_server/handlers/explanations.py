@@ -1,8 +1,17 @@
 """Why a result ranks where it does, on the wire."""
 
+from datetime import datetime
+
+from cognition_engines.engine import Engine
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.retrieval.snippets import Window
-from cstp.explained import Boosts, Explained, LegRanks, MatchedWindow
+from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
+
+
+def interpreted(engine: Engine, query: str, as_of: datetime, *, wanted: bool) -> Interpreted | None:
+    """The time that a query speaks of; None where that is not asked for, or it speaks of none."""
+    found = engine.read_dates(query, as_of) if wanted else None
+    return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
 
 
 def explained(found: Explanation | None, window: Window | None) -> Explained | None:
@@ -11,7 +20,7 @@ def explained(found: Explanation | None, window: Window | None) -> Explained | N
         return None
     return Explained(
         score=found.score,
-        boosts=Boosts(phrase=found.phrase),
+        boosts=Boosts(phrase=found.phrase, date=found.date),
         bm25=found.bm25,
         cosine=found.cosine,
         ranks=LegRanks(semantic=found.semantic_rank, keyword=found.keyword_rank),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
@@ -20,6 +21,7 @@ from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.contract import Wire
 from cstp.errors import NotFound
+from cstp.explained import Interpreted
 from cstp.methods import contents
 from cstp.methods.knowledge import (
     GET_CHUNK,
@@ -37,7 +39,7 @@ from cstp.methods.knowledge import (
     SourceReference,
 )
 from cstp_server.handlers.budget import Part, fit
-from cstp_server.handlers.explanations import explained
+from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -68,6 +70,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         mode = chosen_mode(engine, params.mode)
         check_abstain(engine, mode, wanted=params.abstain)
         filters = params.filters or KnowledgeFilters()
+        as_of = params.as_of or datetime.now(UTC)
         question = KnowledgeQuestion(
             params.query,
             call.viewer,
@@ -78,18 +81,20 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             filters.source,
             params.explain,
             params.abstain,
+            as_of,
         )
+        answered = partial(_answer, params, mode, interpreted(engine, params.query, as_of, wanted=params.explain))
         try:
             matches = await engine.search_knowledge(question, call.agent)
         except NoGoodMatch as none:
-            return _answer(params, mode, [], []).model_copy(update=unanswered(none))
+            return answered([], []).model_copy(update=unanswered(none))
         whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
-        answer = _answer(params, mode, matches, whole)
+        answer = answered(matches, whole)
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
             parts = [_part(item, match) for item, match in zip(answer.results, matches, strict=True)]
-            found = await fit(cut, params.query, parts, params.max_tokens, _answer(params, mode, matches, []))
-            answer = _answer(params, mode, matches, found)
+            found = await fit(cut, params.query, parts, params.max_tokens, answered(matches, []))
+            answer = answered(matches, found)
         return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
 
     return (BoundMethod(GET_CHUNK, get_chunk), BoundMethod(SEARCH_KNOWLEDGE, search_knowledge))
@@ -131,7 +136,11 @@ def _related(related: NearChunk) -> RelatedChunk:
 
 
 def _answer(
-    params: SearchKnowledgeParams, mode: Mode, matches: Sequence[KnowledgeMatch], items: Sequence[Wire | None]
+    params: SearchKnowledgeParams,
+    mode: Mode,
+    time: Interpreted | None,
+    matches: Sequence[KnowledgeMatch],
+    items: Sequence[Wire | None],
 ) -> SearchKnowledgeResult:
     """The answer with those of the items that are there, one of each match."""
     kept = [(match, item) for match, item in zip(matches, items, strict=False) if isinstance(item, KnowledgeFound)]
@@ -146,6 +155,7 @@ def _answer(
         query_time_ms=0,
         omitted=None if params.max_tokens is None else len(matches) - len(kept),
         no_good_match=False if params.abstain else None,
+        interpreted=time,
     )
 
 

@@ -1,6 +1,8 @@
 """Answers recall: one selector decides, all else is the same for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -20,9 +22,10 @@ from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound
+from cstp.explained import Interpreted
 from cstp.methods import recall as wire
 from cstp_server.handlers.budget import Cutting, Part, fit
-from cstp_server.handlers.explanations import explained
+from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -47,15 +50,22 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
         mode = chosen_mode(engine, params.mode)
         check_abstain(engine, mode, wanted=params.abstain)
-        request = _request(params, mode, call.viewer)
+        as_of = params.as_of or datetime.now(UTC)
+        request = replace(_request(params, mode, call.viewer), as_of=as_of)
+        queried = params.id is None and params.query is not None
+        time = interpreted(engine, params.query or "", as_of, wanted=params.explain and queried)
         try:
             found = await engine.recall(request, call.agent)
         except NoGoodMatch as none:
             omitted = {} if params.max_tokens is None else {"omitted": 0}
-            return _recalled(RecallAnswer((), (), (), 0), params).model_copy(update=unanswered(none) | omitted)
+            return _recalled(RecallAnswer((), (), (), 0), params, time).model_copy(update=unanswered(none) | omitted)
         if found is None:
             raise NotFound(str(params.id))
-        whole = _recalled(found, params) if found.turns is None else _conversation(found.turns, params.conversation_id)
+        whole = (
+            _recalled(found, params, time)
+            if found.turns is None
+            else _conversation(found.turns, params.conversation_id)
+        )
         if params.max_tokens is None:
             return whole
         query = params.query if whole.selector == "query" else None
@@ -93,7 +103,7 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
     )
 
 
-def _recalled(found: RecallAnswer, params: wire.RecallParams) -> wire.RecallResult:
+def _recalled(found: RecallAnswer, params: wire.RecallParams, time: Interpreted | None) -> wire.RecallResult:
     selector: wire.Selector = "id" if params.id is not None else "query" if params.query is not None else "context"
     return wire.RecallResult(
         results=[_item(result) for result in found.results],
@@ -102,6 +112,7 @@ def _recalled(found: RecallAnswer, params: wire.RecallParams) -> wire.RecallResu
         total_count=found.total,
         selector=selector,
         no_good_match=False if params.abstain and selector == "query" else None,
+        interpreted=time,
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.columns.matching import accepts
@@ -41,6 +42,7 @@ class Question:
     mode: Mode | None = None
     include: frozenset[Part] = field(default_factory=frozenset)
     abstain: bool = False
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class Decisions:
         caller = self._pools.caller(agent)
         sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (sought,), question.abstain)
+        query = Query(question.text, question.viewer, mode, (sought,), question.abstain, question.as_of)
         hits = await self._hits(caller, question, query)
         if not question.include & {"snippet", "links", "edges"}:
             return [

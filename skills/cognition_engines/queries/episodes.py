@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from cognition_engines.filters import Conditions, HasAll, between
 from cognition_engines.indexes.columns.matching import accepts
@@ -34,6 +35,7 @@ class EpisodeQuestion:
     tags: tuple[str, ...] = ()
     explain: bool = False
     abstain: bool = False
+    as_of: datetime | None = None
 
     def conditions(self) -> Conditions:
         tagged = (HasAll("tags", self.tags),) if self.tags else ()
@@ -73,7 +75,9 @@ class Episodes:
         caller = self._pools.caller(agent)
         conditions = question.conditions()
         mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),), question.abstain)
+        query = Query(
+            question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),), question.abstain, question.as_of
+        )
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
             return self._records.by_keys(found.keys(), question.viewer, EPISODES.kinds)

@@ -15,13 +15,14 @@ DECIMALS = 6
 class Explanation:
     """The scores of a hit, and its places among what each leg found, from 1.
 
-    `score` is what the mode ranks by, `phrase` as in `Hit`. `bm25` is 0 where the record has none of the query's words,
-    and None where words were not asked for; `cosine` is None without a vector. A place is None where the leg did not
-    find it, or was not asked.
+    `score` is what the mode ranks by, `phrase` and `date` as in `Hit`. `bm25` is 0 where the record has none of the
+    query's words, and None where words were not asked for; `cosine` is None without a vector. A place is None where the
+    leg did not find it, or was not asked.
     """
 
     score: float
     phrase: float | None
+    date: float | None
     bm25: float | None
     cosine: float | None
     semantic_rank: int | None
@@ -38,7 +39,7 @@ def _of(part: Part, hit: Hit) -> Explanation:
     bm25 = None if part.words is None else _score((part.keyword, part.worded), hit.row)
     cosine = None if hit.distance is None else round(1 - hit.distance, DECIMALS)
     return Explanation(
-        hit.score, hit.phrase, bm25, cosine, _place(part.semantic, hit.row), _place(part.keyword, hit.row)
+        hit.score, hit.phrase, hit.date, bm25, cosine, _place(part.semantic, hit.row), _place(part.keyword, hit.row)
     )
 
 

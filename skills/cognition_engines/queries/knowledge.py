@@ -1,6 +1,7 @@
 """The search of chunks and extractions."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from cognition_engines.filters import Conditions, one_of
 from cognition_engines.indexes.columns.matching import accepts
@@ -36,6 +37,7 @@ class KnowledgeQuestion:
     source: str | None = None
     explain: bool = False
     abstain: bool = False
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,14 @@ class KnowledgeSearch:
             ids = await self._pools.records.run(caller, self._records.source_ids, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
-        query = Query(question.text, question.viewer, mode, (SearchScope(KNOWLEDGE, conditions),), question.abstain)
+        query = Query(
+            question.text,
+            question.viewer,
+            mode,
+            (SearchScope(KNOWLEDGE, conditions),),
+            question.abstain,
+            question.as_of,
+        )
         return await self._matches(caller, query, question, conditions)
 
     async def _matches(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from cognition_engines.queries.explanation import Explanation, explanations
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.steps import Caller, Steps
+from cognition_engines.retrieval.dated import DateBoost, QuestionDates
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
     Hit,
@@ -53,7 +55,8 @@ class SearchScope:
 class Query:
     """What is searched for, by whom, how and where.
 
-    With `abstain` a search by meaning fails with NoGoodMatch where nothing is near enough.
+    With `abstain` a search by meaning fails with NoGoodMatch where nothing is near enough. A time of which the text
+    speaks is seen from `as_of`, by default now.
     """
 
     text: str
@@ -61,6 +64,7 @@ class Query:
     mode: Mode
     sought: Sequence[SearchScope]
     abstain: bool = False
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,9 @@ class Search:
         pools: Pools,
         phrases: Phrases | None = None,
         least_cosine: float | None = None,
+        dates: QuestionDates | None = None,
     ) -> None:
+        self._dates = dates
         self._phrases = phrases
         self._least_cosine = least_cosine
         self._indexes = indexes
@@ -180,7 +186,8 @@ class Search:
         views = [self._view(sought, query) for sought in query.sought]
 
         def by_meaning() -> list[Part]:
-            found = [_by_meaning(view, query, vector, limit) for view in views]
+            boost = self._boost(query)
+            found = [_by_meaning(view, query, vector, limit, boost) for view in views]
             if query.abstain and self._least_cosine is not None:
                 _check_nearest(found, self._least_cosine)
             return found
@@ -196,6 +203,12 @@ class Search:
             return Steps.first(self._pools.keywords, masked)
         legs = Steps.first(self._pools.vectors, by_meaning)
         return legs if query.mode is Mode.SEMANTIC else legs.then(self._pools.keywords, by_words)
+
+    def _boost(self, query: Query) -> DateBoost | None:
+        """That of the time of which a hybrid search speaks."""
+        if query.mode is not Mode.HYBRID or self._dates is None:
+            return None
+        return self._dates.boost(query.text, query.as_of)
 
     async def fuse_apart(
         self,
@@ -286,11 +299,11 @@ def _part(view: _View, query: Query) -> Part:
     return Part(query.viewer, view.snapshot, view.mask(query.viewer), view.words, EMPTY, EMPTY)
 
 
-def _by_meaning(view: _View, query: Query, vector: Floats | None, limit: int) -> Part:
+def _by_meaning(view: _View, query: Query, vector: Floats | None, limit: int, boost: DateBoost | None) -> Part:
     assert vector is not None  # the handlers offer no such mode without a model
     part = _part(view, query)
     leg = semantic_leg(view.snapshot, part.mask, vector, limit, view.neighbours, query.viewer)
-    return replace(part, semantic=leg)
+    return replace(part, semantic=leg, dates=boost)
 
 
 def _check_nearest(parts: Sequence[Part], least: float) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
+from cognition_engines.retrieval.dated import DateBoost
 from cognition_engines.retrieval.legs import (
     EMPTY,
     Doubles,
@@ -33,7 +34,8 @@ class Part:
     """One space in a search: the rows that may be found, and what each leg found among them.
 
     `words` is None where no words are searched; then `keyword` is empty. `viewer` is who searches. `worded` are
-    the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it.
+    the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `dates` is what rows
+    of the time that the query speaks of get; None where it speaks of none.
     """
 
     viewer: Viewer
@@ -43,6 +45,7 @@ class Part:
     semantic: RankedRows
     keyword: RankedRows
     worded: RankedRows = EMPTY
+    dates: DateBoost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Hit:
     """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None where there is none.
 
     `phrase` is the share of the query's pairs of words that its text has side by side; None where none was looked for.
+    `date` is 1 where it is of the time that the query speaks of, else 0; None where that was not looked for.
     """
 
     part: int
@@ -57,19 +61,22 @@ class Hit:
     score: float
     distance: float | None
     phrase: float | None = None
+    date: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Union:
-    """Rows of all parts, one after the other; cosines are NaN where there is none."""
+    """Rows of all parts, one after the other; cosines are NaN where there is none. `dates` as in `Hit`, or nothing."""
 
     parts: Ints
     rows: Ints
     cosines: Doubles
     bm25: Doubles
+    dates: Doubles | None = None
 
     def at(self, places: Ints) -> "_Union":
-        return _Union(self.parts[places], self.rows[places], self.cosines[places], self.bm25[places])
+        dates = None if self.dates is None else self.dates[places]
+        return _Union(self.parts[places], self.rows[places], self.cosines[places], self.bm25[places], dates)
 
 
 def with_bm25(part: Part, query: str) -> Part:
@@ -98,7 +105,8 @@ def fused_apart(
 
     A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
     Where no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
-    With `groups`, an artifact and its chunks are one hit, the best of them.
+    With `groups`, an artifact and its chunks are one hit, the best of them. Rows of the time that the query speaks of
+    get the weight of `dates`; then all scores are divided by 1 + the weight, and stay within 0 to 1.
     """
     union = _union(parts, vector)
     scores = union.cosines
@@ -107,10 +115,21 @@ def fused_apart(
         if vector is not None:
             scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
         scores = np.round(scores, 9)
+    scores, union = _of_the_time(parts, union, scores)
     if len(sets) == 1:
         return [_ordered(parts, union, scores, limit, groups)]
     chosen = [np.flatnonzero(np.isin(union.parts, list(numbers))) for numbers in sets]
     return [_ordered(parts, union.at(places), scores[places], limit, groups) for places in chosen]
+
+
+def _of_the_time(parts: Sequence[Part], union: _Union, scores: Doubles) -> tuple[Doubles, _Union]:
+    """The scores with the boost of the time that the query speaks of, and which rows get it."""
+    boost = parts[0].dates
+    if boost is None:
+        return scores, union
+    inside = [boost.holds(part.snapshot, union.rows[union.parts == number]) for number, part in enumerate(parts)]
+    dates = np.concatenate(inside).astype(np.float64)
+    return np.round((scores + boost.weight * dates) / (1 + boost.weight), 9), replace(union, dates=dates)
 
 
 def wide(part: Part) -> int:
@@ -215,8 +234,10 @@ def _ordered(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, 
             break
         most *= 4  # several of the best are chunks of one artifact
     away = distances(union.cosines[first])
+    dates = [None] * len(first) if union.dates is None else union.dates[first].tolist()
     return [
-        Hit(part_of[place], row_of[place], values[place], distance) for place, distance in zip(first, away, strict=True)
+        Hit(part_of[place], row_of[place], values[place], distance, date=of_the_time)
+        for place, distance, of_the_time in zip(first, away, dates, strict=True)
     ]
 
 

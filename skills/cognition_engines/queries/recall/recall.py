@@ -111,7 +111,7 @@ class Recall:
         by_word = mode is Mode.KEYWORD
         # by words alone the legs hold all that match, for they are counted
         most = max(len(self._indexes[space].snapshot.keys) for space in SEARCHED) if by_word else CANDIDATES
-        query = Query(text, asked.viewer, mode, sought, asked.abstain)
+        query = Query(text, asked.viewer, mode, sought, asked.abstain, asked.as_of)
         parts, vector = await self._searching.parts(call.caller, query, max(most, 1))
         events = 1 if asked.include_events and asked.conversation_id is None else 0
         documents = len(parts) - events

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from cognition_engines.filters import MemoryFilters
@@ -37,6 +38,7 @@ class RecallRequest:
     mode: Mode | None = None
     explain: bool = False
     abstain: bool = False
+    as_of: datetime | None = None
 
 
 class Reason(StrEnum):

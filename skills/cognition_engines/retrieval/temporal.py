@@ -1,0 +1,382 @@
+"""Which days a question speaks of: `in May 2023`, `last week`, `between March and June`.
+
+What is no clear expression of time gives nothing: a number is a year after `in`, not after `port`. Days are those of
+UTC. Plain functions.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from cognition_engines.relevance import Language
+from cognition_engines.retrieval.temporal_words import (
+    ARTICLES,
+    COUNTED,
+    COUNTS,
+    ENGLISH_SHORT,
+    PARTICLES,
+    ROLLING,
+    UNITS,
+    WORDS,
+    YEAR_NOUNS,
+    TemporalWords,
+    Token,
+    tokens_of,
+)
+
+LONGEST: Final = 2048  # characters of a question that are read
+_ISO: Final = re.compile(r"((?:19|20)\d\d)([-/])(\d\d)(?:\2(\d\d)(?:t\d\d:\d\d\S*)?)?", re.ASCII)
+_DOTTED: Final = re.compile(r"(\d\d?)\.(\d\d?)\.((?:19|20)\d\d)", re.ASCII)
+_QUARTER: Final = re.compile(r"q([1-4])(?:[-/]((?:19|20)\d\d))?", re.ASCII)
+_YEAR_QUARTER: Final = re.compile(r"((?:19|20)\d\d)[-/]?q([1-4])", re.ASCII)
+_YEAR: Final = re.compile(r"(?:19|20)\d\d", re.ASCII)
+_DAY: Final = re.compile(r"(\d\d?)(st|nd|rd|th|er)?", re.ASCII)
+_LEAP: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """From the first day to the last one, both inclusive; None is open."""
+
+    first: date | None
+    last: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A time as it is named; without a year it is the last one that has begun."""
+
+    year: int | None = None
+    quarter: int | None = None
+    month: int | None = None
+    day: int | None = None
+
+    def in_year(self, year: int) -> Days | None:
+        """None where there is no such day in that year."""
+        if self.month is not None and self.day is not None:
+            if self.day > monthrange(year, self.month)[1]:
+                return None
+            day = date(year, self.month, self.day)
+            return Days(day, day)
+        if self.month is None and self.quarter is None:
+            return Days(date(year, 1, 1), date(year, 12, 31))
+        last = self.month if self.month is not None else 3 * (self.quarter or 1)
+        first = self.month if self.month is not None else last - 2
+        return Days(date(year, first, 1), date(year, last, monthrange(year, last)[1]))
+
+    def until(self, latest: date) -> Days | None:
+        """In its year, or the last one that has begun on a day; the 29th of February is not in every year."""
+        if self.year is not None:
+            return self.in_year(self.year)
+        for year in range(latest.year, max(latest.year - 9, 0), -1):
+            found = self.in_year(year)
+            if found is not None and found.first is not None and found.first <= latest:
+                return found
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read, and the place of the first word after it. `opens` is a bound rather than a time."""
+
+    days: Days
+    end: int
+    opens: bool = False
+
+
+def read_days(question: str, as_of: datetime, language: Language = "en") -> Days | None:
+    """The days that a question speaks of, seen from a moment; None where it names no time, or none that is clear.
+
+    Of several times the first day and the last one count; bounds such as `since May` narrow what is named as well.
+    """
+    tokens = tokens_of(question[:LONGEST])
+    reader = _Reader(tokens, WORDS[language], as_of.astimezone(UTC).date(), language)
+    found: list[_Read] = []
+    place = 0
+    while place < len(tokens):
+        try:
+            read = reader.expression(place)
+        except (OverflowError, ValueError):  # before the first year, or after the last one
+            read = None
+        found += [] if read is None else [read]
+        place = place + 1 if read is None else read.end
+    return _together(found)
+
+
+def _together(found: Sequence[_Read]) -> Days | None:
+    """Times as one span, within the bounds."""
+    spans = [read.days for read in found if not read.opens]
+    firsts = [span.first for span in spans if span.first is not None]
+    lasts = [span.last for span in spans if span.last is not None]
+    first, last = min(firsts, default=None), max(lasts, default=None)
+    for bound in (read.days for read in found if read.opens):
+        first = max((each for each in (first, bound.first) if each is not None), default=None)
+        last = min((each for each in (last, bound.last) if each is not None), default=None)
+    if not found or (first is not None and last is not None and first > last):
+        return None
+    return Days(first, last)
+
+
+def _period(unit: str, day: date) -> Days:
+    """The calendar's day, week (from Monday), month, quarter or year of a day."""
+    if unit == "day":
+        return Days(day, day)
+    if unit == "week":
+        monday = day - timedelta(days=day.weekday())
+        return Days(monday, monday + timedelta(days=6))
+    if unit == "year":
+        return Days(date(day.year, 1, 1), date(day.year, 12, 31))
+    first = day.month if unit == "month" else 3 * ((day.month - 1) // 3) + 1
+    last = first if unit == "month" else first + 2
+    return Days(date(day.year, first, 1), date(day.year, last, monthrange(day.year, last)[1]))
+
+
+def _moved(day: date, count: int, unit: str) -> date:
+    """The day that is `count` units later, or the last one of its month."""
+    if unit in ("day", "week"):
+        return day + timedelta(days=count * (7 if unit == "week" else 1))
+    months = 12 * day.year + day.month - 1 + count * {"month": 1, "quarter": 3, "year": 12}[unit]
+    year, month = months // 12, months % 12 + 1
+    return date(year, month, min(day.day, monthrange(year, month)[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the expression that begins at a place; each method gives None where there is no such one."""
+
+    tokens: Sequence[Token]
+    words: TemporalWords
+    today: date
+    language: Language
+
+    def text(self, place: int) -> str:
+        return self.tokens[place].text if 0 <= place < len(self.tokens) else ""
+
+    def expression(self, place: int) -> _Read | None:
+        text = self.text(place)
+        if text not in self.words.beginnings and not text[0].isdigit() and not text.startswith(("q", "mid-")):
+            return None
+        relative = self.relative(place) if self.language == "en" else None
+        return relative or self.deictic(place) or self.span(place) or self.bound(place) or self.plain(place)
+
+    def deictic(self, place: int) -> _Read | None:
+        text = self.text(place)
+        if text in self.words.today:
+            return _Read(Days(self.today, self.today), place + 1)
+        if text in self.words.yesterday:
+            return _Read(_period("day", _moved(self.today, -1, "day")), place + 1)
+        return None
+
+    def relative(self, place: int) -> _Read | None:
+        """`last week`, `this month`, `two weeks ago`, `in the last three months`, `the week before 7 May`."""
+        text, unit = self.text(place), UNITS.get(self.text(place + 1), "")
+        if text in ("last", "previous") and unit and not self.text(place + 1).endswith("s"):
+            return _Read(_period(unit, _moved(self.today, -1, unit)), place + 2)
+        if text == "this" and unit:
+            return _Read(_period(unit, self.today), place + 2)
+        if text in ROLLING and self.text(place + 1) == "the" and self.text(place + 2) in ("last", "past"):
+            counted = self.counted(place + 3) or (
+                (1, UNITS[self.text(place + 3)], place + 4) if self.text(place + 3) in UNITS else None
+            )
+            if counted is not None:
+                count, unit, end = counted
+                return _Read(Days(_moved(self.today, -count, unit), self.today), end)
+        counted = self.counted(place)
+        if counted is None:
+            return None
+        count, unit, end = counted
+        if self.text(end) == "ago":
+            return _Read(_period(unit, _moved(self.today, -count, unit)), end + 1)
+        return self.away(count, unit, end)
+
+    def counted(self, place: int) -> tuple[int, str, int] | None:
+        """How many of which unit, and the place after it."""
+        text, unit = self.text(place), UNITS.get(self.text(place + 1))
+        count = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else COUNTS.get(text)
+        return None if count is None or unit is None else (count, unit, place + 2)
+
+    def away(self, count: int, unit: str, place: int) -> _Read | None:
+        """`two weeks before 7 May`: the days between."""
+        side = self.text(place)
+        named = self.resolved(place + 1, side) if side in ("before", "after") else None
+        if named is None or named.days.first is None or named.days.last is None:
+            return None
+        first, last = named.days.first, named.days.last
+        if side == "before":
+            return replace(named, days=Days(_moved(first, -count, unit), _moved(first, -1, "day")))
+        return replace(named, days=Days(_moved(last, 1, "day"), _moved(last, count, unit)))
+
+    def span(self, place: int) -> _Read | None:
+        """`between March and June`, `in May and June`, `from March to June 2023`."""
+        words, lead = self.words, self.text(place)
+        one = self.named(place + 1, lead) if lead in words.span_leads else None
+        if one is None:
+            return None
+        first, end = one
+        joined = self.text(end)
+        listed = lead in words.between | words.within and joined in words.conjunction
+        other = self.named(end + 1, lead) if listed or (lead in words.begin and joined in words.end) else None
+        if other is None:
+            return None
+        last, end = other
+        if last.year is None and first.year is not None:
+            begin = first.in_year(first.year)
+            later = [last.in_year(year) for year in (first.year, first.year + 1)]
+            finish = next(
+                (each for each in later if each and begin and each.first and begin.first and each.first >= begin.first),
+                None,
+            )
+        else:
+            finish = last.until(self.today)
+            begin = None if finish is None or finish.first is None else first.until(finish.first)
+        if begin is None or finish is None or begin.first is None or finish.last is None or begin.first > finish.last:
+            return None
+        return _Read(Days(begin.first, finish.last), end)
+
+    def bound(self, place: int) -> _Read | None:
+        """`since May`, `before 2023`, `until 7 May`."""
+        words, lead = self.words, self.text(place)
+        at = place + 2 if self.text(place + 1) in ARTICLES else place + 1
+        named = self.resolved(at, lead) if lead in words.bounds else None
+        if named is None or named.days.first is None or named.days.last is None:
+            return None
+        first, last = named.days.first, named.days.last
+        if lead in words.since:
+            return _Read(Days(first, None), named.end, opens=True)
+        if lead in words.before:
+            return _Read(Days(None, _moved(first, -1, "day")), named.end, opens=True)
+        if lead in words.after:
+            return _Read(Days(_moved(last, 1, "day"), None), named.end, opens=True)
+        return _Read(Days(None, last), named.end, opens=True)
+
+    def plain(self, place: int) -> _Read | None:
+        """A time after a preposition, or one that is clear without."""
+        lead = self.text(place - 1)
+        if lead in ARTICLES:
+            lead = self.text(place - 2)
+        return None if lead in self.words.between else self.resolved(place, lead)
+
+    def resolved(self, place: int, lead: str) -> _Read | None:
+        named = self.named(place, lead)
+        if named is None:
+            return None
+        time, end = named
+        this = lead == "this" and time.year is None
+        days = time.in_year(self.today.year) if this else time.until(self.today)
+        return None if days is None else _Read(days, end)
+
+    def named(self, place: int, lead: str) -> tuple[_Named, int] | None:
+        """The time that is named at a place, after a word, and the place after it."""
+        text = self.text(place)
+        if text in ("early", "mid", "late"):
+            text, lead, place = self.text(place + 1), text, place + 1
+        return self.numeric(text, place, lead) or self.month_first(place, lead) or self.day_first(place, lead)
+
+    def numeric(self, text: str, place: int, lead: str) -> tuple[_Named, int] | None:
+        """`2023-05-07`, `2023-05`, `Q2 2023`, `2023 Q2`, `2023`."""
+        words = self.words
+        if not text[:1].isdigit() and text[:1] != "q":
+            return None
+        if (iso := _ISO.fullmatch(text)) and (iso[4] or lead in words.leads):
+            year, month, day = int(iso[1]), int(iso[3]), int(iso[4] or 1)
+            if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
+                return _Named(year, None, month, day if iso[4] else None), place + 1
+        dotted = _DOTTED.fullmatch(text) if self.language != "en" else None
+        if (
+            dotted
+            and 1 <= int(dotted[2]) <= 12
+            and 1 <= int(dotted[1]) <= monthrange(int(dotted[3]), int(dotted[2]))[1]
+        ):
+            return _Named(int(dotted[3]), None, int(dotted[2]), int(dotted[1])), place + 1
+        if quarter := _QUARTER.fullmatch(text):
+            of_year, end = (int(quarter[2]), place + 1) if quarter[2] else self.year(place + 1)
+            return (_Named(of_year, int(quarter[1])), end) if of_year or lead in words.leads else None
+        if both := _YEAR_QUARTER.fullmatch(text):
+            return _Named(int(both[1]), int(both[2])), place + 1
+        if _YEAR.fullmatch(text):
+            if later := re.fullmatch("q([1-4])", self.text(place + 1)):
+                return _Named(int(text), int(later[1])), place + 2
+            if self.is_year(place, lead):
+                return _Named(int(text)), place + 1
+        return None
+
+    def is_year(self, place: int, lead: str) -> bool:
+        """Whether a number of four digits by itself is a year: after a preposition, and it counts nothing."""
+        words, token = self.words, self.tokens[place]
+        of_it = lead in ("of", "from") and self.text(place - 2) in ("end", "beginning", "start", "middle", "year")
+        if lead in YEAR_NOUNS or of_it:
+            return True
+        if lead not in words.year_leads or lead == "by" or int(token.text) > self.today.year + 1:
+            return False
+        follower = None if token.closed else self.tokens[place + 1]
+        if follower is None or follower.text in words.conjunction | words.end:
+            return True
+        if self.language == "en":
+            return follower.capital or not COUNTED.fullmatch(follower.text)
+        return self.language == "de" and not follower.capital  # what is counted is a noun
+
+    def year(self, place: int) -> tuple[int | None, int]:
+        """The year at a place, with or without a joining word before it; and the place after it."""
+        at = place + 1 if self.text(place) in self.words.joins else place
+        return (int(self.text(at)), at + 1) if _YEAR.fullmatch(self.text(at)) else (None, place)
+
+    def month(self, place: int) -> tuple[int, str] | None:
+        """The number of the month that is named, and its name."""
+        name = self.text(place).removeprefix("mid-")
+        number = self.words.months.get(name)
+        return None if number is None else (number, name)
+
+    def month_first(self, place: int, lead: str) -> tuple[_Named, int] | None:
+        """`May 2023`, `May 7, 2023`, `in May`."""
+        found = self.month(place)
+        if found is None:
+            return None
+        number, name = found
+        lead = "mid" if self.text(place).startswith("mid-") else lead
+        day = _DAY.fullmatch(self.text(place + 1))
+        if day and 1 <= int(day[1]) <= monthrange(_LEAP, number)[1] and self.language == "en":
+            year, end = self.year(place + 2)
+            alone = self.tokens[place + 1].closed and name not in ENGLISH_SHORT
+            sure = year is not None or day[2] is not None or alone
+            if sure or self.follows(lead) or name not in self.words.weak:
+                return _Named(year, None, number, int(day[1])), end
+        year, end = self.year(place + 1)
+        if year is None and not self.is_month(place, name, lead):
+            return None
+        return _Named(year, None, number), end
+
+    def follows(self, lead: str) -> bool:
+        return lead in self.words.leads or lead in self.words.end
+
+    def is_month(self, place: int, name: str, lead: str) -> bool:
+        """Whether the name of a month by itself is one."""
+        words = self.words
+        if name in words.clear:
+            return True
+        if lead == "this":
+            return name not in words.weak
+        if not self.follows(lead) and lead not in words.conjunction:
+            return False
+        if name in words.weak and (lead in words.conjunction | {"to"} or self.text(place - 2) in PARTICLES):
+            return False
+        return name not in words.weak or self.tokens[place].closed or self.text(place + 1) not in words.verbs
+
+    def day_first(self, place: int, lead: str) -> tuple[_Named, int] | None:
+        """`7 May 2023`, `7th of May`."""
+        day = _DAY.fullmatch(self.text(place))
+        at = place + 2 if self.text(place + 1) in self.words.joins else place + 1
+        found = self.month(at) if day else None
+        if day is None or found is None or not 1 <= int(day[1]) <= monthrange(_LEAP, found[0])[1]:
+            return None
+        year, end = self.year(at + 1)
+        sure = year is not None or day[2] is not None or self.follows(lead)
+        if found[1] in self.words.weak and not (sure and self.is_day(at, year)):
+            return None
+        return _Named(year, None, found[0], int(day[1])), end
+
+    def is_day(self, place: int, year: int | None) -> bool:
+        """Whether the name of a month after a number is no verb."""
+        return year is not None or self.tokens[place].closed or self.text(place + 1) not in self.words.verbs

@@ -1,0 +1,118 @@
+"""A time in a question over the wire, in all searches: what was read, what it lifts, from when it is seen."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+from tests.kinds import entry
+
+LISTS = {
+    "cstp.queryDecisions": "decisions",
+    "cstp.searchKnowledge": "results",
+    "cstp.findEpisodes": "episodes",
+    "cstp.recall": "results",
+}
+MAY = datetime(2023, 5, 7, 10, tzinfo=UTC)
+JULY = datetime(2024, 7, 1, tzinfo=UTC)
+INTERPRETED = {"dateFrom": "2023-05-01T00:00:00Z", "dateTo": "2023-05-31T23:59:59.999999Z"}
+
+
+def some() -> list[Any]:
+    """Two of each kind, of two times, of which the text of the later one is nearer to the question."""
+    near, far = "We buy a crane for the mast.", "We buy a crane for the mast and paint it."
+    guarded = {"title": near, "text": near, "date": MAY, "sensitivity": Sensitivity.SENSITIVE}
+    return [
+        entry(Kind.DECISION, "dec-late", title="crane", text=near, date=JULY),
+        entry(Kind.DECISION, "dec-may", title="crane", text=far, date=MAY),
+        entry(Kind.DECISION, "dec-undated", title="crane", text=far),
+        entry(Kind.DECISION, "dec-hidden", **guarded),
+        entry(Kind.CHUNK, "late", content=near, created_at=JULY),
+        entry(Kind.CHUNK, "may", content=far, created_at=MAY),
+        entry(Kind.EPISODE, 1, query="crane", reward=0.5, reflection=near, created_at=JULY),
+        entry(Kind.EPISODE, 2, query="crane", reward=0.5, reflection=far, created_at=MAY),
+        entry(Kind.TURN, "late", content=near, conversation_id="c", ts=JULY),
+        entry(Kind.TURN, "may", content=far, conversation_id="c", ts=MAY),
+    ]
+
+
+@pytest.fixture(scope="module")
+def memory(remembering: Callable[..., Any]) -> Any:
+    return remembering(some())
+
+
+def send(memory: Any, method: str, **params: Any) -> dict[str, Any]:
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    fields = {"Authorization": f"Bearer {memory.token()}"}
+    reply: dict[str, Any] = memory.client.post(memory.url, json=request, headers=fields).json()
+    return reply
+
+
+def dates(answer: dict[str, Any], method: str) -> list[float | None]:
+    return [one["explain"]["boosts"]["date"] for one in answer["result"][LISTS[method]]]
+
+
+@pytest.mark.parametrize("method", list(LISTS))
+def test_an_explained_answer_shows_the_time_that_was_read(memory: Any, method: str) -> None:
+    asked = {"query": "a crane in May 2023", "asOf": "2024-12-31"}
+    assert "interpreted" not in send(memory, method, **asked)["result"]
+    assert "interpreted" not in send(memory, method, query="a crane we may buy", explain=True)["result"]
+    found = send(memory, method, **asked, explain=True)
+    assert found["result"]["interpreted"] == INTERPRETED
+    assert {1.0, 0.0} == set(dates(found, method))
+    open_ended = send(memory, method, query="a crane since May 2023", explain=True)["result"]["interpreted"]
+    assert open_ended == INTERPRETED | {"dateTo": None}
+
+
+@pytest.mark.parametrize("mode", ["semantic", "keyword"])
+@pytest.mark.parametrize("method", list(LISTS))
+def test_other_modes_show_the_time_and_rank_without_it(memory: Any, method: str, mode: str) -> None:
+    found = send(memory, method, query="a crane in May 2023", mode=mode, explain=True)
+    assert found["result"]["interpreted"] == INTERPRETED
+    assert set(dates(found, method)) == {None}
+
+
+@pytest.mark.parametrize("method", list(LISTS))
+def test_a_time_is_seen_from_the_moment_that_is_given(memory: Any, method: str) -> None:
+    read = {}
+    for as_of in ("2023-05-01", "2023-04-30T23:59:59Z", "2024-05-01T01:00:00+05:00"):
+        answer = send(memory, method, query="a crane in May", asOf=as_of, explain=True)
+        read[as_of] = answer["result"]["interpreted"]["dateFrom"][:7], 1.0 in dates(answer, method)
+    assert list(read.values()) == [("2023-05", True), ("2022-05", False), ("2023-05", True)]
+
+
+@pytest.mark.parametrize("method", list(LISTS))
+def test_a_moment_that_is_none_is_refused(memory: Any, method: str) -> None:
+    error = send(memory, method, query="a crane", asOf="in May")["error"]
+    assert [one["field"] for one in error["data"]["violations"]] == ["asOf"]
+
+
+def test_an_answer_without_a_good_match_shows_the_time(remembering: Callable[..., Any]) -> None:
+    memory = remembering(some(), search={"least_cosine": 0.9})
+    for method in LISTS:
+        found = send(memory, method, query="zebra quagga in May 2023", abstain=True, explain=True)["result"]
+        assert found["noGoodMatch"]
+        assert found["interpreted"] == INTERPRETED
+
+
+def test_what_fits_into_tokens_comes_with_the_time(memory: Any) -> None:
+    for method in ("cstp.queryDecisions", "cstp.searchKnowledge", "cstp.recall"):
+        found = send(memory, method, query="a crane in May 2023", maxTokens=8000, explain=True)["result"]
+        assert found["interpreted"] == INTERPRETED
+
+
+def test_a_moment_without_a_query_means_nothing(memory: Any) -> None:
+    error = send(memory, "cstp.recall", context="note", asOf="2024-01-01")["error"]
+    assert error["data"]["violations"] == [{"field": "asOf", "message": "means nothing without query"}]
+    by_id = send(memory, "cstp.recall", id="art_may", query="in May 2023", explain=True)["result"]
+    assert "interpreted" not in by_id
+
+
+def test_what_a_caller_may_not_see_changes_no_score(memory: Any, remembering: Callable[..., Any]) -> None:
+    without = remembering([one for one in some() if one.record.id != "dec-hidden"])
+    asked = {"query": "a crane in May 2023", "explain": True}
+    answers = [send(each, "cstp.queryDecisions", **asked)["result"]["decisions"] for each in (memory, without)]
+    assert answers[0] == answers[1]
