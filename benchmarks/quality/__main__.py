@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Final
 
 from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.quality.abstaining import Folders, measure_abstaining
 from benchmarks.quality.answering import Model, answering, compare, finder, ingest
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
 from benchmarks.quality.conversations import measure_turns
@@ -20,6 +21,7 @@ from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
 from benchmarks.quality.memory import measure_graph
 from benchmarks.quality.results import Compared, Run, Section
+from benchmarks.quality.short_records import measure_short_records
 from benchmarks.quality.table import render
 from benchmarks.serving import NotServing
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
@@ -54,8 +56,10 @@ def main() -> int:
             kept = options.keep or Path(stack.enter_context(TemporaryDirectory(prefix="cstp-quality-")))
             sections = [_measure(_beir(folder), models, kept) for folder in options.beir]
             sections += [_measure(_known_items(folder), models, kept) for folder in options.decisions]
+            sections += [measure_short_records(options.among, models, kept, _say)] if options.among else []
             sections += [measure_graph(folder, models, kept, _say) for folder in options.memory]
             sections += [measure_turns(folder, models, kept, _say) for folder in options.turns]
+            sections += _abstaining(options, models, kept)
             sections += _gains(options, kept)
     except (UnknownShape, NotServing, FileNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
@@ -71,6 +75,14 @@ def main() -> int:
     options.output.write_text(render(run), encoding="utf-8")
     _say(f"wrote {options.output}")
     return 0
+
+
+def _abstaining(options: argparse.Namespace, models: Sequence[Model], kept: Path) -> list[Section]:
+    """Questions of one set have no answer in the others, so it takes all three."""
+    if not (options.decisions and options.beir and options.conversations):
+        return []
+    folders = Folders(options.decisions[0], options.beir[0], options.conversations[0])
+    return measure_abstaining(folders, models, kept, _say)
 
 
 def _gains(options: argparse.Namespace, kept: Path) -> list[Section]:
@@ -89,6 +101,10 @@ def _parser() -> argparse.ArgumentParser:
     sets = {
         "--beir": (_given(_SHARED / "data" / "scifact"), "documents with judged queries, as BEIR has them"),
         "--decisions": (_given(_SHARED / "data" / "decisions"), "decision records, asked for by their titles"),
+        "--among": (
+            [_ROOT / "docs" / "decisions", *_given(_SHARED / "data" / "decisions")],
+            "decision records, among which short ones are asked for",
+        ),
         "--memory": (_given(_SHARED / "data" / "memory"), "artifacts, turns and events with a graph of entities"),
         "--turns": ([], "conversations with questions, as LoCoMo has them"),
         "--conversations": (
@@ -183,7 +199,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
     """What gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
-    for name in ("beir", "decisions", "memory", "turns", "conversations"):
+    for name in ("beir", "decisions", "among", "memory", "turns", "conversations"):
         folders = " ".join(folder.name for folder in getattr(options, name))
         parts.append(f"--{name} {folders}".strip())
     return " ".join([*parts, *(f"--model {model.name}" for model in models)])

@@ -20,7 +20,7 @@ KEYWORD: Final = "keyword (BM25)"
 SEMANTIC: Final = "semantic"
 HYBRID: Final = "hybrid"
 RRF: Final = "both by RRF, k = 60"
-_MODES: Final = {KEYWORD: "keyword", SEMANTIC: "semantic", HYBRID: "hybrid"}
+MODES: Final = {KEYWORD: "keyword", SEMANTIC: "semantic", HYBRID: "hybrid"}
 _DEADLINE: Final = 600.0  # seconds until every index has followed
 _INGEST: Final = ("-c", "from cstp_server.cli.entry import main; main()", "ingest", "--json")
 
@@ -104,7 +104,7 @@ def compare(
     find: Find, queries: Mapping[str, str], judgements: Mapping[str, Grades], model: Model
 ) -> dict[str, Scores]:
     """Every mode that the model allows, and as a control the keyword and the semantic order fused by their ranks."""
-    modes = {KEYWORD: _MODES[KEYWORD]} if model == NO_MODEL else _MODES
+    modes = {KEYWORD: MODES[KEYWORD]} if model == NO_MODEL else MODES
     found = {name: {id: list(find(mode, query)) for id, query in queries.items()} for name, mode in modes.items()}
     if model != NO_MODEL:
         found[RRF] = {id: fuse_ranks([found[KEYWORD][id], found[SEMANTIC][id]]) for id in queries}

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Final, TypeAlias
 
+from benchmarks.quality.measures import ndcg
 from benchmarks.quality.memory_corpus import document_id
 
 BUDGETS: Final = (0, 5, 10, 20)  # 0 is the control: search alone
@@ -26,13 +27,17 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """At one budget, over all queries: shares, 0.0 to 1.0, of documents and of entities."""
+    """At one budget, over all queries: shares, 0.0 to 1.0, of documents and of entities; nDCG@10 of documents.
+
+    Documents are in the order of the answer: results, then what is related.
+    """
 
     budget: int
     document_recall: float
     document_precision: float
     entity_recall: float
     entity_precision: float
+    document_ndcg: float
 
 
 def links(folder: Path) -> list[Link]:
@@ -52,15 +57,17 @@ def unreached(folder: Path, recall: Recall) -> list[Link]:
 
 def shares(folder: Path, recall: Recall, budget: int) -> Shares:
     """Recall and precision of the documents and entities that the graph queries expect."""
-    documents, entities = [], []
+    documents, entities, gains = [], [], []
     for query in _truth(folder)["benchmark_queries"]:
         params = {"query": query["query"], "limit": LIMIT, "graphBudget": budget, "graphFilters": ["*"]}
         answer = recall(params)
-        documents.append(_shares({document_id(name) for name in query["expected_docs"]}, _documents(answer)))
+        wanted, found = {document_id(name) for name in query["expected_docs"]}, _documents(answer)
+        documents.append(_shares(wanted, set(found)))
+        gains.append(ndcg(found, dict.fromkeys(wanted, 1)))
         expected = {*query.get("expected_connections", ()), *query.get("expected_projects", ())}
         starts = {query.get(name) for name in ("seed", "seed_from", "seed_to")}
         entities.append(_shares(expected, {entity["id"] for entity in answer["entities"]} - starts))
-    return Shares(budget, *_means(documents), *_means(entities))
+    return Shares(budget, *_means(documents), *_means(entities), mean(gains))
 
 
 def report(folder: Path, recall: Recall) -> str:
@@ -68,10 +75,17 @@ def report(folder: Path, recall: Recall) -> str:
     total, missed = links(folder), unreached(folder, recall)
     lines = [f"{len(total) - len(missed)} of {len(total)} links reached.", ""]
     lines += [f"Not reached: {link.start} to {link.end}." for link in missed]
-    lines += ["| budget | documents: recall | precision | entities: recall | precision |", "|---|---|---|---|---|"]
+    lines += ["| budget | documents: nDCG@10 | recall | precision | entities: recall | precision |"]
+    lines += ["|---|---|---|---|---|---|"]
     for budget in BUDGETS:
         each = shares(folder, recall, budget)
-        figures = (each.document_recall, each.document_precision, each.entity_recall, each.entity_precision)
+        figures = (
+            each.document_ndcg,
+            each.document_recall,
+            each.document_precision,
+            each.entity_recall,
+            each.entity_precision,
+        )
         lines.append(f"| {budget} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |")
     return "\n".join(lines)
 
@@ -90,15 +104,15 @@ def _links(truth: Mapping[str, Any]) -> Iterator[Link]:
         yield from (Link(start, end) for end in told["actors"])
 
 
-def _documents(answer: Mapping[str, Any]) -> set[str]:
-    """The documents that results and related items are, or come from."""
-    found = set()
+def _documents(answer: Mapping[str, Any]) -> list[str]:
+    """The documents that results and related items are, or come from, in their order; some come several times."""
+    found = []
     for item in [*answer["results"], *answer["related"]]:
         metadata = item["metadata"]
         if metadata.get("conversationId"):
-            found.add(document_id(f"conversations/{metadata['conversationId']}.txt"))
+            found.append(document_id(f"conversations/{metadata['conversationId']}.txt"))
         else:
-            found.add(metadata.get("artifactId") or item["id"])
+            found.append(metadata.get("artifactId") or item["id"])
     return found
 
 

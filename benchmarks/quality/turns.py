@@ -86,6 +86,16 @@ def read_asked(folder: Path) -> Conversations:
     return Conversations(turns, questions)
 
 
+def read_unanswerable(folder: Path) -> list[Question]:
+    """The questions of `questions.jsonl` that no turn of their conversation answers."""
+    entries = _objects(folder / "questions.jsonl")
+    return [
+        Question(entry["qid"], entry["conversation_id"], entry["question"], {})
+        for entry in entries
+        if entry["category"] == UNANSWERABLE
+    ]
+
+
 def alone(turns: Sequence[Said]) -> list[Said]:
     """The same turns, each in a session of its own, so that none is found by the words of its neighbours."""
     return [replace(turn, session=turn.id) for turn in turns]

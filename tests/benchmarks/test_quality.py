@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.quality.abstaining import Folders, measure_abstaining
 from benchmarks.quality.answering import Model
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
 from benchmarks.quality.conversations import WORDS_WITH, WORDS_WITHOUT, measure_turns
@@ -116,6 +117,37 @@ def test_a_turn_is_found_by_its_neighbours_words_where_it_has_neighbours(tmp_pat
     assert scores[WORDS_WITH].queries == 2
 
 
+def test_what_is_refused_is_measured_at_the_bound_that_answers_nearly_all(tmp_path: Path) -> None:
+    decisions, talk = tmp_path / "decisions", tmp_path / "talk"
+    decisions.mkdir()
+    (decisions / "a.md").write_text("# Keep a ledger\n\n## Status\n\nAccepted\n\n## Decision\n\nThe ledger is kept.\n")
+    talk.mkdir()
+    said = [
+        {"conversation_id": id, "dia_id": "D1:1", "session": 1, "turn_index": 0, "speaker": "Ana", "content": content}
+        | {"blip_caption": None, "ts": None}
+        for id, content in (("c1", "The harbour keys are in the blue tin."), ("c2", "My sister sings in a choir."))
+    ]
+    asked = [
+        {"qid": qid, "conversation_id": id, "question": question, "category": category, "evidence": ["D1:1"]}
+        for qid, id, question, category in (
+            ("q1", "c1", "Where are the harbour keys?", 4),
+            ("q2", "c2", "Who sings in a choir?", 4),
+            ("q3", "c2", "Why is the orbit of Mercury odd?", 5),
+        )
+    ]
+    for name, lines in (("turns", said), ("questions", asked)):
+        (talk / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    folders = Folders(decisions, _beir(tmp_path / "sea"), talk)
+    (section,) = measure_abstaining(folders, [Model("none"), Model("minilm")], tmp_path / "kept", lambda _: None)
+    title, rows = section.extra
+    assert title == "With `minilm`:"
+    found = {tuple(cell.strip() for cell in row.strip("|").split("|")[:2]): row for row in rows.splitlines()[2:]}
+    assert len(found) == 8
+    for name in ("of another conversation", "with one thing changed", "of decisions", "of science"):
+        bound, refused, answered, _ = found["conversations", name].strip("|").split("|")[2:]
+        assert (float(bound) > 0.43, float(refused), float(answered)) == (True, 1.0, 1.0)
+
+
 def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
     output = tmp_path / "quality.md"
     command = [
@@ -126,7 +158,9 @@ def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
         "--beir",
         str(_beir(tmp_path / "sea")),
         "--decisions",
+        "--among",
         "--memory",
+        "--conversations",
     ]
     command += ["--output", str(output)]
     done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)

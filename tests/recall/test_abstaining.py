@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -63,6 +64,16 @@ def test_what_has_none_is_not_answered_and_the_nearest_visible_record_is_named(m
     assert nearest["id"] in {"dec-1", "chunk-1", "1", "art_note"}
     assert -1 <= nearest["cosine"] < 0.6
     assert send(memory, method, query="zebra walrus quagga")["result"][LISTS[method]] != []
+
+
+@pytest.mark.parametrize("method", ["cstp.queryDecisions", "cstp.searchKnowledge"])
+def test_an_answer_without_results_says_how_long_it_took(memory: Any, method: str) -> None:
+    # the model of these tests takes microseconds for a word, so hundreds of them take milliseconds
+    query = f"{method} " + " ".join(f"z{number}" for number in range(1000))
+    began = perf_counter()
+    found = send(memory, method, query=query, abstain=True)["result"]
+    assert found["noGoodMatch"] is True
+    assert 0 < found["queryTimeMs"] <= (perf_counter() - began) * 1000 + 1
 
 
 def test_an_expired_record_is_not_named(remembering: Callable[..., Any]) -> None:

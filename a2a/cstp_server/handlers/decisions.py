@@ -25,7 +25,7 @@ from cstp.methods.decisions import (
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.decision_records import edge_of
 from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
+from cstp_server.handlers.modes import check_abstain, chosen_mode, taken_since, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -44,14 +44,14 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         try:
             matches = await engine.query_decisions(question, call.agent)
         except NoGoodMatch as none:
-            return answered([], 0).model_copy(update=unanswered(none))
+            return answered([], 0).model_copy(update=unanswered(none) | taken_since(began))
         found = [_summary(match, include, reasons=params.include_reasons) for match in matches]
         answer = answered(found, len(matches))
         if params.max_tokens is not None:
             empty = answered([], len(matches))
             fitted = await _fitted(partial(engine.cut, agent=call.agent), params, matches, found, empty)
             answer = answered(fitted, len(matches))
-        return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
+        return answer.model_copy(update=taken_since(began))
 
     return (BoundMethod(QUERY_DECISIONS, query_decisions),)
 

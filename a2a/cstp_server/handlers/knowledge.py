@@ -40,7 +40,7 @@ from cstp.methods.knowledge import (
 )
 from cstp_server.handlers.budget import Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
+from cstp_server.handlers.modes import check_abstain, chosen_mode, taken_since, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
@@ -87,7 +87,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         try:
             matches = await engine.search_knowledge(question, call.agent)
         except NoGoodMatch as none:
-            return answered([], []).model_copy(update=unanswered(none))
+            return answered([], []).model_copy(update=unanswered(none) | taken_since(began))
         whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
         answer = answered(matches, whole)
         if params.max_tokens is not None:
@@ -95,7 +95,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             parts = [_part(item, match) for item, match in zip(answer.results, matches, strict=True)]
             found = await fit(cut, params.query, parts, params.max_tokens, answered(matches, []))
             answer = answered(matches, found)
-        return answer.model_copy(update={"query_time_ms": round((perf_counter() - began) * 1000)})
+        return answer.model_copy(update=taken_since(began))
 
     return (BoundMethod(GET_CHUNK, get_chunk), BoundMethod(SEARCH_KNOWLEDGE, search_knowledge))
 

@@ -1,5 +1,6 @@
 """The mode of a search that a call asks for, and whether it may answer that nothing is near enough."""
 
+from time import perf_counter
 from typing import Any
 
 from cognition_engines.engine import Engine
@@ -21,6 +22,11 @@ def unanswered(found: NoGoodMatch) -> dict[str, Any]:
     """The members of an answer without a good match."""
     nearest = None if found.id is None or found.cosine is None else NearestRecord(id=found.id, cosine=found.cosine)
     return {"no_good_match": True, "nearest": nearest}
+
+
+def taken_since(began: float) -> dict[str, Any]:
+    """The member of an answer with the milliseconds since `began`, which is of `perf_counter`."""
+    return {"query_time_ms": round((perf_counter() - began) * 1000)}
 
 
 def chosen_mode(engine: Engine, given: str | None) -> Mode:

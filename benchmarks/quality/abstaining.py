@@ -1,0 +1,165 @@
+"""How many questions without an answer `abstain` refuses, where 95 of 100 that have one are answered.
+
+What decides is the cosine of the nearest record, so each question is asked once, by meaning and for one record.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from benchmarks.quality.answering import NO_MODEL, Model, answering, ingest
+from benchmarks.quality.beir import read_collection, write_chunks
+from benchmarks.quality.known_item import read_items, write_decisions
+from benchmarks.quality.results import Section
+from benchmarks.quality.table import table
+from benchmarks.quality.turns import Question, read_asked, read_unanswerable, write_turns
+from benchmarks.serving import Caller, result_of
+from cognition_engines.relevance import LEAST_COSINES
+from cstp_server.settings import Settings
+from cstp_server.tokens import create_token
+
+ANSWERED: Final = 0.95
+MOST: Final = 300  # questions of a set that are asked where they have no answer
+_ALONE: Final[Mapping[str, Any]] = {"expand": False, "includeEvents": False, "includeEntities": False}
+
+Nearest: TypeAlias = Callable[[str], float]  # a question to the cosine of the nearest record
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where the three kinds of records are."""
+
+    decisions: Path
+    documents: Path
+    conversations: Path
+
+
+def measure_abstaining(
+    folders: Folders, models: Sequence[Model], kept: Path, say: Callable[[str], None]
+) -> list[Section]:
+    """One table for each model: the bound that answers ANSWERED of each set, and what it refuses of the others."""
+    extra: list[str] = []
+    for model in models:
+        if model != NO_MODEL:
+            say(f"Abstaining: asking with {model.name}")
+            extra += [f"With `{model.name}`:", table(_HEADS, _rows(folders, model, kept / model.name))]
+    if not extra:
+        return []
+    lines = [
+        f"*Bound* is the cosine of the nearest record from which on {ANSWERED:.0%} of the questions that have an "
+        "answer are answered, fitted for each set. *Refused* is the share of those without an answer that is below it.",
+        "The last two columns have the same for the bound that comes with the model, which is one for all sets "
+        "and is what `abstain` uses.",
+        f"At most {MOST} questions of each set without an answer are asked, always the same.",
+    ]
+    return [Section("Questions without an answer", lines, (), extra)]
+
+
+_HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered by the model's", "refused"]
+
+
+def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
+    items, collection = read_items(folders.decisions), read_collection(folders.documents)
+    asked = read_asked(folders.conversations)
+    titles = [item.query for item in items]
+    claims, talk = list(collection.queries.values()), [question.query for question in asked.questions]
+    rows = []
+
+    path = _records(kept / folders.decisions.name, lambda file: write_decisions(items, file), model)
+    with answering(model, path) as caller:
+        nearest = _nearest(caller, "cstp.queryDecisions", "decisions")
+        rows += _compared(
+            "decisions", model, _of(nearest, titles), {"of science": claims, "of conversations": talk}, nearest
+        )
+    path = _records(kept / folders.documents.name, lambda file: write_chunks(collection, file), model)
+    with answering(model, path) as caller:
+        nearest = _nearest(caller, "cstp.searchKnowledge", "results")
+        rows += _compared(
+            "documents", model, _of(nearest, claims), {"of decisions": titles, "of conversations": talk}, nearest
+        )
+    path = _records(kept / folders.conversations.name, lambda file: write_turns(asked.turns, file), model)
+    return rows + _of_turns(
+        folders.conversations, asked.questions, {"of decisions": titles, "of science": claims}, model, path
+    )
+
+
+def _of_turns(
+    folder: Path, questions: Sequence[Question], foreign: Mapping[str, Sequence[str]], model: Model, data: Path
+) -> list[list[str]]:
+    """Each question is asked by a token that sees one conversation alone, as those of other conversations are."""
+    names = sorted({question.conversation for question in questions})
+    with answering(model, data) as server, _callers(server, data, names) as ask:
+
+        def near(asked: Sequence[tuple[str, str]]) -> list[float]:
+            return [ask[name](query) for name, query in asked]
+
+        after = dict(zip(names, [*names[1:], names[0]], strict=True))
+        known = near([(question.conversation, question.query) for question in questions])
+        without = {
+            "of another conversation": [(after[question.conversation], question.query) for question in questions],
+            "with one thing changed": [(each.conversation, each.query) for each in read_unanswerable(folder)],
+        } | {name: [(names[0], query) for query in queries] for name, queries in foreign.items()}
+        sets = {name: near(_some(asked)) for name, asked in without.items()}
+    return [_row("conversations", name, model, known, found) for name, found in sets.items()]
+
+
+@contextmanager
+def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
+    """For each conversation a caller that sees no other."""
+    tokens = Settings(data_dir=data).tokens_path
+    callers = {}
+    for name in names:
+        _, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
+        callers[name] = Caller("127.0.0.1", server.port, text)
+    yield {name: _nearest(caller, "cstp.recall", "results", _ALONE) for name, caller in callers.items()}
+    for caller in callers.values():
+        caller.close()
+
+
+def _records(folder: Path, write: Callable[[Path], None], model: Model) -> Path:
+    """Ingests what `write` writes; returns the data folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / "records.jsonl")
+    ingest(folder / "records.jsonl", model, folder / "data")
+    return folder / "data"
+
+
+def _nearest(caller: Caller, method: str, member: str, more: Mapping[str, Any] | None = None) -> Nearest:
+    def cosine(query: str) -> float:
+        params = {"query": query, "mode": "semantic", "limit": 1} | dict(more or {})
+        (found,) = result_of(caller.send(method, params))[member]
+        # of a search by meaning the score is the cosine; only some answers have the distance, too
+        return 1.0 - float(found["distance"]) if "distance" in found else float(found["score"])
+
+    return cosine
+
+
+def _of(nearest: Nearest, queries: Sequence[str]) -> list[float]:
+    return [nearest(query) for query in queries]
+
+
+def _compared(
+    records: str, model: Model, known: Sequence[float], without: Mapping[str, Sequence[str]], nearest: Nearest
+) -> list[list[str]]:
+    return [_row(records, name, model, known, _of(nearest, _some(asked))) for name, asked in without.items()]
+
+
+def _row(records: str, name: str, model: Model, known: Sequence[float], without: Sequence[float]) -> list[str]:
+    bound = float(np.quantile(known, 1 - ANSWERED))
+    own = next((least for start, least in LEAST_COSINES.items() if f"{model.name}-".startswith(start)), None)
+    row = [records, name, f"{bound:.2f}", f"{_below(without, bound):.2f}"]
+    return row + ([""] * 2 if own is None else [f"{1 - _below(known, own):.2f}", f"{_below(without, own):.2f}"])
+
+
+def _below(cosines: Sequence[float], bound: float) -> float:
+    return float(np.mean(np.array(cosines) < bound))
+
+
+def _some(asked: Sequence[Any]) -> list[Any]:
+    return list(asked) if len(asked) <= MOST else Random(1).sample(list(asked), MOST)
