@@ -160,6 +160,8 @@ __all__ = [
     "ReviewDecisionResult",
     "SearchKnowledgeResult",
     "SearchMetadata",
+    "SearchResult",
+    "SearchedRecord",
     "ServerInfo",
     "SetStatusResult",
     "SourceReference",

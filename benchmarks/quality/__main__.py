@@ -19,6 +19,8 @@ from benchmarks.quality.gains import gain_sets, measure_gains
 from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
 from benchmarks.quality.memory import measure_graph
+from benchmarks.quality.mixed import measure_mixed
+from benchmarks.quality.mixed_corpus import FOLDERS
 from benchmarks.quality.results import Compared, Run, Section
 from benchmarks.quality.table import render
 from benchmarks.serving import NotServing
@@ -57,6 +59,7 @@ def main() -> int:
             sections += [measure_graph(folder, models, kept, _say) for folder in options.memory]
             sections += [measure_turns(folder, models, kept, _say) for folder in options.turns]
             sections += _gains(options, kept)
+            sections += _mixed(options, kept)
     except (UnknownShape, NotServing, FileNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -81,6 +84,12 @@ def _gains(options: argparse.Namespace, kept: Path) -> list[Section]:
     return measure_gains(gain_sets(options.conversations, options.decisions, options.beir), embedder, kept, _say)
 
 
+def _mixed(options: argparse.Namespace, kept: Path) -> list[Section]:
+    """One search over all kinds, with the model that comes with the package."""
+    embedder = open_embedder(EmbeddingChoice())
+    return [] if embedder is None else [measure_mixed(folder, embedder, kept, _say) for folder in options.mixed]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.quality",
@@ -90,6 +99,10 @@ def _parser() -> argparse.ArgumentParser:
         "--beir": (_given(_SHARED / "data" / "scifact"), "documents with judged queries, as BEIR has them"),
         "--decisions": (_given(_SHARED / "data" / "decisions"), "decision records, asked for by their titles"),
         "--memory": (_given(_SHARED / "data" / "memory"), "artifacts, turns and events with a graph of entities"),
+        "--mixed": (
+            [_SHARED / "data"] if all((_SHARED / "data" / name).is_dir() for name in FOLDERS) else [],
+            "folders of records of all kinds, for one search over them",
+        ),
         "--turns": ([], "conversations with questions, as LoCoMo has them"),
         "--conversations": (
             _given(_SHARED / "data" / "conversations"),
@@ -183,7 +196,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
     """What gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
-    for name in ("beir", "decisions", "memory", "turns", "conversations"):
+    for name in ("beir", "decisions", "memory", "turns", "conversations", "mixed"):
         folders = " ".join(folder.name for folder in getattr(options, name))
         parts.append(f"--{name} {folders}".strip())
     return " ".join([*parts, *(f"--model {model.name}" for model in models)])

@@ -22,16 +22,22 @@ class Phrases:
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
         """The hits with those first that have words of the query side by side; as they are where none could."""
+        shares = self.shares(query, viewer, parts, hits)
+        return (
+            lifted(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row]) if shares else [*hits]
+        )
+
+    def shares(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[float]:
+        """The share of the query's pairs of words that each of the first hits has; empty where none could have one."""
         pairs = pairs_of(query, self._queries.is_content) if self._weight else ()
         if not pairs or not any(len(part.keyword.rows) for part in parts):
-            return [*hits]
+            return []
         wanted = {_key(parts, hit): int(parts[hit.part].snapshot.seqs[hit.row]) for hit in hits[:BEST]}
         read = self._records.as_of(wanted, viewer)
-        shares = [
+        return [
             share_of(pairs, embedding_text(one.record) or "") if (one := read.get(_key(parts, hit))) else 0.0
             for hit in hits[:BEST]
         ]
-        return lifted(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     def sees(self, key: int, viewer: Viewer) -> bool:
         """Whether a viewer sees a record now."""
