@@ -37,7 +37,7 @@ _TOOLS: Final = (
         "extracted from them, episodes, and what people wrote, said and did. Use it first, whenever you do not know "
         "which kind has the answer. Scores (0 to 1) of all kinds compare; kinds and filters narrow. For the whole of "
         "a result call get_decision, get_chunk (its id is the chunk_id), get_episode or, for an artifact, a turn or "
-        "an event, recall with its id; an extraction is whole with include content.",
+        "an event, recall with its id; include content gives texts.",
         max_tokens=ANSWER_TOKENS,
     ),
     make_tool(
