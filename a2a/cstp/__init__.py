@@ -161,6 +161,8 @@ __all__ = [
     "ReviewDecisionResult",
     "SearchKnowledgeResult",
     "SearchMetadata",
+    "SearchResult",
+    "SearchedRecord",
     "ServerInfo",
     "SetStatusResult",
     "SourceReference",

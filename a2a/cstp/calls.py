@@ -43,6 +43,7 @@ from cstp.methods.episode_records import (
     StoreEpisodeResult,
 )
 from cstp.methods.episodes import LIST_EPISODES, ListEpisodesResult
+from cstp.methods.everything import SEARCH, SearchResult
 from cstp.methods.extractions import (
     GET_DECISIONS,
     GET_PATTERNS,
@@ -58,6 +59,51 @@ from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberResult
 from cstp.methods.recall import RECALL, RecallResult
 from cstp.methods.statistics import GET_STATS, GetStatsResult
 from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
+
+
+def search(
+    query: str,
+    *,
+    kinds: list[Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]] | None = None,
+    project: str | None = None,
+    tags: list[str] | None = None,
+    context: str | None = None,
+    source: str | None = None,
+    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+    min_importance: float = 0.0,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+    mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+    limit: int = 10,
+    max_tokens: int | None = None,
+    include: list[Literal["content"]] | None = None,
+    explain: bool = False,
+    abstain: bool = False,
+    min_seq: int | None = None,
+) -> Call[SearchResult]:
+    """Search records of all kinds in one order, by meaning and by words, with filters."""
+    return typed_call(
+        SEARCH,
+        {
+            "query": query,
+            "kinds": kinds,
+            "project": project,
+            "tags": tags,
+            "context": context,
+            "source": source,
+            "sensitivity": sensitivity,
+            "min_importance": min_importance,
+            "date_from": date_from,
+            "date_to": date_to,
+            "mode": mode,
+            "limit": limit,
+            "max_tokens": max_tokens,
+            "include": include,
+            "explain": explain,
+            "abstain": abstain,
+            "min_seq": min_seq,
+        },
+    )
 
 
 def query_decisions(

@@ -73,6 +73,7 @@ from cstp.methods.episode_records import (
     StoreEpisodeResult,
 )
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
+from cstp.methods.everything import SearchedRecord, SearchResult
 from cstp.methods.extractions import (
     ExtractedDecision,
     ExtractedPattern,
@@ -229,6 +230,8 @@ __all__ = [
     "ReviewDecisionResult",
     "SearchKnowledgeResult",
     "SearchMetadata",
+    "SearchResult",
+    "SearchedRecord",
     "ServerInfo",
     "SetStatusResult",
     "SourceReference",

@@ -31,6 +31,7 @@ from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
 from cstp_server.handlers.episode_records import episode_record_methods
 from cstp_server.handlers.episodes import episode_methods
+from cstp_server.handlers.everything import everything_methods
 from cstp_server.handlers.extractions import extraction_methods
 from cstp_server.handlers.forgetting import forgetting_methods
 from cstp_server.handlers.knowledge import knowledge_methods
@@ -208,6 +209,7 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
     followers = FollowerPlaces(server.max_followers, prepared.gate, tokens)
     methods = (
         *system_methods(limiter, settings.agent.id, prepared.document),
+        *everything_methods(engine),
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
         *decision_overview_methods(engine),

@@ -20,6 +20,8 @@ from benchmarks.quality.gains import gain_sets, measure_gains
 from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
 from benchmarks.quality.memory import measure_graph
+from benchmarks.quality.mixed import measure_mixed
+from benchmarks.quality.mixed_corpus import FOLDERS
 from benchmarks.quality.results import Compared, Run, Section
 from benchmarks.quality.short_records import measure_short_records
 from benchmarks.quality.table import render
@@ -61,6 +63,7 @@ def main() -> int:
             sections += [measure_turns(folder, models, kept, _say) for folder in options.turns]
             sections += _abstaining(options, models, kept)
             sections += _gains(options, kept)
+            sections += _mixed(options, kept)
     except (UnknownShape, NotServing, FileNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -93,6 +96,12 @@ def _gains(options: argparse.Namespace, kept: Path) -> list[Section]:
     return measure_gains(gain_sets(options.conversations, options.decisions, options.beir), embedder, kept, _say)
 
 
+def _mixed(options: argparse.Namespace, kept: Path) -> list[Section]:
+    """One search over all kinds, with the model that comes with the package."""
+    embedder = open_embedder(EmbeddingChoice())
+    return [] if embedder is None else [measure_mixed(folder, embedder, kept, _say) for folder in options.mixed]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.quality",
@@ -106,6 +115,10 @@ def _parser() -> argparse.ArgumentParser:
             "decision records, among which short ones are asked for",
         ),
         "--memory": (_given(_SHARED / "data" / "memory"), "artifacts, turns and events with a graph of entities"),
+        "--mixed": (
+            [_SHARED / "data"] if all((_SHARED / "data" / name).is_dir() for name in FOLDERS) else [],
+            "folders of records of all kinds, for one search over them",
+        ),
         "--turns": ([], "conversations with questions, as LoCoMo has them"),
         "--conversations": (
             _given(_SHARED / "data" / "conversations"),
@@ -199,7 +212,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
     """What gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
-    for name in ("beir", "decisions", "among", "memory", "turns", "conversations"):
+    for name in ("beir", "decisions", "among", "memory", "turns", "conversations", "mixed"):
         folders = " ".join(folder.name for folder in getattr(options, name))
         parts.append(f"--{name} {folders}".strip())
     return " ".join([*parts, *(f"--model {model.name}" for model in models)])

@@ -27,6 +27,7 @@ from cognition_engines.queries.decision_counts import Statistics
 from cognition_engines.queries.decision_record import DecisionRecords
 from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
+from cognition_engines.queries.everything import Everything
 from cognition_engines.queries.following import Following
 from cognition_engines.queries.imports import Imports
 from cognition_engines.queries.knowledge import KnowledgeSearch
@@ -41,6 +42,7 @@ from cognition_engines.queries.search import Search
 from cognition_engines.queries.steps import Caller
 from cognition_engines.queries.threads import Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
+from cognition_engines.retrieval.calibration import calibration_of
 from cognition_engines.retrieval.dated import QuestionDates
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
@@ -136,9 +138,9 @@ class Engine:
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
         phrases = Phrases(records, options.relevance)
-        dates = QuestionDates(options.relevance)
+        dates, calibration = QuestionDates(options.relevance), calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates)
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
@@ -157,6 +159,7 @@ class Engine:
         self.list_episodes: Final = lists.episodes
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
+        self.search: Final = Everything(records, searching, passages, self.pools).search
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
         self.audit_rows_lost = 0  # that could not be stored before the engine was closed

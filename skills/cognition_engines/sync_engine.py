@@ -16,6 +16,7 @@ from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.models import Viewer
 from cognition_engines.queries.chunks import NearChunk
 from cognition_engines.queries.decisions import Match, Question
+from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
 from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage
 from cognition_engines.queries.recall.results import RecallAnswer, RecallRequest
@@ -84,6 +85,11 @@ class SyncEngine:
     def recall(self, request: RecallRequest | str) -> RecallAnswer | None:
         """What the request selects; None when it names an id of which its viewer sees no record."""
         return self._run(self.engine.recall(RecallRequest(query=request) if isinstance(request, str) else request))
+
+    def search(self, request: SearchRequest | str) -> list[FoundRecord]:
+        """The records of all kinds that answer best, in order."""
+        asked = SearchRequest(request) if isinstance(request, str) else request
+        return self._run(self.engine.search(asked))
 
     def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()

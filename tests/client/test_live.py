@@ -44,6 +44,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "list_episodes": {"since": "2026-01-01", "tags": ["filters"]},
     "get_episode": {"id": 2},
     "find_episodes": {"query": "measure a filter", "min_reward": -1.0, "tags": ["filters"]},
+    "search": {"query": "index", "kinds": ["decision", "chunk", "turn"], "include": ["content"], "limit": 50},
     "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
     "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
     "audit": {"agent": "ann", "limit": 3},

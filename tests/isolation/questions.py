@@ -188,6 +188,27 @@ def search_knowledge(ask: Asker) -> Params:
     return {**ask.searched(1, 5, 100), "mode": mode, **rest, **ask.reasons(mode)}
 
 
+def search(ask: Asker) -> Params:
+    mode = ask.mode()
+    kinds = ("decision", "chunk", "extraction", "episode", "artifact", "turn", "event")
+    filters = ask.given(
+        0.15,
+        project=lambda: ask.one("alpha", "beta", "none"),
+        tags=lambda: [ask.one(*TOPICS, "rag")],
+        context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
+        source=lambda: ask.one(*SYSTEMS),
+        sensitivity=lambda: ask.one("normal", "sensitive"),
+        minImportance=ask.share,
+    )
+    rest = ask.given(
+        kinds=lambda: ask.some(*kinds),
+        include=lambda: ["content"],
+        maxTokens=lambda: ask.one(500, 1000, 8000),
+    )
+    days = ask.days("dateFrom", "dateTo") if ask.random.random() < 0.3 else {}
+    return {**ask.searched(1, 5, 50), "mode": mode, **filters, **days, **rest, **ask.reasons(mode)}
+
+
 def recall(ask: Asker) -> Params:
     mode = ask.mode()
     named = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT, Kind.DECISION, Kind.CHUNK)
@@ -231,6 +252,7 @@ def nothing(_: Asker) -> Params:
 
 
 _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
+    "cstp.search": search,
     "cstp.queryDecisions": query_decisions,
     "cstp.getDecision": get_decision,
     "cstp.listDecisions": list_decisions,

@@ -47,6 +47,7 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
             {"context": "meeting", "include_events": False},
         ],
         "changes": [{"since": 0, "limit": 1000}, {"since": "now"}],
+        "search": [{"query": "graph vector", "kinds": ["chunk", "decision"], "include": ["content"]}],
         "search_knowledge": [{"query": "graph vector", "filters": {"type": ["chunk", "pattern"]}}],
     }
 
@@ -97,6 +98,7 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
         "list_episodes": {"tags": ["filters"], "limit": 2},
         "find_episodes": {"query": "measure a filter", "limit": 1},
         "recall": {"context": "meeting", "limit": 1},
+        "search": {"query": "crash index", "limit": 1},
         "search_knowledge": {"query": "crash index", "limit": 1},
         "changes": {"since": 0, "limit": 1},
     }

@@ -44,6 +44,11 @@ def asked(method: str, needs: set[str], **params: Any) -> Asked:
 
 # "?" stands for the words of a query, CHUNK and EVENT for ids
 CALLS = [
+    asked("search", ALL, query="?"),
+    asked("search", {"records", "embedder"}, query="?", mode="semantic"),
+    asked("search", {"records", "keywords"}, query="?", mode="keyword"),
+    asked("search", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
+    asked("search", ALL, query="?", kinds=["turn"], tags=["zzzqqq"]),
     asked("queryDecisions", ALL, query="?"),
     asked("queryDecisions", {"records", "embedder"}, query="?", mode="semantic"),
     asked("queryDecisions", {"records", "keywords"}, query="?", mode="keyword"),

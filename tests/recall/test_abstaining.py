@@ -14,6 +14,7 @@ from cognition_engines.relevance import Relevance, least_cosine_of
 from tests.kinds import entry
 
 LISTS = {
+    "cstp.search": "results",
     "cstp.queryDecisions": "decisions",
     "cstp.searchKnowledge": "results",
     "cstp.findEpisodes": "episodes",

@@ -33,6 +33,7 @@ from cstp.methods.decision_records import (
 from cstp.methods.decisions import QueryDecisionsResult, QueryFilters
 from cstp.methods.episode_records import FindEpisodesResult, GetEpisodeResult, StoreEpisodeResult
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
+from cstp.methods.everything import SearchResult
 from cstp.methods.extractions import (
     ExtractedDecision,
     ExtractedPattern,
@@ -58,6 +59,58 @@ class AsyncMethods(ABC):
     @abstractmethod
     async def send(self, call: Call[R], *, timeout: float | None = None) -> R:
         """One call, as `cstp.calls` makes it; its result."""
+
+    async def search(
+        self,
+        query: str,
+        *,
+        kinds: list[Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]] | None = None,
+        project: str | None = None,
+        tags: list[str] | None = None,
+        context: str | None = None,
+        source: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+        min_importance: float = 0.0,
+        date_from: Instant | None = None,
+        date_to: Instant | None = None,
+        mode: Literal["hybrid", "semantic", "keyword"] | None = None,
+        limit: int = 10,
+        max_tokens: int | None = None,
+        include: list[Literal["content"]] | None = None,
+        explain: bool = False,
+        abstain: bool = False,
+        min_seq: int | None = None,
+        timeout: float | None = None,
+    ) -> SearchResult:
+        """Search records of all kinds in one order, by meaning and by words, with filters.
+
+        What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` records come back.
+
+        Every filter holds for everything that comes back; bounds are inclusive. A filter leaves out records without the
+        field, and with them kinds that never have it. `date_from` and `date_to` are of the date of a decision, the time
+        of a turn, an artifact or an event, the creation of an episode, the last highlight or the creation of a chunk,
+        and the making of an extraction. Events have `context`, `source` and `min_importance` of their artifact.
+        """
+        call = calls.search(
+            query=query,
+            kinds=kinds,
+            project=project,
+            tags=tags,
+            context=context,
+            source=source,
+            sensitivity=sensitivity,
+            min_importance=min_importance,
+            date_from=date_from,
+            date_to=date_to,
+            mode=mode,
+            limit=limit,
+            max_tokens=max_tokens,
+            include=include,
+            explain=explain,
+            abstain=abstain,
+            min_seq=min_seq,
+        )
+        return await self.send(call, timeout=timeout)
 
     async def query_decisions(
         self,

@@ -19,6 +19,7 @@ from cstp.methods.decision_records import (
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
 from cstp.methods.episodes import LIST_EPISODES
+from cstp.methods.everything import SEARCH
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.forgetting import FORGET
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
@@ -29,6 +30,7 @@ from cstp.methods.statistics import GET_STATS
 from cstp.methods.system import DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
+    SEARCH,
     QUERY_DECISIONS,
     GET_DECISION,
     LIST_DECISIONS,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cstp.contract import Wire
 from cstp.methods.audit import AuditResult
@@ -17,6 +17,7 @@ from cstp.methods.decision_reads import GetDecisionResult, ListDecisionsResult
 from cstp.methods.decisions import QueryDecisionsParams, QueryDecisionsResult
 from cstp.methods.episode_records import FindEpisodesParams, FindEpisodesResult, GetEpisodeResult
 from cstp.methods.episodes import ListEpisodesResult
+from cstp.methods.everything import SearchParams, SearchResult
 from cstp.methods.extractions import GetDecisionsResult, GetPatternsResult, GetWarningsResult
 from cstp.methods.knowledge import GetChunkResult, SearchKnowledgeParams, SearchKnowledgeResult
 from cstp.methods.recall import (
@@ -102,6 +103,15 @@ def _search_knowledge(result: SearchKnowledgeResult) -> Named:
             yield from _of(Kind.SOURCE, one.source.source_id)
 
 
+def _search(result: SearchResult) -> Named:
+    for one in result.results:
+        yield from _of(KINDS[one.type], one.id)
+        if one.type in ("chunk", "extraction"):
+            yield from _of(Kind.SOURCE, one.source_id)
+        elif one.type == "event":
+            yield from _of(Kind.ARTIFACT, one.source_id)
+
+
 def _recall(result: RecallResult) -> Named:
     for item in result.results:
         yield from _recalled(item)
@@ -133,11 +143,14 @@ def _audit(_: AuditResult) -> Named:
     return iter(())
 
 
-def _query(params: QueryDecisionsParams | SearchKnowledgeParams | FindEpisodesParams | RecallParams) -> str | None:
+def _query(
+    params: SearchParams | QueryDecisionsParams | SearchKnowledgeParams | FindEpisodesParams | RecallParams,
+) -> str | None:
     return params.query
 
 
 AUDITED: Final[Mapping[str, Audited[Any, Any]]] = {
+    "cstp.search": Audited(_search, _query),
     "cstp.queryDecisions": Audited(_query_decisions, _query),
     "cstp.getDecision": Audited(_get_decision),
     "cstp.listDecisions": Audited(_list_decisions),

@@ -6,6 +6,7 @@ from typing import Final
 from cstp.methods.changes import CHANGES
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episodes import LIST_EPISODES
+from cstp.methods.everything import SEARCH
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.recall import RECALL
@@ -15,8 +16,9 @@ from cstp_server.mcp.memory_tools import MEMORY_TOOLS
 from cstp_server.mcp.tool import Tool, make_tool
 
 INSTRUCTIONS: Final = (
-    "What an agent, or a team, has decided, learned and remembers. Start with query_decisions for why something is as "
-    "it is, with search_knowledge for what documents say, with recall for what people said, wrote or promised. "
+    "What an agent, or a team, has decided, learned and remembers. Start with search, which looks through all of it; "
+    "query_decisions has more filters for why something is as it is, search_knowledge for what documents say, and "
+    "recall shows what is related to what people said, wrote or promised. "
     "Answers hold the passages that fit the question. For a whole text, call recall with the id of a decision, an "
     "artifact, a turn or an event, and get_chunk with a chunk_id; truncated says where there is more. "
     "Distances: lower is closer; scores: higher is better. find_episodes before a task shows what was tried. "
@@ -27,6 +29,17 @@ ANSWER_TOKENS: Final = 8000  # common clients cut at 25,000
 
 
 _TOOLS: Final = (
+    make_tool(
+        SEARCH,
+        "search",
+        "Search everything",
+        "Search records of all kinds at once, by meaning and by words: decisions, passages of documents and what was "
+        "extracted from them, episodes, and what people wrote, said and did. Use it first, whenever you do not know "
+        "which kind has the answer. Scores (0 to 1) of all kinds compare; kinds and filters narrow. For the whole of "
+        "a result call get_decision, get_chunk (its id is the chunk_id), get_episode or, for an artifact, a turn or "
+        "an event, recall with its id; include content gives texts.",
+        max_tokens=ANSWER_TOKENS,
+    ),
     make_tool(
         QUERY_DECISIONS,
         "query_decisions",

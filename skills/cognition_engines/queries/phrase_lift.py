@@ -32,13 +32,17 @@ class Phrases:
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
         """The hits with those first that have words of the query side by side; as they are where none could."""
-        if not self._weight or not any(len(part.keyword.rows) for part in parts):
+        shares = self.shares(query, viewer, parts, hits)
+        if not shares:
             return [*hits]
-        pairs = self._pairs_of(query)
-        if not pairs:
-            return [*hits]
-        shares = self._shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]])
         return lifted(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
+
+    def shares(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[float]:
+        """The share of the query's pairs of words that each of the first hits has; empty where none could have one."""
+        if not self._weight or not any(len(part.keyword.rows) for part in parts):
+            return []
+        pairs = self._pairs_of(query)
+        return self._shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
 
     def _pairs_of(self, query: str) -> tuple[str, ...]:
         found = self._pairs.get(query)
@@ -49,14 +53,13 @@ class Phrases:
 
     def _shares_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[float]:
         """The share of the pairs that each record has, given by key and seq; 0 for one that has changed since."""
-        shares = [self._shares.get((pairs, *record)) for record in records]
-        lacking = {key: seq for (key, seq), share in zip(records, shares, strict=True) if share is None}
+        known = [self._shares.get((pairs, *record)) for record in records]
+        lacking = {key: seq for (key, seq), share in zip(records, known, strict=True) if share is None}
         read = self._records.as_of(lacking, viewer) if lacking else {}
-        for key, stored in read.items():
-            _make_room(self._shares)
-            self._shares[pairs, key, lacking[key]] = share_of(pairs, embedding_text(stored.record) or "")
-        found = [self._shares.get((pairs, *record), 0.0) for record in records]
-        return [new if share is None else share for share, new in zip(shares, found, strict=True)]
+        new = {key: share_of(pairs, embedding_text(stored.record) or "") for key, stored in read.items()}
+        _make_room(self._shares)
+        self._shares.update({(pairs, key, lacking[key]): share for key, share in new.items()})
+        return [new.get(key, 0.0) if share is None else share for (key, _), share in zip(records, known, strict=True)]
 
     def sees(self, key: int, viewer: Viewer) -> bool:
         """Whether a viewer sees a record now."""

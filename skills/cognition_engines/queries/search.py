@@ -21,6 +21,7 @@ from cognition_engines.queries.explanation import Explanation, explanations
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.steps import Caller, Steps
+from cognition_engines.retrieval.calibration import Calibration, calibration_of, raised
 from cognition_engines.retrieval.dated import DateBoost, QuestionDates
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
@@ -32,8 +33,10 @@ from cognition_engines.retrieval.fusion import (
     grown,
     more_meaning,
     more_words,
+    scored,
     wide,
     with_bm25,
+    with_highest,
 )
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
 from cognition_engines.retrieval.phrases import BEST
@@ -120,8 +123,10 @@ class Search:
         phrases: Phrases | None = None,
         least_cosine: float | None = None,
         dates: QuestionDates | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self._dates = dates
+        self._calibration = calibration or calibration_of(None, None)
         self._phrases = phrases
         self._least_cosine = least_cosine
         self._indexes = indexes
@@ -144,6 +149,42 @@ class Search:
 
         steps = (await self._steps(caller, query, limit)).then(self._pools.records, both)
         return await self._answered(caller, query, steps)
+
+    async def search_calibrated(
+        self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
+    ) -> tuple[SearchHits, T]:
+        """As `search_and_read`, an artifact and its chunks being one record, by scores that depend on each alone."""
+        vector = await self._embed(caller, query)
+        mode, most = query.mode, max(limit, BEST)
+        pool = self._pools.keywords if mode is Mode.KEYWORD else self._pools.vectors
+        scores = partial(self._calibration.scores, mode)
+
+        def ranked(parts: list[Part]) -> SearchHits:
+            return SearchHits(parts, scored(parts, vector, most, scores), vector)
+
+        legs = self._legs(query, vector, CANDIDATES)
+        if mode is not Mode.SEMANTIC:
+            legs = legs.then(self._pools.keywords, lambda parts: [with_highest(part, query.text) for part in parts])
+        found = await self._answered(caller, query, legs.then(pool, ranked))
+        while len(found.hits) < limit:
+            wider = await self._widened(caller, found.parts, query.text, None if mode is Mode.KEYWORD else vector)
+            if not grown(found.parts, wider):
+                break
+            found = await pool.run(caller, ranked, [*wider])
+
+        def both() -> tuple[SearchHits, T]:
+            best = replace(found, hits=self._raised(query, found.parts, found.hits)[:limit])
+            return best, read(best)
+
+        return await self._pools.records.run(caller, both)
+
+    def _raised(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
+        """The hits with the scores of those higher that have phrases of the query; for the pool of records."""
+        weight = self._calibration.of(query.mode).phrase
+        if not weight or self._phrases is None:
+            return hits
+        shares = self._phrases.shares(query.text, query.viewer, parts, hits)
+        return raised(hits, shares, weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     async def _answered(self, caller: Caller, query: Query, steps: Steps[T]) -> T:
         """Runs the steps. A NoGoodMatch names no record that is gone or has expired since the snapshot."""
@@ -224,15 +265,15 @@ class Search:
         An artifact and its chunks are one hit: where that leaves fewer than `limit` in the first set, the legs are
         asked for more.
         """
-        scored = None if query.mode is Mode.KEYWORD else vector
+        compared = None if query.mode is Mode.KEYWORD else vector
         most = max(2 * limit, BEST)
-        hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, most, sets, True)
+        hits = await self._pools.vectors.run(caller, fused_apart, parts, compared, most, sets, True)
         while len(hits[0]) < limit:
-            wider = await self._widened(caller, parts, query.text, scored)
+            wider = await self._widened(caller, parts, query.text, compared)
             if not grown(parts, wider):
                 break
             parts = wider
-            hits = await self._pools.vectors.run(caller, fused_apart, parts, scored, most, sets, True)
+            hits = await self._pools.vectors.run(caller, fused_apart, parts, compared, most, sets, True)
         lift = partial(self._lifted, query, parts)
         return await self._pools.records.run(caller, lambda: [lift(each) for each in hits])
 

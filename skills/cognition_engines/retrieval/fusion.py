@@ -5,9 +5,9 @@ Hybrid: the union of the best CANDIDATES of each leg, both scores scaled min-max
 cosines are of one model, BM25 is one formula with each space's own rarity. Every order breaks ties by id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from cognition_engines.retrieval.legs import (
 
 CANDIDATES: Final = 100  # of each leg
 
+Scoring: TypeAlias = Callable[[Doubles, Doubles], Doubles]  # cosines, NaN where there is none, and shares of BM25
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -35,7 +37,8 @@ class Part:
 
     `words` is None where no words are searched; then `keyword` is empty. `viewer` is who searches. `worded` are
     the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `dates` is what rows
-    of the time that the query speaks of get; None where it speaks of none.
+    of the time that the query speaks of get; None where it speaks of none. `highest` is what BM25 could be at most for
+    the query, once `with_highest` has.
     """
 
     viewer: Viewer
@@ -46,6 +49,7 @@ class Part:
     keyword: RankedRows
     worded: RankedRows = EMPTY
     dates: DateBoost | None = None
+    highest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,22 @@ def with_bm25(part: Part, query: str) -> Part:
         return part
     keys, scores = part.words.search_among(query, part.snapshot.keys[lacking].tolist())
     return replace(part, worded=RankedRows(part.snapshot.row_of[keys].astype(np.int64), scores))
+
+
+def with_highest(part: Part, query: str) -> Part:
+    """The part with the highest BM25 that the query could reach; it asks the keyword index."""
+    return part if part.words is None else replace(part, highest=part.words.highest(query))
+
+
+def scored(parts: Sequence[Part], vector: Floats | None, limit: int, scores: Scoring) -> list[Hit]:
+    """The best of all parts by what `scores` makes of the cosine and the share of BM25 of each row by itself.
+
+    For parts that have been through `with_bm25` and `with_highest`. An artifact and its chunks are one hit.
+    """
+    union = _union(parts, vector)
+    most = np.array([part.highest for part in parts])[union.parts]
+    shares = np.divide(union.bm25, most, out=np.zeros(len(most)), where=most > 0)
+    return _ordered(parts, union, scores(union.cosines, np.minimum(shares, 1.0)), limit, groups=True)
 
 
 def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:

@@ -63,6 +63,8 @@ class KeywordSource(Protocol):
 
     def search_among(self, query: str, keys: Sequence[int]) -> tuple[Ints, Doubles]: ...
 
+    def highest(self, query: str) -> float: ...
+
 
 @dataclass(frozen=True, slots=True)
 class RankedRows:

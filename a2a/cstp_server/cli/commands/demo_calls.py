@@ -16,6 +16,11 @@ class Call:
 
 CALLS: Final[Sequence[Call]] = (
     Call(
+        "Records of all kinds in one order, by meaning and by words",
+        "cstp.search",
+        {"query": "what to do about a damaged index", "limit": 2},
+    ),
+    Call(
         "Decisions, by meaning and by words",
         "cstp.queryDecisions",
         {

@@ -20,7 +20,6 @@ from typing import Final, Self
 
 import numpy as np
 import tantivy
-from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
@@ -36,6 +35,7 @@ from cognition_engines.indexes.keywords.files import (
     write_list,
     writer_lock,
 )
+from cognition_engines.indexes.keywords.hits import NOTHING, DoubleArray, IntArray, any_of, best
 from cognition_engines.indexes.keywords.label_terms import Marks
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
 from cognition_engines.indexes.keywords.open_index import index_in, writer_of
@@ -53,12 +53,6 @@ from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.store.values import Text
 
-IntArray = NDArray[np.int64]
-DoubleArray = NDArray[np.float64]
-
-_NOTHING: Final = np.empty(0, np.int64), np.empty(0, np.float64)
-_NAMED: Final = 1500  # keys; up to here a query of a term each takes less than one of a set: half at 100, as much here
-
 
 @dataclass(frozen=True, slots=True)
 class ViewerKeywords:
@@ -72,6 +66,9 @@ class ViewerKeywords:
 
     def search_among(self, query: str, keys: Sequence[int]) -> tuple[IntArray, DoubleArray]:
         return self.index.search_among(query, keys, self.viewer)
+
+    def highest(self, query: str) -> float:
+        return self.index.highest(query, self.viewer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +235,7 @@ class KeywordIndex:
         """How many of the keys the index has a text of."""
         state = self._state()
         with ForeignCalls(COMPONENT):
-            found = tantivy.Query.const_score_query(self._any_of("key", keys), 1.0)
+            found = tantivy.Query.const_score_query(any_of(self._schema, "key", keys), 1.0)
             return len(state.searcher.search(found, len(keys), count=False).hits) if keys else 0
 
     def search(
@@ -257,7 +254,7 @@ class KeywordIndex:
             raise ValueError("limit must be at least 1")
         state = self._state()
         with ForeignCalls(COMPONENT):
-            required = [self._any_of("mark", alternatives) for alternatives in marks]
+            required = [any_of(self._schema, "mark", alternatives) for alternatives in marks]
             found = self._found(state, query, viewer, required, limit)
         self._confirm()
         return found
@@ -270,12 +267,18 @@ class KeywordIndex:
         The scores are those of `search`. A key that the index does not hold is no match.
         """
         if not len(keys):
-            return _NOTHING
+            return NOTHING
         state = self._state()
         with ForeignCalls(COMPONENT):
-            found = self._found(state, query, viewer, [self._any_of("key", keys)], len(keys))
+            found = self._found(state, query, viewer, [any_of(self._schema, "key", keys)], len(keys))
         self._confirm()
         return found
+
+    def highest(self, query: str, viewer: Viewer = EVERYTHING) -> float:
+        """The BM25 score of a text that had all of the query, at its best; 0 where no text has a word of it."""
+        with ForeignCalls(COMPONENT):
+            weights = self._state().weights.of(viewer, query, self._queries)
+        return 0.0 if weights is None else weights.highest
 
     def check(self) -> None:
         """Raises ComponentFailed when a file is not as it was written. Reads only those touched since the last time.
@@ -330,11 +333,11 @@ class KeywordIndex:
         """The best by the words of the query, of the texts that the viewer sees and that meet what is required."""
         weights = state.weights.of(viewer, query, self._queries)
         if weights is None:
-            return _NOTHING
+            return NOTHING
         hidden = state.counts.texts(viewer) < state.searcher.num_docs - 1
         every = [*required, *(visible_to(self._schema, viewer) if hidden else ())]
         musts = [(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 0.0)) for one in every]
-        keys, sums = _best(state.searcher, tantivy.Query.boolean_query([*musts, *weights.terms]), limit)
+        keys, sums = best(state.searcher, tantivy.Query.boolean_query([*musts, *weights.terms]), limit)
         # Where something is required the terms only add to the sum, which is faster than to require one of them.
         matching = int(np.count_nonzero(sums > 0))
         return keys[:matching], sums[:matching] / weights.unit
@@ -345,7 +348,7 @@ class KeywordIndex:
         if not keys or not state.counts:
             return []
         with ForeignCalls(COMPONENT):
-            held = tantivy.Query.const_score_query(self._any_of("key", keys), 1.0)
+            held = tantivy.Query.const_score_query(any_of(self._schema, "key", keys), 1.0)
             addresses = [address for _, address in state.searcher.search(held, len(keys), count=False).hits]
             documents = [state.searcher.doc(address) for address in addresses]
             return [
@@ -353,25 +356,9 @@ class KeywordIndex:
                 for one in documents
             ]
 
-    def _any_of(self, field: str, numbers: Sequence[int]) -> tantivy.Query:
-        """The texts that have one of these numbers in the field."""
-        if len(numbers) > _NAMED:
-            return tantivy.Query.term_set_query(self._schema, field, [int(number) for number in numbers])
-        terms = [tantivy.Query.term_query(self._schema, field, int(one), index_option="basic") for one in numbers]
-        return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
-
 
 def _commit(searcher: tantivy.Searcher, schema: tantivy.Schema) -> _Commit:
     return _Commit(searcher, KnownWeights(schema, WordCounts(searcher, schema)))
-
-
-def _best(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, DoubleArray]:
-    hits = searcher.search(query, min(limit, max(1, searcher.num_docs)), count=False).hits
-    if not hits:
-        return _NOTHING
-    scores, addresses = zip(*hits, strict=True)
-    keys = np.array(searcher.fast_field_values("key", list(addresses)), np.int64)
-    return keys, np.array(scores, np.float64)
 
 
 def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None, relevance: Relevance) -> KeywordIndex:

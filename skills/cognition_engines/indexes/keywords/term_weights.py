@@ -31,10 +31,15 @@ Clauses = Sequence[tuple[tantivy.Occur, tantivy.Query]]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A term for each word and level, with its whole number. A score is the sum over `unit`."""
+    """A term for each word and level, with its whole number. A score is the sum over `unit`.
+
+    `highest` is the score of a text that had every word of the query, each as often as counts at all; a word that no
+    text has is the rarest.
+    """
 
     terms: Clauses
     unit: float
+    highest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,10 @@ class _Word:
 
 def weigh(schema: tantivy.Schema, counts: WordCounts, viewer: Viewer, words: Sequence[str]) -> Weights | None:
     """The weights of the words of a query, each as often as the query has it; None where no text has one of them."""
-    texts = counts.texts(viewer)
+    texts, times_of = counts.texts(viewer), Counter(words)
     found = [
         _Word(word, containing, times)
-        for word, times in Counter(words).items()
+        for word, times in times_of.items()
         if (containing := counts.containing(viewer, word))
     ]
     if not found:
@@ -60,12 +65,14 @@ def weigh(schema: tantivy.Schema, counts: WordCounts, viewer: Viewer, words: Seq
     rarest = sorted(telling, key=lambda word: (word.containing, word.text))[:MOST_WORDS]
     weights = [word.times * rarity(texts, word.containing) for word in rarest]
     unit = _WHOLE / (sum(weights) * HIGHEST_FACTOR)
+    unknown = [times for word, times in times_of.items() if not counts.containing(viewer, word)]
+    highest = (sum(weights) + sum(unknown) * rarity(texts, 0)) * HIGHEST_FACTOR
     terms = [
         (tantivy.Occur.Should, _constant(schema, letter + word.text, max(1, round(weight * factor * unit))))
         for word, weight in zip(rarest, weights, strict=True)
         for letter, factor in LEVELS
     ]
-    return Weights(terms, unit)
+    return Weights(terms, unit, highest)
 
 
 def _constant(schema: tantivy.Schema, term: str, weight: int) -> tantivy.Query:

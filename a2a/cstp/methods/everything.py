@@ -1,0 +1,142 @@
+"""`cstp.search`: one search over records of all kinds that have a text."""
+
+from datetime import datetime
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
+from cstp.contract import Method, WireResult
+from cstp.errors import QueryFailed
+from cstp.explained import EXPLAIN_DESCRIPTION, Explained
+from cstp.fields import (
+    MAX_TOKENS_DESCRIPTION,
+    MODE_DESCRIPTION,
+    WHOLE,
+    InstantOut,
+    Label,
+    LowerInstant,
+    MaxTokens,
+    Omitted,
+    Query,
+    SearchMode,
+    Truncated,
+    UpperInstant,
+    each_once,
+    not_blank,
+    not_later,
+)
+from cstp.reads import ReadParams
+
+FoundType: TypeAlias = Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]
+Sensitivity: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]
+Part: TypeAlias = Literal["content"]
+Whole: TypeAlias = Annotated[Label, AfterValidator(not_blank)]
+
+FOUND_TYPES: Final[tuple[FoundType, ...]] = get_args(FoundType)
+
+
+class SearchParams(ReadParams):
+    """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` records come back.
+
+    Every filter holds for everything that comes back; bounds are inclusive. A filter leaves out records without the
+    field, and with them kinds that never have it. `dateFrom` and `dateTo` are of the date of a decision, the time of a
+    turn, an artifact or an event, the creation of an episode, the last highlight or the creation of a chunk, and the
+    making of an extraction. Events have `context`, `source` and `minImportance` of their artifact.
+    """
+
+    query: Query
+    kinds: Annotated[list[FoundType], Field(min_length=1), AfterValidator(each_once)] | None = Field(
+        default=None, description="The kinds to look for; absent: all."
+    )
+    project: Whole | None = Field(default=None, description="Of any kind; spelled exactly.")
+    tags: Annotated[list[Whole], Field(min_length=1, max_length=64)] | None = Field(
+        default=None,
+        description="A record has all of them: tags of decisions and chunks and topics of extractions in any case, "
+        "tags of episodes exactly. Artifacts, turns and events have none.",
+    )
+    context: Whole | None = Field(
+        default=None,
+        description="Such as `meeting` or `email`, in any case: that of artifacts; `conversation` is that of turns, "
+        "`decision` that of decisions. Chunks, extractions and episodes have none.",
+    )
+    source: Whole | None = Field(
+        default=None,
+        description="The system that a record came from, such as `slack`, in any case: of artifacts, turns, events and "
+        "chunks. Decisions, extractions and episodes have none.",
+    )
+    sensitivity: Sensitivity | None = Field(default=None, description="Records of this level alone, of any kind.")
+    min_importance: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
+        default=0.0, description="0 is no condition. Artifacts, turns and events have one."
+    )
+    date_from: LowerInstant = None
+    date_to: UpperInstant = None
+    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
+    max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
+    include: Annotated[list[Part], Field(min_length=1), AfterValidator(each_once)] | None = Field(
+        default=None,
+        description="What each result has in addition. `content`: its text; of an artifact that is searched in chunks, "
+        "the chunk that was found.",
+    )
+    explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
+    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
+
+    @field_validator("date_to")
+    @classmethod
+    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        return not_later(info.data.get("date_from"), "dateFrom", value, "dateTo")
+
+
+class SearchedRecord(WireResult):
+    """One record that was found; members are null where its record does not say.
+
+    The whole is what another method gives for the `id`: `cstp.getDecision` for a decision, `cstp.getChunk` for a chunk,
+    `cstp.getEpisode` for an episode, whose id is a number, and `cstp.recall` for an artifact, a turn or an event, also
+    for a decision or a chunk. An extraction comes whole with `content`.
+
+    `title` is the title of a decision, a chunk or its source, and an artifact, the heading of an extraction, the
+    speaker of a turn, and the category of an event. `snippet` has the sentences of its text that are nearest to the
+    query, at most 600 characters. `score` is 0 to 1: as what share of records with such a match answer their question,
+    in the sets that it was measured on; so scores of all kinds and of several queries can be compared. `source` is the
+    title of the source of a chunk or an extraction, the system of an artifact, a turn or an event, and the file of a
+    decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is what
+    `dateFrom` and `dateTo` ask for. `content` and `explain` are present exactly when they were asked for, `truncated`
+    with `maxTokens`; true says that `content`, or without it the snippet, was cut for want of room.
+    """
+
+    type: FoundType
+    id: str | int
+    title: str | None
+    snippet: str
+    score: float
+    source: str | None
+    source_id: str | None
+    date: InstantOut | None
+    content: str | None = Field(None, exclude_if=lambda content: content is None)
+    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
+    truncated: Truncated = None
+
+
+class SearchResult(WireResult):
+    """Records of all kinds in one order, the highest score first, ties by id; `queryTimeMs` is what the search took.
+
+    `omitted` is present exactly with `maxTokens`: how many results there was no room for. `noGoodMatch` is present
+    exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
+    """
+
+    results: list[SearchedRecord]
+    query_time_ms: int
+    omitted: Omitted = None
+    no_good_match: NoGoodMatch = None
+    nearest: Nearest = None
+
+
+SEARCH = Method(
+    name="cstp.search",
+    summary="Search records of all kinds in one order, by meaning and by words, with filters.",
+    params=SearchParams,
+    result=SearchResult,
+    errors=(QueryFailed,),
+    cost=2,
+)

@@ -1,0 +1,163 @@
+"""Answers `cstp.search`."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import PurePosixPath
+from time import perf_counter
+from typing import Final
+
+from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
+from cognition_engines.filters import MemoryFilters
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction, heading
+from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.registry import prefixed
+from cognition_engines.models import SENSITIVITIES, Decision, Mode, Viewer
+from cognition_engines.queries.chunks import title
+from cognition_engines.queries.everything import FoundRecord, SearchRequest
+from cognition_engines.queries.lists import citation
+from cstp.methods.everything import SEARCH, FoundType, SearchedRecord, SearchParams, SearchResult
+from cstp_server.handlers.budget import Cutting, Part, fit
+from cstp_server.handlers.explanations import explained
+from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+_TYPES: Final[Mapping[Kind, FoundType]] = {
+    Kind.DECISION: "decision",
+    Kind.CHUNK: "chunk",
+    Kind.EXTRACTION: "extraction",
+    Kind.EPISODE: "episode",
+    Kind.ARTIFACT: "artifact",
+    Kind.TURN: "turn",
+    Kind.EVENT: "event",
+}
+
+
+def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """The family's method, bound to the engine."""
+
+    async def search(params: SearchParams, call: Call) -> SearchResult:
+        began = perf_counter()
+        mode = chosen_mode(engine, params.mode)
+        check_abstain(engine, mode, wanted=params.abstain)
+        try:
+            found = await engine.search(_request(params, mode, call.viewer), call.agent)
+        except NoGoodMatch as none:
+            return _answer(params, began, [], 0).model_copy(update=unanswered(none))
+        items = [_item(each, params) for each in found]
+        if params.max_tokens is not None:
+            cut = partial(engine.cut, agent=call.agent)
+            items = await _fitted(cut, params, found, items, params.max_tokens)
+        return _answer(params, began, items, len(found))
+
+    return (BoundMethod(SEARCH, search),)
+
+
+def _request(params: SearchParams, mode: Mode, viewer: Viewer) -> SearchRequest:
+    filters = MemoryFilters(
+        context=params.context,
+        source=params.source,
+        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
+        min_importance=params.min_importance,
+        date_from=params.date_from,
+        date_to=params.date_to,
+    )
+    return SearchRequest(
+        params.query,
+        viewer,
+        None if params.kinds is None else tuple(KINDS[name] for name in params.kinds),
+        filters,
+        params.project,
+        tuple(params.tags or ()),
+        mode,
+        params.limit,
+        params.explain,
+        params.abstain,
+    )
+
+
+def _answer(params: SearchParams, began: float, items: Sequence[SearchedRecord], found: int) -> SearchResult:
+    return SearchResult(
+        results=list(items),
+        query_time_ms=round((perf_counter() - began) * 1000),
+        omitted=None if params.max_tokens is None else found - len(items),
+        no_good_match=False if params.abstain else None,
+    )
+
+
+async def _fitted(
+    cut: Cutting,
+    params: SearchParams,
+    found: Sequence[FoundRecord],
+    items: Sequence[SearchedRecord],
+    max_tokens: int,
+) -> list[SearchedRecord]:
+    """Those of the items that fit, with their contents cut, or without contents their snippets."""
+    field = "content" if params.include else "snippet"
+    parts = [
+        Part(item, field, record=each.stored.record, own=getattr(item, field), window=each.window)
+        for each, item in zip(found, items, strict=True)
+    ]
+    empty = _answer(params, perf_counter(), [], len(found))
+    return [item for item in await fit(cut, params.query, parts, max_tokens, empty) if isinstance(item, SearchedRecord)]
+
+
+def _item(found: FoundRecord, params: SearchParams) -> SearchedRecord:
+    source, source_id = _source(found)
+    return SearchedRecord(
+        type=_TYPES[found.kind],
+        id=int(found.id) if found.kind is Kind.EPISODE else found.id,
+        title=_title(found),
+        snippet=found.snippet,
+        score=found.score,
+        source=source,
+        source_id=source_id,
+        date=found.stored.facets.at,
+        content=found.text if params.include else None,
+        explain=explained(found.explanation, found.window),
+    )
+
+
+def _title(found: FoundRecord) -> str | None:
+    match found.stored.record:
+        case Decision() | Artifact() | ArtifactChunk() as record:
+            return record.title
+        case Chunk() as chunk:
+            return title(chunk, found.source)
+        case Extraction() as extraction:
+            return heading(extraction)
+        case Turn() as turn:
+            return turn.speaker or turn.role
+        case Event() as event:
+            return event.category
+        case Episode():
+            return None
+        case other:
+            raise ValueError(f"{type(other).__name__}: no search finds such a record")
+
+
+def _source(found: FoundRecord) -> tuple[str | None, str | None]:
+    """Where a record is from, and the id of the record that it belongs to."""
+    record, facets = found.stored.record, found.stored.facets
+    match record:
+        case Decision():
+            # where the server has its files is not for callers
+            origin = found.stored.origin
+            known = origin.path and origin.path != origin.source
+            return origin.path if known else PurePosixPath(origin.source).name, None
+        case Chunk() | Extraction():
+            id = record.source_id
+            cited = citation(record, {} if found.source is None or id is None else {id: found.source})
+            return cited.title, cited.source_id
+        case Event():
+            return facets.system, None if record.artifact_id is None else prefixed(Kind.ARTIFACT, record.artifact_id)
+        case Turn():
+            return facets.system, record.conversation_id
+        case Artifact() | ArtifactChunk() | Episode():
+            return facets.system, None
+        case other:
+            raise ValueError(f"{type(other).__name__}: no search finds such a record")

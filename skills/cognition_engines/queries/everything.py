@@ -1,0 +1,162 @@
+"""One search over records of all kinds that have a text, in one order, by scores that mean the same for each kind."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cognition_engines.filters import Conditions, HasAll, MemoryFilters, OneOf, one_of
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.kinds.artifacts import ArtifactChunk
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.registry import SPECS, Record, embedding_text, prefixed
+from cognition_engines.models import Decision, Mode, Viewer
+from cognition_engines.queries.explanation import Explanation
+from cognition_engines.queries.passages import PassageRequest, Passages
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Agent
+from cognition_engines.retrieval.fusion import Hit
+from cognition_engines.retrieval.snippets import Room, Window
+from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.store.reads.knowledge import SourceName, WithSources
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
+
+SNIPPET: Final = Room(600)  # characters
+FOUND: Final = tuple(kind for space in SEARCHED for kind in space.kinds if kind is not Kind.ARTIFACT_CHUNK)
+_NONE: Final = OneOf(("kind",), ())  # what no record meets
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What is searched for, among which records. `kinds` None is every kind of FOUND; `mode` None the default one.
+
+    A record has all of `tags`, topics of extractions among them. A condition leaves out kinds that cannot meet it.
+    """
+
+    text: str
+    viewer: Viewer = Viewer()
+    kinds: tuple[Kind, ...] | None = None
+    filters: MemoryFilters = MemoryFilters()
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    mode: Mode | None = None
+    limit: int = 10
+    explain: bool = False
+    abstain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """A record that was found: `kind` and `id` are those of its artifact where `stored` is a chunk of one.
+
+    `score` is 0 to 1, alike for all kinds and queries; `text` is what the record says, without a title; `source` is
+    known of chunks and extractions. `window` is the one of its text that is nearest to the query, None where there is
+    none or words alone decide.
+    """
+
+    kind: Kind
+    id: str
+    stored: StoredRecord
+    score: float
+    text: str
+    snippet: str
+    source: SourceName | None
+    window: Window | None
+    explanation: Explanation | None
+
+
+class Everything:
+    """Searches all spaces. Raises ComponentFailed naming the part that did not answer."""
+
+    def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools) -> None:
+        self._records = records
+        self._searching = searching
+        self._passages = passages
+        self._pools = pools
+
+    async def search(self, request: SearchRequest, agent: Agent = None) -> list[FoundRecord]:
+        """The best records for `agent`, the highest score first, ties by id."""
+        caller = self._pools.caller(agent)
+        mode = request.mode or self._searching.modes[0]
+        query = Query(request.text, request.viewer, mode, [*_sought(request)], request.abstain)
+
+        def reading(found: SearchHits) -> WithSources:
+            return self._records.with_sources(found.keys(), request.viewer, _KINDS)
+
+        found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
+        windows = await self._searching.windows(caller, found, mode)
+        reasons = await self._searching.explained(caller, found, query, wanted=request.explain)
+        shown = []
+        for hit, key, seq, window, reason in zip(found.hits, found.keys(), found.seqs(), windows, reasons, strict=True):
+            stored = read.stored.get(key)
+            # a record may have changed since the snapshot: then the conditions are asked again
+            if stored is not None and (stored.seq == seq or accepts(query.sought[hit.part].conditions, stored)):
+                shown.append((hit, stored, window if stored.seq == seq else None, reason))
+        snippets = await self._snippets(caller, request.text, [(stored, window) for _, stored, window, _ in shown])
+        results = [
+            _found(hit, stored, read, snippet, window, reason)
+            for (hit, stored, window, reason), snippet in zip(shown, snippets, strict=True)
+        ]
+        return sorted(results, key=lambda each: (-each.score, each.id))
+
+    async def _snippets(
+        self, caller: Caller, query: str, found: Sequence[tuple[StoredRecord, Window | None]]
+    ) -> Sequence[str]:
+        cuts = [
+            PassageRequest(text := text_of(stored.record, stored.kind), SNIPPET, stored.record, text, window)
+            for stored, window in found
+        ]
+        return await self._passages.cut(caller, query, cuts)
+
+
+_KINDS: Final = (*FOUND, Kind.ARTIFACT_CHUNK)
+
+
+def _sought(request: SearchRequest) -> Iterator[SearchScope]:
+    """The spaces of the kinds, and what their records must meet."""
+    common = (*request.filters.conditions(), *one_of("project", request.project))
+    wanted = {*(FOUND if request.kinds is None else request.kinds)}
+    if Kind.ARTIFACT in wanted:
+        wanted.add(Kind.ARTIFACT_CHUNK)
+    for space in SEARCHED:
+        kinds = tuple(kind for kind in space.kinds if kind in wanted)
+        if kinds:
+            of_kinds = () if kinds == space.kinds else one_of("kind", [kind.label for kind in kinds])
+            yield SearchScope(space, (*common, *of_kinds, *_tagged(space, request.tags)))
+
+
+def _tagged(space: Space, tags: tuple[str, ...]) -> Conditions:
+    if not tags:
+        return ()
+    name = next((column.name for column in space.sets if column.name in ("tags", "topics")), None)
+    return (_NONE,) if name is None else (HasAll(name, tags),)
+
+
+def text_of(record: Record, kind: Kind) -> str:
+    """What a record says, without its title where that is apart."""
+    if isinstance(record, Decision):
+        return record.text
+    shown = SPECS[kind].shown_text
+    return embedding_text(record) or "" if shown is None else shown(record)
+
+
+def _found(
+    hit: Hit,
+    stored: StoredRecord,
+    read: WithSources,
+    snippet: str,
+    window: Window | None,
+    reason: Explanation | None,
+) -> FoundRecord:
+    record, kind, id = stored.record, stored.kind, str(stored.record.id)
+    text = text_of(record, kind)
+    if isinstance(record, ArtifactChunk):
+        kind = Kind.ARTIFACT
+        id = id if stored.facets.parent is None else prefixed(kind, record.artifact_id)
+    source_id = record.source_id if isinstance(record, Chunk | Extraction) else None
+    source = None if source_id is None else read.sources.get(source_id)
+    return FoundRecord(kind, id, stored, hit.score, text, snippet, source, window, reason)

@@ -1,0 +1,94 @@
+"""Scores that mean the same in every space and for every query: how likely a record is to answer, 0 to 1.
+
+A logistic function of the cosine, of BM25 as a share of the highest that the query could reach, and of the share of
+the pairs of its words that the text has. The weights were fitted once (`python -m benchmarks.quality.calibrating`);
+nothing in a score depends on what else was found. Plain functions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.models import Mode
+from cognition_engines.retrieval.fusion import Hit
+from cognition_engines.retrieval.legs import Doubles
+
+DECIMALS: Final = 9
+_LEAST: Final = 1e-9  # of a score, so that its odds are a number
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """The log-odds are `base` and each measure times its weight."""
+
+    base: float
+    cosine: float = 0.0
+    words: float = 0.0
+    phrase: float = 0.0
+
+    def scores(self, cosines: Doubles, shares: Doubles) -> Doubles:
+        """Before phrases are looked for, which is the same as that there are none."""
+        odds = self.base + self.words * shares
+        if self.cosine:
+            odds = odds + self.cosine * cosines
+        scores: Doubles = np.round(1 / (1 + np.exp(-odds)), DECIMALS)
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What scores are made by: meaning and words, meaning alone, and words alone, also for what has no vector."""
+
+    both: Logistic
+    meaning: Logistic
+    words: Logistic
+
+    def of(self, mode: Mode) -> Logistic:
+        return {Mode.HYBRID: self.both, Mode.SEMANTIC: self.meaning, Mode.KEYWORD: self.words}[mode]
+
+    def scores(self, mode: Mode, cosines: Doubles, shares: Doubles) -> Doubles:
+        """Cosines are NaN where there is none; shares of BM25 are 0 to 1."""
+        found = self.of(mode).scores(cosines, shares)
+        return found if mode is Mode.KEYWORD else np.where(np.isnan(cosines), self.words.scores(cosines, shares), found)
+
+    def nearer(self, by: float) -> "Calibration":
+        """That of a model whose cosines are higher by so much."""
+        both, meaning = (replace(one, base=one.base - one.cosine * by) for one in (self.both, self.meaning))
+        return Calibration(both, meaning, self.words)
+
+
+BY_WORDS: Final = Logistic(-4.19, words=7.89, phrase=1.43)
+# By the beginning of a model's name.
+CALIBRATIONS: Final[Mapping[str, Calibration]] = {
+    "minilm-": Calibration(Logistic(-6.51, 6.63, 7.29, 1.33), Logistic(-5.91, 10.29), BY_WORDS),
+}
+_MEASURED: Final = ("minilm-", 0.43)  # for models that were not: moved by their least cosine
+
+
+def calibration_of(model: str | None, least_cosine: float | None) -> Calibration:
+    """That of a model. One that was not measured has that of the packaged model, moved to its `least_cosine`."""
+    name, cosine = _MEASURED
+    known = next((found for prefix, found in CALIBRATIONS.items() if model and model.startswith(prefix)), None)
+    if known is not None:
+        return known
+    return CALIBRATIONS[name].nearer(0.0 if least_cosine is None else least_cosine - cosine)
+
+
+def raised(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
+    """The hits in a new order, best first: the first ones get `weight` for the share of pairs that they have."""
+    first = [
+        replace(hit, score=_raised(hit.score, weight * share), phrase=share)
+        for hit, share in zip(hits, shares, strict=False)
+    ]
+    return sorted([*first, *hits[len(first) :]], key=lambda hit: (-hit.score, ids(hit)))
+
+
+def _raised(score: float, by: float) -> float:
+    """A score whose log-odds are higher by so much."""
+    if not by:
+        return score
+    known = min(1 - _LEAST, max(_LEAST, score))
+    return round(1 / (1 + exp(-(log(known / (1 - known)) + by))), DECIMALS)
