@@ -52,7 +52,11 @@ class Asker:
     def reasons(self, mode: str) -> Params:
         """Whether ranks are explained, and whether a search by meaning may abstain."""
         abstaining = {} if mode == "keyword" else self.given(0.2, abstain=lambda: True)
-        return self.given(0.3, explain=lambda: True, asOf=self.day) | abstaining
+        return self.given(0.3, explain=lambda: True) | abstaining
+
+    def dated(self) -> Params:
+        """The moment of the question, which gives words for time their meaning."""
+        return self.given(0.3, asOf=self.day)
 
     def day(self) -> str:
         return str(self.one(*(f"{EPOCH.year}-01-{day:02d}" for day in range(1, 8)), f"{EPOCH.year}-01-03T12:00:00Z"))
@@ -99,7 +103,7 @@ def query_decisions(ask: Asker) -> Params:
         includeProvenance=lambda: True,
     )
     mode = ask.mode()
-    return {**ask.searched(1, 5, 50), "mode": mode, **rest, **ask.reasons(mode)}
+    return {**ask.searched(1, 5, 50), "mode": mode, **rest, **ask.reasons(mode), **ask.dated()}
 
 
 def get_decision(ask: Asker) -> Params:
@@ -174,7 +178,7 @@ def find_episodes(ask: Asker) -> Params:
     low, high = sorted([ask.share(), ask.share()])
     rest = ask.given(minReward=lambda: low, maxReward=lambda: high, tags=lambda: ask.some(*TOPICS))
     mode = ask.mode()
-    return {**ask.searched(1, 5, 50), "mode": mode, **rest, **ask.reasons(mode)}
+    return {**ask.searched(1, 5, 50), "mode": mode, **rest, **ask.reasons(mode), **ask.dated()}
 
 
 def search_knowledge(ask: Asker) -> Params:
@@ -185,7 +189,7 @@ def search_knowledge(ask: Asker) -> Params:
     )
     rest = ask.given(filters=lambda: filters, maxTokens=lambda: ask.one(500, 700, 8000))
     mode = ask.mode()
-    return {**ask.searched(1, 5, 100), "mode": mode, **rest, **ask.reasons(mode)}
+    return {**ask.searched(1, 5, 100), "mode": mode, **rest, **ask.reasons(mode), **ask.dated()}
 
 
 def search(ask: Asker) -> Params:
@@ -214,7 +218,7 @@ def recall(ask: Asker) -> Params:
     named = (Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT, Kind.DECISION, Kind.CHUNK)
     selector = ask.one(
         {"query": ask.query()},
-        {"query": ask.query(), "mode": mode, **ask.reasons(mode)},
+        {"query": ask.query(), "mode": mode, **ask.reasons(mode), **ask.dated()},
         {"query": ask.query(), "conversationId": ask.one(*CONVERSATIONS)},
         {"id": ask.id(*named)},
         {"id": ask.id(*named).removeprefix("art_").removeprefix("evt_")},

@@ -16,11 +16,6 @@ class Call:
 
 CALLS: Final[Sequence[Call]] = (
     Call(
-        "Records of all kinds in one order, by meaning and by words",
-        "cstp.search",
-        {"query": "what to do about a damaged index", "limit": 2},
-    ),
-    Call(
         "Decisions, by meaning and by words",
         "cstp.queryDecisions",
         {
@@ -28,6 +23,11 @@ CALLS: Final[Sequence[Call]] = (
             "limit": 1,
             "include": ["snippet", "links", "provenance"],
         },
+    ),
+    Call(
+        "Records of all kinds in one order, by meaning and by words",
+        "cstp.search",
+        {"query": "what to do about a damaged index", "limit": 2},
     ),
     Call(
         "Decisions page by page, newest first",
