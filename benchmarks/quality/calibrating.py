@@ -93,7 +93,7 @@ async def _features(engine: Engine, asked: Sequence[tuple[str, frozenset[str]]])
         query = Query(text, EVERYTHING, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
         parts, vector = await searching.parts(engine.pools.caller(None), query, CANDIDATES)
         parts = [with_highest(part, text) for part in parts]
-        hits = scored(parts, vector, BEST, lambda cosines, shares: np.nan_to_num(cosines) + WORDS * shares)
+        hits = scored(parts, vector, BEST, lambda cosines, shares, _: np.nan_to_num(cosines) + WORDS * shares)
         cosines = np.array([0.0 if hit.distance is None else 1 - hit.distance for hit in hits])
         shares = (np.array([hit.score for hit in hits]) - cosines) / WORDS
         seen = np.zeros(len(hits))

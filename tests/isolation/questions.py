@@ -210,7 +210,7 @@ def search(ask: Asker) -> Params:
         maxTokens=lambda: ask.one(500, 1000, 8000),
     )
     days = ask.days("dateFrom", "dateTo") if ask.random.random() < 0.3 else {}
-    return {**ask.searched(1, 5, 50), "mode": mode, **filters, **days, **rest, **ask.reasons(mode)}
+    return {**ask.searched(1, 5, 50), "mode": mode, **filters, **days, **rest, **ask.reasons(mode), **ask.dated()}
 
 
 def recall(ask: Asker) -> Params:

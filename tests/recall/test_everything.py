@@ -227,6 +227,24 @@ def test_words_in_a_row_raise_a_score(memory: Any) -> None:
     assert asked[0]["score"] > apart[0]["score"]
 
 
+def test_a_time_in_the_query_raises_the_scores_of_its_records_and_is_returned(memory: Any) -> None:
+    asked = {"query": "who buys the crane, the month before", "explain": True}
+    spoken = {"query": "who buys the crane, last month", "explain": True}
+
+    result = ask(memory, **spoken, asOf="2024-06-10")["result"]
+    dates = {each["id"]: each["explain"]["boosts"]["date"] for each in result["results"]}
+    assert result["interpreted"] == {"dateFrom": "2024-05-01T00:00:00Z", "dateTo": "2024-05-31T23:59:59.999999Z"}
+    assert (dates["art_say"], dates["art_long"]) == (1.0, 0.0)
+
+    later = ask(memory, **spoken, asOf="2024-08-10")["result"]
+    scores = [{each["id"]: each["score"] for each in one["results"]} for one in (result, later)]
+    assert scores[0]["art_say"] > scores[1]["art_say"]
+    assert scores[0]["art_long"] == scores[1]["art_long"]
+    assert "interpreted" not in ask(memory, **asked)["result"]
+    words = ask(memory, **spoken, asOf="2024-06-10", mode="keyword")["result"]
+    assert {each["explain"]["boosts"]["date"] for each in words["results"]} == {None}
+
+
 def test_a_write_is_found_by_a_search_that_waits_for_it(memory: Any) -> None:
     seq = memory.records.last_seq()
     assert found(memory, minSeq=seq) == found(memory)

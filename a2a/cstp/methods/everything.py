@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import QueryFailed
-from cstp.explained import EXPLAIN_DESCRIPTION, Explained
+from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
     MODE_DESCRIPTION,
@@ -79,6 +79,7 @@ class SearchParams(ReadParams):
         description="What each result has in addition. `content`: its text; of an artifact that is searched in chunks, "
         "the chunk that was found.",
     )
+    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
     abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
 
@@ -122,11 +123,13 @@ class SearchResult(WireResult):
     """Records of all kinds in one order, the highest score first, ties by id; `queryTimeMs` is what the search took.
 
     `omitted` is present exactly with `maxTokens`: how many results there was no room for. `noGoodMatch` is present
-    exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
+    exactly with `abstain`; where it is true, `nearest` is, too, if there is any record. `interpreted` is present with
+    `explain` where the query speaks of a time.
     """
 
     results: list[SearchedRecord]
     query_time_ms: int
+    interpreted: InterpretedOut = None
     omitted: Omitted = None
     no_good_match: NoGoodMatch = None
     nearest: Nearest = None

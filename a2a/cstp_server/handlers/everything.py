@@ -1,6 +1,7 @@
 """Answers `cstp.search`."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
 from time import perf_counter
@@ -20,9 +21,10 @@ from cognition_engines.models import SENSITIVITIES, Decision, Mode, Viewer
 from cognition_engines.queries.chunks import title
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.lists import citation
+from cstp.explained import Interpreted
 from cstp.methods.everything import SEARCH, FoundType, SearchedRecord, SearchParams, SearchResult
 from cstp_server.handlers.budget import Cutting, Part, fit
-from cstp_server.handlers.explanations import explained
+from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -42,22 +44,23 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def search(params: SearchParams, call: Call) -> SearchResult:
         began = perf_counter()
-        mode = chosen_mode(engine, params.mode)
+        mode, as_of = chosen_mode(engine, params.mode), params.as_of or datetime.now(UTC)
+        time = interpreted(engine, params.query, as_of, wanted=params.explain)
         check_abstain(engine, mode, wanted=params.abstain)
         try:
-            found = await engine.search(_request(params, mode, call.viewer), call.agent)
+            found = await engine.search(_request(params, mode, as_of, call.viewer), call.agent)
         except NoGoodMatch as none:
-            return _answer(params, began, [], 0).model_copy(update=unanswered(none))
+            return _answer(params, began, time, [], 0).model_copy(update=unanswered(none))
         items = [_item(each, params) for each in found]
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
-            items = await _fitted(cut, params, found, items, params.max_tokens)
-        return _answer(params, began, items, len(found))
+            items = await _fitted(cut, params, time, found, items, params.max_tokens)
+        return _answer(params, began, time, items, len(found))
 
     return (BoundMethod(SEARCH, search),)
 
 
-def _request(params: SearchParams, mode: Mode, viewer: Viewer) -> SearchRequest:
+def _request(params: SearchParams, mode: Mode, as_of: datetime, viewer: Viewer) -> SearchRequest:
     filters = MemoryFilters(
         context=params.context,
         source=params.source,
@@ -77,13 +80,17 @@ def _request(params: SearchParams, mode: Mode, viewer: Viewer) -> SearchRequest:
         params.limit,
         params.explain,
         params.abstain,
+        as_of,
     )
 
 
-def _answer(params: SearchParams, began: float, items: Sequence[SearchedRecord], found: int) -> SearchResult:
+def _answer(
+    params: SearchParams, began: float, time: Interpreted | None, items: Sequence[SearchedRecord], found: int
+) -> SearchResult:
     return SearchResult(
         results=list(items),
         query_time_ms=round((perf_counter() - began) * 1000),
+        interpreted=time,
         omitted=None if params.max_tokens is None else found - len(items),
         no_good_match=False if params.abstain else None,
     )
@@ -92,6 +99,7 @@ def _answer(params: SearchParams, began: float, items: Sequence[SearchedRecord],
 async def _fitted(
     cut: Cutting,
     params: SearchParams,
+    time: Interpreted | None,
     found: Sequence[FoundRecord],
     items: Sequence[SearchedRecord],
     max_tokens: int,
@@ -102,7 +110,7 @@ async def _fitted(
         Part(item, field, record=each.stored.record, own=getattr(item, field), window=each.window)
         for each, item in zip(found, items, strict=True)
     ]
-    empty = _answer(params, perf_counter(), [], len(found))
+    empty = _answer(params, perf_counter(), time, [], len(found))
     return [item for item in await fit(cut, params.query, parts, max_tokens, empty) if isinstance(item, SearchedRecord)]
 
 

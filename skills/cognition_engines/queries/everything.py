@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from cognition_engines.filters import Conditions, HasAll, MemoryFilters, OneOf, one_of
@@ -34,7 +35,8 @@ _NONE: Final = OneOf(("kind",), ())  # what no record meets
 class SearchRequest:
     """What is searched for, among which records. `kinds` None is every kind of FOUND; `mode` None the default one.
 
-    A record has all of `tags`, topics of extractions among them. A condition leaves out kinds that cannot meet it.
+    A time of which the text speaks is seen from `as_of`, by default now. A record has all of `tags`, topics of
+    extractions among them. A condition leaves out kinds that cannot meet it.
     """
 
     text: str
@@ -47,6 +49,7 @@ class SearchRequest:
     limit: int = 10
     explain: bool = False
     abstain: bool = False
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class Everything:
         """The best records for `agent`, the highest score first, ties by id."""
         caller = self._pools.caller(agent)
         mode = request.mode or self._searching.modes[0]
-        query = Query(request.text, request.viewer, mode, [*_sought(request)], request.abstain)
+        query = Query(request.text, request.viewer, mode, [*_sought(request)], request.abstain, request.as_of)
 
         def reading(found: SearchHits) -> WithSources:
             return self._records.with_sources(found.keys(), request.viewer, _KINDS)

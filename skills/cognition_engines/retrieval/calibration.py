@@ -1,8 +1,8 @@
 """Scores that mean the same in every space and for every query: how likely a record is to answer, 0 to 1.
 
-A logistic function of the cosine, of BM25 as a share of the highest that the query could reach, and of the share of
-the pairs of its words that the text has. The weights were fitted once (`python -m benchmarks.quality.calibrating`);
-nothing in a score depends on what else was found. Plain functions.
+A logistic function of the cosine, of BM25 as a share of the highest that the query could reach, of the share of the
+pairs of its words that the text has, and of the time that it speaks of. The weights of the first three were fitted once
+(`python -m benchmarks.quality.calibrating`); nothing in a score depends on what else was found. Plain functions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,10 +28,11 @@ class Logistic:
     cosine: float = 0.0
     words: float = 0.0
     phrase: float = 0.0
+    date: float = 0.0
 
-    def scores(self, cosines: Doubles, shares: Doubles) -> Doubles:
+    def scores(self, cosines: Doubles, shares: Doubles, dates: Doubles) -> Doubles:
         """Before phrases are looked for, which is the same as that there are none."""
-        odds = self.base + self.words * shares
+        odds = self.base + self.words * shares + self.date * dates
         if self.cosine:
             odds = odds + self.cosine * cosines
         scores: Doubles = np.round(1 / (1 + np.exp(-odds)), DECIMALS)
@@ -49,10 +50,10 @@ class Calibration:
     def of(self, mode: Mode) -> Logistic:
         return {Mode.HYBRID: self.both, Mode.SEMANTIC: self.meaning, Mode.KEYWORD: self.words}[mode]
 
-    def scores(self, mode: Mode, cosines: Doubles, shares: Doubles) -> Doubles:
-        """Cosines are NaN where there is none; shares of BM25 are 0 to 1."""
-        found = self.of(mode).scores(cosines, shares)
-        return found if mode is Mode.KEYWORD else np.where(np.isnan(cosines), self.words.scores(cosines, shares), found)
+    def scores(self, mode: Mode, cosines: Doubles, shares: Doubles, dates: Doubles) -> Doubles:
+        """Cosines are NaN where there is none; shares of BM25 are 0 to 1; dates 1 or 0, see `Hit.date`."""
+        found, by_words = (each.scores(cosines, shares, dates) for each in (self.of(mode), self.words))
+        return found if mode is Mode.KEYWORD else np.where(np.isnan(cosines), by_words, found)
 
     def nearer(self, by: float) -> "Calibration":
         """That of a model whose cosines are higher by so much."""
@@ -60,10 +61,12 @@ class Calibration:
         return Calibration(both, meaning, self.words)
 
 
-BY_WORDS: Final = Logistic(-4.19, words=7.89, phrase=1.43)
+# Of the time that the query speaks of: half of what all of its phrases give, as in a hybrid search (decision 0058).
+BY_DATE: Final = 0.66
+BY_WORDS: Final = Logistic(-4.19, words=7.89, phrase=1.43, date=BY_DATE)
 # By the beginning of a model's name.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = {
-    "minilm-": Calibration(Logistic(-6.51, 6.63, 7.29, 1.33), Logistic(-5.91, 10.29), BY_WORDS),
+    "minilm-": Calibration(Logistic(-6.51, 6.63, 7.29, 1.33, BY_DATE), Logistic(-5.91, 10.29), BY_WORDS),
 }
 _MEASURED: Final = ("minilm-", 0.43)  # for models that were not: moved by their least cosine
 

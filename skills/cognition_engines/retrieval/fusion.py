@@ -28,7 +28,8 @@ from cognition_engines.retrieval.legs import (
 
 CANDIDATES: Final = 100  # of each leg
 
-Scoring: TypeAlias = Callable[[Doubles, Doubles], Doubles]  # cosines, NaN where there is none, and shares of BM25
+# Of cosines, NaN where there is none, shares of BM25, and 1 for a record of the time that the query speaks of, else 0.
+Scoring: TypeAlias = Callable[[Doubles, Doubles, Doubles], Doubles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,15 @@ def with_highest(part: Part, query: str) -> Part:
 
 
 def scored(parts: Sequence[Part], vector: Floats | None, limit: int, scores: Scoring) -> list[Hit]:
-    """The best of all parts by what `scores` makes of the cosine and the share of BM25 of each row by itself.
+    """The best of all parts by what `scores` makes of the cosine, the share of BM25 and the time of each row by itself.
 
     For parts that have been through `with_bm25` and `with_highest`. An artifact and its chunks are one hit.
     """
-    union = _union(parts, vector)
+    union = _with_dates(parts, _union(parts, vector))
+    dates = np.zeros(len(union.rows)) if union.dates is None else union.dates
     most = np.array([part.highest for part in parts])[union.parts]
     shares = np.divide(union.bm25, most, out=np.zeros(len(most)), where=most > 0)
-    return _ordered(parts, union, scores(union.cosines, np.minimum(shares, 1.0)), limit, groups=True)
+    return _ordered(parts, union, scores(union.cosines, np.minimum(shares, 1.0), dates), limit, groups=True)
 
 
 def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
@@ -135,21 +137,22 @@ def fused_apart(
         if vector is not None:
             scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
         scores = np.round(scores, 9)
-    scores, union = _of_the_time(parts, union, scores)
+    union, boost = _with_dates(parts, union), parts[0].dates
+    if boost is not None and union.dates is not None:
+        scores = np.round((scores + boost.weight * union.dates) / (1 + boost.weight), 9)
     if len(sets) == 1:
         return [_ordered(parts, union, scores, limit, groups)]
     chosen = [np.flatnonzero(np.isin(union.parts, list(numbers))) for numbers in sets]
     return [_ordered(parts, union.at(places), scores[places], limit, groups) for places in chosen]
 
 
-def _of_the_time(parts: Sequence[Part], union: _Union, scores: Doubles) -> tuple[Doubles, _Union]:
-    """The scores with the boost of the time that the query speaks of, and which rows get it."""
+def _with_dates(parts: Sequence[Part], union: _Union) -> _Union:
+    """The union with which rows are of the time that the query speaks of; as it is where that is none."""
     boost = parts[0].dates
     if boost is None:
-        return scores, union
+        return union
     inside = [boost.holds(part.snapshot, union.rows[union.parts == number]) for number, part in enumerate(parts)]
-    dates = np.concatenate(inside).astype(np.float64)
-    return np.round((scores + boost.weight * dates) / (1 + boost.weight), 9), replace(union, dates=dates)
+    return replace(union, dates=np.concatenate(inside).astype(np.float64))
 
 
 def wide(part: Part) -> int:
