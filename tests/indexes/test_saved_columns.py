@@ -1,7 +1,10 @@
 """Columns in a file: whatever happened to file or records, a start has what the records say."""
 
+import json
 import logging
+import os
 import shutil
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +13,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS, SEARCHED
 from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.values import Entry
 from tests.indexes.made import MADE, Maker, entry
 from tests.stores import Stores
 
@@ -160,6 +166,108 @@ def test_a_file_that_is_not_as_it_was_written_is_not_used(
         assert described(after) == expected
         after.close()
     assert "the saved columns in" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "change", [{"seq": "1"}, {"seq": None}, {"ids": [1, 2]}, {"codes": {"kind": []}}, {"single": 3}]
+)
+def test_a_file_whose_checksums_fit_but_not_its_content_is_not_used(
+    opened: Callable[..., Indexes], seeded: Any, put: Any, worded: Any, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    put(seeded(), "alpha", "beta")
+    before = opened(seeded())
+    save(before)
+    before.close()
+    with zipfile.ZipFile(file_of(tmp_path)) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    layout = json.loads(members["layout.json"])
+    members["layout.json"] = json.dumps(layout | change).encode()
+    with zipfile.ZipFile(file_of(tmp_path), "w") as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+
+    after = opened(seeded(), ready=False)
+
+    assert {name: found[4] for name, found in described(after).items()} == {
+        name: found[4] for name, found in described(before).items()
+    }
+    assert worded(after, "beta") == ["beta"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_what_is_no_file_of_columns_is_not_read(
+    opened: Callable[..., Indexes], seeded: Any, put: Any, tmp_path: Path, kind: str
+) -> None:
+    put(seeded(), "alpha", "beta")
+    file_of(tmp_path).parent.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(file_of(tmp_path))
+    else:
+        file_of(tmp_path).mkdir()
+
+    indexes = opened(seeded())
+    save(indexes)
+
+    assert sorted(indexes[DECISIONS].snapshot.ids) == ["alpha", "beta"]
+
+
+def test_columns_and_words_of_a_copy_with_other_changes_are_rebuilt(
+    seeded: Any, tmp_path: Path, worded: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, database, earlier = seeded(), tmp_path / "r.sqlite3", tmp_path / "earlier.sqlite3"
+
+    def written(*ids: str) -> Records:
+        records = open_records(f"sqlite:///{database}")
+        origin = Origin("/x.md", 0, None, "x")
+        for id in ids:
+            records.put([Entry(Decision(id, id, ""), origin, model.embed_text(id))], model.model)
+        return records
+
+    def indexed(records: Records) -> Indexes:
+        indexes = open_indexes(tmp_path / "indexes", records, model)
+        indexes.start()
+        return indexes
+
+    written("alpha", "beta").close()
+    shutil.copy(database, earlier)
+    records = written("gamma", "delta")
+    indexes = indexed(records)
+    save(indexes)
+    indexes.close()
+    records.close()
+    for file in tmp_path.glob("r.sqlite3*"):
+        file.unlink()
+    shutil.copy(earlier, database)
+    records = written("epsilon")
+
+    indexes = indexed(records)
+
+    shown = indexes[DECISIONS].snapshot
+    living = {shown.ids[row] for row in range(len(shown.keys)) if shown.alive[row]}
+    assert living == {"alpha", "beta", "epsilon"}
+    assert worded(indexes, "delta") == []
+    assert worded(indexes, "epsilon") == ["epsilon"]
+    assert "of another state of the records" in caplog.text
+    indexes.close()
+    records.close()
+
+
+def test_a_snapshot_from_before_a_removal_is_not_saved(
+    opened: Callable[..., Indexes], seeded: Any, put: Any, tmp_path: Path
+) -> None:
+    put(seeded(), "alpha", "beta")
+    snapshot = opened(seeded())[DECISIONS].snapshot
+    file = ColumnsFile(tmp_path, Identity("store", "columns", None, 8))
+    file.save(snapshot)
+    assert (tmp_path / "columns.zip").exists()
+
+    file.discard(snapshot.seq + 1)
+    file.save(snapshot)
+
+    assert not (tmp_path / "columns.zip").exists()
+    assert not (tmp_path / "columns.zip.new").exists()
+    file.save(replace(snapshot, seq=snapshot.seq + 1))
+    assert (tmp_path / "columns.zip").exists()
 
 
 @pytest.mark.parametrize("other", ["model", "dimension", "none"])

@@ -31,6 +31,7 @@ FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
 SAVE_SECONDS: Final = 15.0  # columns that did not change between two looks are saved
 SAVED_ROWS: Final = 1000  # that are not saved yet, at least
+SAVED_SECONDS: Final = 300.0  # between two times: where records expire all the time, each removes the file
 PROBE: Final = "Does the model work?"
 _log = logging.getLogger(__name__)
 DEFAULT: Final = VectorChoice()
@@ -182,10 +183,11 @@ class Indexes:
         self._lock.close()
 
     def _save(self) -> None:
-        before = -1
+        before, next_time = -1, 0.0
         while not self._stop.wait(SAVE_SECONDS):
-            if before == (before := min(index.snapshot.seq for index in self.all)):
+            if before == (before := min(index.snapshot.seq for index in self.all)) and monotonic() >= next_time:
                 self.save_columns()
+                next_time = monotonic() + SAVED_SECONDS
 
     def _fill(self) -> None:
         """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""

@@ -32,6 +32,7 @@ LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
 # After changes that came while others were applied: as long as that took, up to this, so that one commit of the words
 # takes in several writes. Who writes one thing after the other never waits for it.
 LONGEST_REST: Final = 0.1
+_ATTEMPTS: Final = 3  # to find the saved columns and the records at the same state
 _log = logging.getLogger(__name__)
 
 
@@ -64,7 +65,8 @@ class SpaceIndex:
         self.vectors: Final = vectors
         self.model: Final = embedder.model if embedder else None
         self._records = records
-        self._columns = Columns(space, embedder.dim if embedder else 1)
+        self._dim = embedder.dim if embedder else 1
+        self._columns = Columns(space, self._dim)
         self._words = words
         self._saved = saved
         self._failure: str | None = None  # the component that kept it from following
@@ -107,32 +109,52 @@ class SpaceIndex:
         A keyword index that was set aside is rebuilt in the background.
         """
         damaged = self.keywords.set_aside is not None
+        windows = 0
         if self.model is not None:
             windows = self._records.windows(self.space, self.model, self._records.last_seq())
             self._leave_vectors(windows)
-            self._restore()
-            self._columns.reserve(windows)
-        else:
-            self._restore()
-        while not damaged and self._rebuild_words():  # they may be behind what was saved
-            pass
-        while self._step(skip_words=damaged):
-            pass
-        self._publish()
+        saved = self._restore()
+        self._first_follow(windows, skip_words=damaged)
+        if saved and not self._agrees(saved, skip_words=damaged):
+            _log.warning("the indexes of %s are of another state of the records; rebuilding", self.space.name)
+            self._saved.discard(0)
+            self._words.start_over()
+            self._columns = Columns(self.space, self._dim)
+            self._leave_vectors(windows)
+            self._first_follow(windows, skip_words=False)
         self._thread.start()
         if self.vectors is not None:
             self.vectors.start()
 
-    def _restore(self) -> None:
-        """Begins with the columns that were saved, if there are any."""
+    def _agrees(self, saved: int, *, skip_words: bool) -> bool:
+        """Whether what was saved is of these records, and not of a copy with other changes."""
+        for _ in range(_ATTEMPTS):  # others may write meanwhile
+            if self.snapshot.fingerprint(saved) == self._records.fingerprint(self.space, saved):
+                return True
+            self._first_follow(0, skip_words=skip_words)
+        return False
+
+    def _first_follow(self, windows: int, *, skip_words: bool) -> None:
+        """Brings words and columns up to the records, and shows them."""
+        self._columns.reserve(windows)
+        while not skip_words and self._rebuild_words():  # they may be behind what was saved
+            pass
+        while self._step(skip_words=skip_words):
+            pass
+        self._publish()
+
+    def _restore(self) -> int:
+        """Begins with the columns that were saved, if there are any; the `seq` that they reach to, or 0."""
         saved = self._saved.read(self._records.last_seq())
         if saved is None:
-            return
+            return 0
         try:
             self._columns.restore(saved)
-        except (LookupError, ValueError) as error:
+        except (LookupError, ValueError, TypeError) as error:
             _log.warning("the saved columns of %s are not used (%s)", self.space.name, error)
-            self._saved.discard()
+            self._saved.discard(0)
+            return 0
+        return saved.seq
 
     def save_columns(self, least: int) -> None:
         """Saves the columns for the next start where at least this many rows are not in what was saved."""
@@ -258,7 +280,7 @@ class SpaceIndex:
         """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""
         page = self._records.page(self.space, self._columns.seq, PAGE, self.model)
         if len(page.removed):
-            self._saved.discard()
+            self._saved.discard(page.seq)
         if not skip_words:
             self._apply_words(page)
         self._columns.apply(page)

@@ -177,6 +177,13 @@ class Records:
         """How many vectors of `model` the records of a space have that did not change after the `seq` `up_to`."""
         return read.windows(self._store, space, model, up_to)
 
+    def fingerprint(self, space: Space, up_to: int) -> tuple[int, int]:
+        """How many records of a space did not change after the `seq` `up_to`, and the sum of their `seq`s.
+
+        Of each `seq` the remainder by FINGERPRINT_PRIME is added: the sum of all has more bits than a number may have.
+        """
+        return read.fingerprint(self._store, space, up_to)
+
     def shared_lock(self, name: str) -> SharedLock | None:
         """The lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
         return shared_lock(self._store, name)

@@ -17,6 +17,7 @@ from cognition_engines.models import Sensitivity
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
+FINGERPRINT_PRIME: Final = 2_147_483_647
 PART: Final = -1  # the ordinal of what a document was cut into
 
 

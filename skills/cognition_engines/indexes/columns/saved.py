@@ -15,12 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Lock
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import ABSENT, Ints, Snapshot, window_indices
 
 FORMAT: Final = 1
@@ -85,30 +86,32 @@ class ColumnsFile:
         self._new: Final = folder / f"{NAME}.new"
         self._identity: Final = identity
         self._writing = Lock()
-        self._discarded = Event()
+        self._removed = 0  # the seq of the last removal: an older snapshot is not saved
         self.seq = 0  # what the file holds; 0 without one
 
     def read(self, last_seq: int) -> SavedColumns | None:
-        """What the file holds; None without one that can be used. Records of `last_seq` must have all that it has."""
+        """What the file holds; None without one that can be used. Records of `last_seq` must have all that it has.
+
+        Raises ComponentFailed where one that is not to be used cannot be removed.
+        """
+        _remove(self._new)  # of a process that was killed
+        if not self._path.is_file():  # a pipe would be waited for
+            return None
         try:
-            self._new.unlink(missing_ok=True)  # of a process that was killed
             with zipfile.ZipFile(self._path) as file:
                 saved = _read(file, self._identity)
-        except FileNotFoundError:
-            return None
         except _DAMAGE as error:
             _log.warning("the saved columns in %s are not used (%s)", self._path.parent, error)
             saved = None
         if saved is None or saved.seq > last_seq:
-            self.discard()
+            self.discard(0)
             return None
         self.seq = saved.seq
         return saved
 
     def save(self, snapshot: Snapshot) -> None:
-        """Replaces the file by one of this snapshot, unless it is discarded meanwhile. Failing leaves none."""
+        """Replaces the file by one of this snapshot, unless a record that it has was removed since."""
         with self._writing:
-            self._discarded.clear()
             try:
                 self._write(snapshot)
             except OSError as error:
@@ -117,11 +120,14 @@ class ColumnsFile:
                 with suppress(OSError):
                     self._new.unlink(missing_ok=True)
 
-    def discard(self) -> None:
-        """Removes the file, and lets one that is being written end."""
-        self._discarded.set()
-        with self._writing, suppress(OSError):
-            self._path.unlink(missing_ok=True)
+    def discard(self, removed: int) -> None:
+        """Removes the file, and lets one that is being written end: of a snapshot before the seq `removed`.
+
+        Raises ComponentFailed where it cannot be removed.
+        """
+        self._removed = max(self._removed, removed)
+        with self._writing:
+            _remove(self._path)
             self.seq = 0
 
     def _write(self, snapshot: Snapshot) -> None:
@@ -142,14 +148,25 @@ class ColumnsFile:
             for name, array in saved.arrays.items():
                 with file.open(name, "w", force_zip64=True) as member:
                     for start in range(0, len(array), _BLOCK):
-                        if self._discarded.is_set():
+                        if saved.seq < self._removed:
                             return
                         member.write(array[start : start + _BLOCK].tobytes())
         with self._new.open("rb") as written:
             os.fsync(written.fileno())
-        if not self._discarded.is_set():
+        if saved.seq >= self._removed:
             self._new.replace(self._path)
             self.seq = saved.seq
+
+
+def _remove(path: Path) -> None:
+    """Removes a file. What is a folder was not written here, and stays."""
+    try:
+        path.unlink(missing_ok=True)
+    except IsADirectoryError:
+        return
+    except OSError as error:
+        reason = f"{path} cannot be removed ({error.strerror}), which may hold what was deleted; remove it"
+        raise ComponentFailed("indexes", reason) from error
 
 
 def remove_columns(folder: Path) -> None:
@@ -172,9 +189,23 @@ def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
         for name, (kind, shape) in layout["arrays"].items()
     }
     saved = SavedColumns(layout["seq"], layout["single"], layout["ids"], layout["codes"], layout["posted"], arrays)
-    if any(len(arrays[name]) != len(saved.ids) for name in ("keys", "seqs", "sensitivity", "starts", "counts")):
-        raise ValueError("its columns have different lengths")
+    _check(saved)
     return saved
+
+
+def _check(saved: SavedColumns) -> None:
+    """Raises ValueError or TypeError for columns that do not fit together."""
+    arrays, rows = saved.arrays, len(saved.ids)
+    if any(len(arrays[name]) != rows for name in ("keys", "seqs", "sensitivity", "starts", "counts")):
+        raise ValueError("its columns have different lengths")
+    if type(saved.seq) is not int or type(saved.single) is not bool or not all(type(id) is str for id in saved.ids):
+        raise TypeError("its layout has values of other types")
+    for name, codes in saved.numbered("label."):
+        if len(codes) != rows or (rows and not ABSENT <= int(codes.min()) <= int(codes.max()) < len(saved.codes[name])):
+            raise ValueError(f"its column {name} has codes without a text")
+    for name, ends in saved.numbered("ends."):
+        if len(ends) != len(saved.posted[name]) or (len(ends) and int(ends[-1]) != len(arrays[f"rows.{name}"])):
+            raise ValueError(f"its column {name} has rows without a text")
 
 
 def _living(snapshot: Snapshot) -> SavedColumns:

@@ -14,6 +14,7 @@ from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.sketches import Words
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import NO_NUMBER
+from cognition_engines.store.values import FINGERPRINT_PRIME
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -134,6 +135,11 @@ class Snapshot:
     def newer_than(self, seq: int) -> Ints:
         """The rows written after `seq`: rows stand in `seq` order."""
         return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)
+
+    def fingerprint(self, seq: int) -> tuple[int, int]:
+        """Of the living rows written up to `seq` what `Records.fingerprint` has of the records."""
+        seqs = self.seqs[self.alive & (self.seqs <= seq)]
+        return len(seqs), int((seqs % FINGERPRINT_PRIME).sum())
 
     def rows_with(self, name: str, texts: Iterable[str]) -> Ints:
         """The living rows whose set `name` holds one of the texts, ascending."""

@@ -34,10 +34,7 @@ class LiveKeywords:
         self._relevance = relevance
         self._index = self._open()
         if self._index.seq > last_seq:
-            # the records were replaced by older ones
-            self._index.close()
-            shutil.rmtree(folder)
-            self._index = self._open()
+            self.start_over()  # the records were replaced by older ones
 
     @property
     def index(self) -> KeywordIndex:
@@ -70,6 +67,12 @@ class LiveKeywords:
     def held(self, keys: Sequence[int]) -> int:
         """See `KeywordIndex.held`."""
         return self._index.held(keys)
+
+    def start_over(self) -> None:
+        """Begins a new index, which has nothing."""
+        self._index.close()
+        shutil.rmtree(self._folder)
+        self._index = self._open()
 
     def check(self) -> None:
         """Begins a new index when the files of this one are not as they were written.
