@@ -5,7 +5,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from cognition_engines.relevance import Language
-from cognition_engines.retrieval.temporal import Days, read_days
+from cognition_engines.retrieval.temporal import read_days
+from cognition_engines.retrieval.temporal_days import Days
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)  # a Saturday
 
@@ -48,6 +49,22 @@ READ = {
     "in the last three months": "2024-03-15 2024-06-15",
     "over the past year": "2023-06-15 2024-06-15",
     "since Q2 2023": "2023-04-01 -",
+    "before last week": "- 2024-06-02",
+    "since last week": "2024-06-03 -",
+    "since yesterday": "2024-06-14 -",
+    "since two weeks ago": "2024-05-27 -",
+    "until yesterday": "- 2024-06-14",
+    "after this month": "2024-07-01 -",
+    "before the end of 2023": "- 2023-12-30",
+    "since the start of 2023": "2023-01-01 -",
+    "until the end of last month": "- 2024-05-31",
+    "on or after 7 May 2023": "2023-05-07 -",
+    "on or before May 7, 2023": "- 2023-05-07",
+    "from 2020 until last month": "- 2024-05-31",
+    "in May '23": "2023-05-01 2023-05-31",
+    "in May '95": "1995-05-01 1995-05-31",
+    "the last 30 days": "2024-05-16 2024-06-15",
+    "on 29 February 2024": "2024-02-29 2024-02-29",
     "before 2023": "- 2022-12-31",
     "after 7 May 2023": "2023-05-08 -",
     "until June 2023": "- 2023-06-30",
@@ -99,6 +116,17 @@ since the crane
 9999 years ago
 in May 2023 before 2022
 between
+not in May
+what was decided outside of May 2023
+in May 1895
+since May 1776
+on 7 May 2123
+two days after 31 December 9999
+29 February 2023
+February 29, 2023
+30 February
+on February 30
+31 April
 the week before"""
 OTHERS: list[tuple[Language, str, str]] = [
     ("de", "Was haben wir im Mai 2023 entschieden?", "2023-05-01 2023-05-31"),
@@ -106,6 +134,8 @@ OTHERS: list[tuple[Language, str, str]] = [
     ("de", "am 07.05.2023", "2023-05-07 2023-05-07"),
     ("de", "im Jahr 2022 galt", "2022-01-01 2022-12-31"),
     ("de", "gestern", "2024-06-14 2024-06-14"),
+    ("de", "seit gestern", "2024-06-14 -"),
+    ("it", "prima di maggio 2023", "- 2023-04-30"),
     ("fr", "en août 2023", "2023-08-01 2023-08-31"),
     ("fr", "avant le 7 mai", "- 2024-05-06"),
     ("es", "entre marzo y mayo de 2023", "2023-03-01 2023-05-31"),

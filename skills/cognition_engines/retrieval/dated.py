@@ -7,7 +7,8 @@ from typing import Final
 from cognition_engines.filters import microseconds
 from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
 from cognition_engines.relevance import Language, Relevance
-from cognition_engines.retrieval.temporal import Days, read_days
+from cognition_engines.retrieval.temporal import read_days
+from cognition_engines.retrieval.temporal_days import Days
 from cognition_engines.spaces import NO_NUMBER
 
 COLUMN: Final = "at"

@@ -8,16 +8,19 @@ import re
 from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Final
 
 from cognition_engines.relevance import Language
+from cognition_engines.retrieval.temporal_days import Days, NamedTime, moved, period_of
 from cognition_engines.retrieval.temporal_words import (
     ARTICLES,
     COUNTED,
     COUNTS,
     ENGLISH_SHORT,
+    NEGATIONS,
     PARTICLES,
+    PARTS,
     ROLLING,
     UNITS,
     WORDS,
@@ -34,48 +37,9 @@ _QUARTER: Final = re.compile(r"q([1-4])(?:[-/]((?:19|20)\d\d))?", re.ASCII)
 _YEAR_QUARTER: Final = re.compile(r"((?:19|20)\d\d)[-/]?q([1-4])", re.ASCII)
 _YEAR: Final = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _DAY: Final = re.compile(r"(\d\d?)(st|nd|rd|th|er)?", re.ASCII)
+_OTHER_YEAR: Final = re.compile(r"\d{4}", re.ASCII)  # of another century: what it belongs to is not read
+_SHORT_YEAR: Final = re.compile(r"(?<!\w)['’](\d\d)(?!\w)", re.ASCII)
 _LEAP: Final = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Days:
-    """From the first day to the last one, both inclusive; None is open."""
-
-    first: date | None
-    last: date | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A time as it is named; without a year it is the last one that has begun."""
-
-    year: int | None = None
-    quarter: int | None = None
-    month: int | None = None
-    day: int | None = None
-
-    def in_year(self, year: int) -> Days | None:
-        """None where there is no such day in that year."""
-        if self.month is not None and self.day is not None:
-            if self.day > monthrange(year, self.month)[1]:
-                return None
-            day = date(year, self.month, self.day)
-            return Days(day, day)
-        if self.month is None and self.quarter is None:
-            return Days(date(year, 1, 1), date(year, 12, 31))
-        last = self.month if self.month is not None else 3 * (self.quarter or 1)
-        first = self.month if self.month is not None else last - 2
-        return Days(date(year, first, 1), date(year, last, monthrange(year, last)[1]))
-
-    def until(self, latest: date) -> Days | None:
-        """In its year, or the last one that has begun on a day; the 29th of February is not in every year."""
-        if self.year is not None:
-            return self.in_year(self.year)
-        for year in range(latest.year, max(latest.year - 9, 0), -1):
-            found = self.in_year(year)
-            if found is not None and found.first is not None and found.first <= latest:
-                return found
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +56,7 @@ def read_days(question: str, as_of: datetime, language: Language = "en") -> Days
 
     Of several times the first day and the last one count; bounds such as `since May` narrow what is named as well.
     """
-    tokens = tokens_of(question[:LONGEST])
+    tokens = tokens_of(_SHORT_YEAR.sub(lambda year: _century(as_of.year, year[1]), question[:LONGEST]))
     reader = _Reader(tokens, WORDS[language], as_of.astimezone(UTC).date(), language)
     found: list[_Read] = []
     place = 0
@@ -104,6 +68,12 @@ def read_days(question: str, as_of: datetime, language: Language = "en") -> Days
         found += [] if read is None else [read]
         place = place + 1 if read is None else read.end
     return _together(found)
+
+
+def _century(now: int, digits: str) -> str:
+    """The year of two digits that is nearest to now, not more than ten years ahead."""
+    year = 100 * (now // 100) + int(digits)
+    return str(year if year <= now + 10 else year - 100)
 
 
 def _together(found: Sequence[_Read]) -> Days | None:
@@ -118,29 +88,6 @@ def _together(found: Sequence[_Read]) -> Days | None:
     if not found or (first is not None and last is not None and first > last):
         return None
     return Days(first, last)
-
-
-def _period(unit: str, day: date) -> Days:
-    """The calendar's day, week (from Monday), month, quarter or year of a day."""
-    if unit == "day":
-        return Days(day, day)
-    if unit == "week":
-        monday = day - timedelta(days=day.weekday())
-        return Days(monday, monday + timedelta(days=6))
-    if unit == "year":
-        return Days(date(day.year, 1, 1), date(day.year, 12, 31))
-    first = day.month if unit == "month" else 3 * ((day.month - 1) // 3) + 1
-    last = first if unit == "month" else first + 2
-    return Days(date(day.year, first, 1), date(day.year, last, monthrange(day.year, last)[1]))
-
-
-def _moved(day: date, count: int, unit: str) -> date:
-    """The day that is `count` units later, or the last one of its month."""
-    if unit in ("day", "week"):
-        return day + timedelta(days=count * (7 if unit == "week" else 1))
-    months = 12 * day.year + day.month - 1 + count * {"month": 1, "quarter": 3, "year": 12}[unit]
-    year, month = months // 12, months % 12 + 1
-    return date(year, month, min(day.day, monthrange(year, month)[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,29 +114,32 @@ class _Reader:
         if text in self.words.today:
             return _Read(Days(self.today, self.today), place + 1)
         if text in self.words.yesterday:
-            return _Read(_period("day", _moved(self.today, -1, "day")), place + 1)
+            return _Read(period_of("day", moved(self.today, -1, "day")), place + 1)
         return None
 
     def relative(self, place: int) -> _Read | None:
         """`last week`, `this month`, `two weeks ago`, `in the last three months`, `the week before 7 May`."""
         text, unit = self.text(place), UNITS.get(self.text(place + 1), "")
+        if text in ("last", "past") and (of_last := self.counted(place + 1)) is not None:
+            count, unit, end = of_last
+            return _Read(Days(moved(self.today, -count, unit), self.today), end)
         if text in ("last", "previous") and unit and not self.text(place + 1).endswith("s"):
-            return _Read(_period(unit, _moved(self.today, -1, unit)), place + 2)
+            return _Read(period_of(unit, moved(self.today, -1, unit)), place + 2)
         if text == "this" and unit:
-            return _Read(_period(unit, self.today), place + 2)
+            return _Read(period_of(unit, self.today), place + 2)
         if text in ROLLING and self.text(place + 1) == "the" and self.text(place + 2) in ("last", "past"):
             counted = self.counted(place + 3) or (
                 (1, UNITS[self.text(place + 3)], place + 4) if self.text(place + 3) in UNITS else None
             )
             if counted is not None:
                 count, unit, end = counted
-                return _Read(Days(_moved(self.today, -count, unit), self.today), end)
+                return _Read(Days(moved(self.today, -count, unit), self.today), end)
         counted = self.counted(place)
         if counted is None:
             return None
         count, unit, end = counted
         if self.text(end) == "ago":
-            return _Read(_period(unit, _moved(self.today, -count, unit)), end + 1)
+            return _Read(period_of(unit, moved(self.today, -count, unit)), end + 1)
         return self.away(count, unit, end)
 
     def counted(self, place: int) -> tuple[int, str, int] | None:
@@ -206,8 +156,8 @@ class _Reader:
             return None
         first, last = named.days.first, named.days.last
         if side == "before":
-            return replace(named, days=Days(_moved(first, -count, unit), _moved(first, -1, "day")))
-        return replace(named, days=Days(_moved(last, 1, "day"), _moved(last, count, unit)))
+            return replace(named, days=Days(moved(first, -count, unit), moved(first, -1, "day")))
+        return replace(named, days=Days(moved(last, 1, "day"), moved(last, count, unit)))
 
     def span(self, place: int) -> _Read | None:
         """`between March and June`, `in May and June`, `from March to June 2023`."""
@@ -237,27 +187,58 @@ class _Reader:
         return _Read(Days(begin.first, finish.last), end)
 
     def bound(self, place: int) -> _Read | None:
-        """`since May`, `before 2023`, `until 7 May`."""
+        """`since May`, `before last week`, `until the end of 2023`, `on or after 7 May`."""
         words, lead = self.words, self.text(place)
-        at = place + 2 if self.text(place + 1) in ARTICLES else place + 1
-        named = self.resolved(at, lead) if lead in words.bounds else None
+        if lead not in words.bounds:
+            return None
+        at = place + 2 if self.text(place + 1) in ARTICLES | {"di"} else place + 1  # Italian: prima di
+        named = self.part(at) or self.resolved(at, lead) or self.spoken(at)
         if named is None or named.days.first is None or named.days.last is None:
             return None
         first, last = named.days.first, named.days.last
+        if lead in words.before | words.after and self.text(place - 1) == "or":  # on or before, on or after
+            days = Days(None, last) if lead in words.before else Days(first, None)
+            return _Read(days, named.end, opens=True)
         if lead in words.since:
             return _Read(Days(first, None), named.end, opens=True)
         if lead in words.before:
-            return _Read(Days(None, _moved(first, -1, "day")), named.end, opens=True)
+            return _Read(Days(None, moved(first, -1, "day")), named.end, opens=True)
         if lead in words.after:
-            return _Read(Days(_moved(last, 1, "day"), None), named.end, opens=True)
+            return _Read(Days(moved(last, 1, "day"), None), named.end, opens=True)
         return _Read(Days(None, last), named.end, opens=True)
 
+    def spoken(self, place: int) -> _Read | None:
+        """A time that is named by its distance from today."""
+        return (self.relative(place) if self.language == "en" else None) or self.deictic(place)
+
+    def part(self, place: int) -> _Read | None:
+        """`end of 2023`, as its last day; so for the start and the middle."""
+        side, of = self.text(place), place + 1
+        if self.language != "en" or side not in PARTS or self.text(of) != "of":
+            return None
+        at = of + 2 if self.text(of + 1) in ARTICLES else of + 1
+        named = (
+            _Read(self.year_of(at), at + 1) if _YEAR.fullmatch(self.text(at)) else self.resolved(at, "of")
+        ) or self.spoken(at)
+        if named is None or named.days.first is None or named.days.last is None:
+            return None
+        first, last = named.days.first, named.days.last
+        day = {"end": last, "middle": first + (last - first) / 2}.get(side, first)
+        return _Read(Days(day, day), named.end)
+
+    def year_of(self, place: int) -> Days:
+        year = int(self.text(place))
+        return Days(date(year, 1, 1), date(year, 12, 31))
+
     def plain(self, place: int) -> _Read | None:
-        """A time after a preposition, or one that is clear without."""
-        lead = self.text(place - 1)
-        if lead in ARTICLES:
-            lead = self.text(place - 2)
-        return None if lead in self.words.between else self.resolved(place, lead)
+        """A time after a preposition, or one that is clear without; none of which it is said that it is not meant."""
+        before = place - 1
+        if self.text(before) in ARTICLES:
+            before -= 1
+        lead = self.text(before)
+        if lead in self.words.between or NEGATIONS & {lead, self.text(before - 1)}:
+            return None
+        return self.resolved(place, lead)
 
     def resolved(self, place: int, lead: str) -> _Read | None:
         named = self.named(place, lead)
@@ -268,14 +249,14 @@ class _Reader:
         days = time.in_year(self.today.year) if this else time.until(self.today)
         return None if days is None else _Read(days, end)
 
-    def named(self, place: int, lead: str) -> tuple[_Named, int] | None:
+    def named(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
         """The time that is named at a place, after a word, and the place after it."""
         text = self.text(place)
         if text in ("early", "mid", "late"):
             text, lead, place = self.text(place + 1), text, place + 1
         return self.numeric(text, place, lead) or self.month_first(place, lead) or self.day_first(place, lead)
 
-    def numeric(self, text: str, place: int, lead: str) -> tuple[_Named, int] | None:
+    def numeric(self, text: str, place: int, lead: str) -> tuple[NamedTime, int] | None:
         """`2023-05-07`, `2023-05`, `Q2 2023`, `2023 Q2`, `2023`."""
         words = self.words
         if not text[:1].isdigit() and text[:1] != "q":
@@ -283,24 +264,24 @@ class _Reader:
         if (iso := _ISO.fullmatch(text)) and (iso[4] or lead in words.leads):
             year, month, day = int(iso[1]), int(iso[3]), int(iso[4] or 1)
             if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
-                return _Named(year, None, month, day if iso[4] else None), place + 1
+                return NamedTime(year, None, month, day if iso[4] else None), place + 1
         dotted = _DOTTED.fullmatch(text) if self.language != "en" else None
         if (
             dotted
             and 1 <= int(dotted[2]) <= 12
             and 1 <= int(dotted[1]) <= monthrange(int(dotted[3]), int(dotted[2]))[1]
         ):
-            return _Named(int(dotted[3]), None, int(dotted[2]), int(dotted[1])), place + 1
+            return NamedTime(int(dotted[3]), None, int(dotted[2]), int(dotted[1])), place + 1
         if quarter := _QUARTER.fullmatch(text):
             of_year, end = (int(quarter[2]), place + 1) if quarter[2] else self.year(place + 1)
-            return (_Named(of_year, int(quarter[1])), end) if of_year or lead in words.leads else None
+            return (NamedTime(of_year, int(quarter[1])), end) if of_year or lead in words.leads else None
         if both := _YEAR_QUARTER.fullmatch(text):
-            return _Named(int(both[1]), int(both[2])), place + 1
+            return NamedTime(int(both[1]), int(both[2])), place + 1
         if _YEAR.fullmatch(text):
             if later := re.fullmatch("q([1-4])", self.text(place + 1)):
-                return _Named(int(text), int(later[1])), place + 2
+                return NamedTime(int(text), int(later[1])), place + 2
             if self.is_year(place, lead):
-                return _Named(int(text)), place + 1
+                return NamedTime(int(text)), place + 1
         return None
 
     def is_year(self, place: int, lead: str) -> bool:
@@ -321,7 +302,11 @@ class _Reader:
     def year(self, place: int) -> tuple[int | None, int]:
         """The year at a place, with or without a joining word before it; and the place after it."""
         at = place + 1 if self.text(place) in self.words.joins else place
-        return (int(self.text(at)), at + 1) if _YEAR.fullmatch(self.text(at)) else (None, place)
+        if _YEAR.fullmatch(self.text(at)):
+            return int(self.text(at)), at + 1
+        if _OTHER_YEAR.fullmatch(self.text(at)):
+            raise ValueError("a year of another century")
+        return None, place
 
     def month(self, place: int) -> tuple[int, str] | None:
         """The number of the month that is named, and its name."""
@@ -329,12 +314,14 @@ class _Reader:
         number = self.words.months.get(name)
         return None if number is None else (number, name)
 
-    def month_first(self, place: int, lead: str) -> tuple[_Named, int] | None:
+    def month_first(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
         """`May 2023`, `May 7, 2023`, `in May`."""
         found = self.month(place)
         if found is None:
             return None
         number, name = found
+        if self.is_other_day(place, number):
+            return None
         lead = "mid" if self.text(place).startswith("mid-") else lead
         day = _DAY.fullmatch(self.text(place + 1))
         if day and 1 <= int(day[1]) <= monthrange(_LEAP, number)[1] and self.language == "en":
@@ -342,11 +329,22 @@ class _Reader:
             alone = self.tokens[place + 1].closed and name not in ENGLISH_SHORT
             sure = year is not None or day[2] is not None or alone
             if sure or self.follows(lead) or name not in self.words.weak:
-                return _Named(year, None, number, int(day[1])), end
+                return NamedTime(year, None, number, int(day[1])), end
         year, end = self.year(place + 1)
         if year is None and not self.is_month(place, name, lead):
             return None
-        return _Named(year, None, number), end
+        return NamedTime(year, None, number), end
+
+    def is_other_day(self, place: int, month: int) -> bool:
+        """Whether a day that the month does not have stands next to its name."""
+        before = place - 2 if self.text(place - 1) in self.words.joins else place - 1
+        days = [_DAY.fullmatch(self.text(at)) for at in (before, place + 1)]
+        if any(day and monthrange(_LEAP, month)[1] < int(day[1]) <= 31 for day in days):
+            return True
+        leap = days[0] if days[0] and int(days[0][1]) == 29 else days[1]
+        of_year = self.text(place + 2 if leap is days[1] else place + 1)
+        in_leap = not _YEAR.fullmatch(of_year) or monthrange(int(of_year), month)[1] > 28
+        return bool(month == 2 and leap and int(leap[1]) == 29 and not in_leap)
 
     def follows(self, lead: str) -> bool:
         return lead in self.words.leads or lead in self.words.end
@@ -364,7 +362,7 @@ class _Reader:
             return False
         return name not in words.weak or self.tokens[place].closed or self.text(place + 1) not in words.verbs
 
-    def day_first(self, place: int, lead: str) -> tuple[_Named, int] | None:
+    def day_first(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
         """`7 May 2023`, `7th of May`."""
         day = _DAY.fullmatch(self.text(place))
         at = place + 2 if self.text(place + 1) in self.words.joins else place + 1
@@ -375,7 +373,7 @@ class _Reader:
         sure = year is not None or day[2] is not None or self.follows(lead)
         if found[1] in self.words.weak and not (sure and self.is_day(at, year)):
             return None
-        return _Named(year, None, found[0], int(day[1])), end
+        return NamedTime(year, None, found[0], int(day[1])), end
 
     def is_day(self, place: int, year: int | None) -> bool:
         """Whether the name of a month after a number is no verb."""

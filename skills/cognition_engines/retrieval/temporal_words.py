@@ -223,6 +223,8 @@ COUNTS: Final = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"a"
 YEAR_NOUNS: Final = _set("year jahr jahre annee ano anno jaar")
 ARTICLES: Final = _set("the le el il dem den de del al")
 PARTICLES: Final = _set("log sign opt check plug logging signing checking plugging logged signed built")
+NEGATIONS: Final = _set("not except excluding outside")
+PARTS: Final = _set("start beginning middle end")
 ROLLING: Final = _set("in over during within")
 # what a number counts that stands before it, so that it is no year: `in 2000 ms`, `in 2048 rows`
 COUNTED: Final = re.compile(

@@ -17,7 +17,7 @@ from cognition_engines.store.database import Store
 from cognition_engines.store.rows import Row, matrix
 from cognition_engines.store.schema import TABLES, counter, links, records, tombstones, vectors
 from cognition_engines.store.transactions import scanning
-from cognition_engines.store.values import FloatArray, IntArray, Page
+from cognition_engines.store.values import FINGERPRINT_PRIME, FloatArray, IntArray, Page
 
 # a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
@@ -223,3 +223,13 @@ def _windows(
         found = connection.execute(statement).all()
     owners, cells = zip(*found, strict=True) if found else ((), ())
     return np.bincount(np.searchsorted(seqs, owners), minlength=len(seqs)), matrix(cells)
+
+
+def fingerprint(store: Store, space: Space, up_to: int) -> tuple[int, int]:
+    """See `Records.fingerprint`."""
+    statement = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)).where(
+        records.c.seq <= up_to, records.c.kind.in_(space.kinds)
+    )
+    with scanning(store) as connection:
+        count, total = connection.execute(statement).one()
+        return int(count), int(total)

@@ -182,7 +182,7 @@ class Records:
 
         Of each `seq` the remainder by FINGERPRINT_PRIME is added: the sum of all has more bits than a number may have.
         """
-        return read.fingerprint(self._store, space, up_to)
+        return change_feed.fingerprint(self._store, space, up_to)
 
     def shared_lock(self, name: str) -> SharedLock | None:
         """The lock `name` among all processes that have this database open, not yet taken; None on SQLite."""

@@ -22,14 +22,7 @@ from cognition_engines.store.links import dangling_links, exposed_links
 from cognition_engines.store.rows import SELECT_STORED, matrix, stored
 from cognition_engines.store.schema import TABLES, counter, dimension_name, meta, records, vectors
 from cognition_engines.store.transactions import REPLACED, is_plain, pages, reading, reading_plainly, scanning
-from cognition_engines.store.values import (
-    FINGERPRINT_PRIME,
-    DanglingReferences,
-    ExposedRecords,
-    FloatArray,
-    StoredRecord,
-    Text,
-)
+from cognition_engines.store.values import DanglingReferences, ExposedRecords, FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
 
@@ -116,15 +109,6 @@ def windows(store: Store, space: Space, model: str, up_to: int) -> int:
     )
     with scanning(store) as connection:
         return connection.execute(statement).scalar_one()
-
-
-def fingerprint(store: Store, space: Space, up_to: int) -> tuple[int, int]:
-    statement = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)).where(
-        records.c.seq <= up_to, records.c.kind.in_(space.kinds)
-    )
-    with scanning(store) as connection:
-        count, total = connection.execute(statement).one()
-        return int(count), int(total)
 
 
 _VECTORS: Final = (
