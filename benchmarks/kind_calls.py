@@ -267,6 +267,7 @@ def _knowledge_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     asked = {"query": queries}
     for mode in ("hybrid", "semantic", "keyword"):
         yield Call(f"searchKnowledge, {mode}", "cstp.searchKnowledge", Params({"limit": LIMIT, "mode": mode}, asked))
+        yield Call(f"search, {mode}", "cstp.search", Params({"limit": LIMIT, "mode": mode}, asked))
     by_topic = {"limit": LIMIT, "filters": {"type": "chunk", "topic": topic(0)}}
     yield Call("searchKnowledge, chunks of a topic", "cstp.searchKnowledge", Params(by_topic, asked))
     yield Call("queryDecisions", "cstp.queryDecisions", Params({"limit": LIMIT}, asked))

@@ -49,6 +49,7 @@ class Asked:
 MODEST = [
     *(Asked("cstp.queryDecisions", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
     *(Asked("cstp.searchKnowledge", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
+    *(Asked("cstp.search", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
     Asked("cstp.recall", {"query": "?"}),
     Asked("cstp.recall", {"context": "meeting"}),
     Asked("cstp.recall", {"id": "art_filters-meeting"}),
@@ -66,6 +67,7 @@ MODEST = [
     *(Asked("cstp.findEpisodes", {"query": "?", "mode": mode}) for mode in ("hybrid", "semantic", "keyword")),
     Asked("cstp.whoami"),
     Asked("rpc.discover"),
+    Asked("search", {"query": "?"}),
     Asked("query_decisions", {"query": "?"}),
     Asked("get_decision", {"id": "DECISION"}),
     Asked("list_decisions"),

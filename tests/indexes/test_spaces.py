@@ -234,7 +234,9 @@ def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
 def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
     fewer = replace(DECISIONS, labels=tuple(label for label in DECISIONS.labels if label.name != "stakes"))
     run.put(*(Decision(f"d-{n}", "one queue", stakes="high" if n % 2 else "low") for n in range(1500)))
-    earlier = open_space(fewer, run.folder / "decisions", run.records, None, VectorChoice(), RELEVANCE)
+    earlier = open_space(
+        fewer, run.folder / "decisions", run.folder / "decisions", run.records, None, VectorChoice(), RELEVANCE
+    )
     earlier.start()
     earlier.close(monotonic() + 5)
     index = run.opened(None)[DECISIONS]

@@ -22,6 +22,7 @@ from tests.stores import Stores
 REQUIRED: dict[str, dict[str, Any]] = {
     "queryDecisions": {"query": "ovens"},
     "searchKnowledge": {"query": "ovens"},
+    "search": {"query": "ovens"},
     "recall": {"query": "ovens"},
     "getDecision": {"id": "dec_1"},
     "getGraph": {"nodeId": "dec_1"},

@@ -231,7 +231,7 @@ class _Reader:
         return Days(date(year, 1, 1), date(year, 12, 31))
 
     def plain(self, place: int) -> _Read | None:
-        """A time after a preposition, or one that is clear without; none of which it is said that it is not meant."""
+        """A time after a preposition, or one that is clear without; none after `not` and the like."""
         before = place - 1
         if self.text(before) in ARTICLES:
             before -= 1
