@@ -313,9 +313,9 @@ class RecallResult(WireResult):
 
     `totalCount` is the number of records that match: under the filters for a query, as any of them is more or less
     like it, or those with a word of the query where the server has no embedding model. `turns`, `totalTurns` and
-    `conversationId` are present exactly when a conversation was asked for; so is `omitted` with `maxTokens`: how many
-    results, events, entities, related items and turns there was no room for. `noGoodMatch` is present exactly with a
-    query and `abstain`; where it is true, `nearest` is, too, if there is any record.
+    `conversationId` are present exactly when a conversation was asked for without a query; so is `omitted` with
+    `maxTokens`: how many results, events, entities, related items and turns there was no room for. `noGoodMatch` is
+    present exactly with a query and `abstain`; where it is true, `nearest` is, too, if there is any record.
     `interpreted` is present with `explain` where the query speaks of a time.
     """
 
