@@ -68,11 +68,11 @@ def ingest(path: Path, model: Model, data: Path) -> None:
 def answering(model: Model, data: Path) -> Iterator[Caller]:
     """`cstp serve` over `data`, once it is ready, until the block ends. Raises NotServing when it does not become so.
 
-    Its searches wait longer than usual: a busy machine must not cost a result.
+    Its searches wait longer than usual, and so do its connections: a busy machine must not cost a result.
     """
     settings = Settings(data_dir=data, embedding=model.settings)
     patient = {f"CSTP_{name}__DEADLINE_SECONDS": "60" for name in ("STORE", "VECTORS", "EMBEDDING")}
-    patient["CSTP_SERVER__HANDLER_SECONDS"] = "120"
+    patient |= {"CSTP_SERVER__HANDLER_SECONDS": "120", "CSTP_SERVER__IDLE_SECONDS": "600"}
     with served(settings, {**model.variables, **patient}) as caller:
         deadline = monotonic() + _DEADLINE
         while not _ready(caller.port):
