@@ -22,7 +22,7 @@ from benchmarks.quality.turns import Question, read_asked, read_unanswerable, wr
 from benchmarks.serving import Caller, result_of
 from cognition_engines.relevance import LEAST_COSINES
 from cstp_server.settings import Settings
-from cstp_server.tokens import create_token
+from cstp_server.tokens import create_token, revoke_token
 
 ANSWERED: Final = 0.95
 MOST: Final = 300  # questions of a set that are asked where they have no answer
@@ -114,12 +114,16 @@ def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mappi
     """For each conversation a caller that sees no other."""
     tokens = Settings(data_dir=data).tokens_path
     callers = {}
+    ids = []
     for name in names:
-        _, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
+        made, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
+        ids.append(made.id)
         callers[name] = Caller("127.0.0.1", server.port, text)
     yield {name: _nearest(caller, "cstp.recall", "results", _ALONE) for name, caller in callers.items()}
     for caller in callers.values():
         caller.close()
+    for id in ids:  # a folder that is kept is asked again
+        revoke_token(tokens, id)
 
 
 def _records(folder: Path, write: Callable[[Path], None], model: Model) -> Path:
