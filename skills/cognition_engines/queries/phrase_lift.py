@@ -14,7 +14,8 @@ from cognition_engines.store.records import Records
 K = TypeVar("K")
 V = TypeVar("V")
 
-CACHED: Final = 8192  # texts of queries, and shares of their pairs in a record
+QUERIES: Final = 512  # whose pairs are cached
+SHARES: Final = 8192  # of pairs in a record that are cached
 
 
 class Phrases:
@@ -47,7 +48,7 @@ class Phrases:
     def _pairs_of(self, query: str) -> tuple[str, ...]:
         found = self._pairs.get(query)
         if found is None:
-            _make_room(self._pairs)
+            _make_room(self._pairs, QUERIES)
             found = self._pairs[query] = pairs_of(query, self._queries.is_content)
         return found
 
@@ -57,7 +58,7 @@ class Phrases:
         lacking = {key: seq for (key, seq), share in zip(records, known, strict=True) if share is None}
         read = self._records.as_of(lacking, viewer) if lacking else {}
         new = {key: share_of(pairs, embedding_text(stored.record) or "") for key, stored in read.items()}
-        _make_room(self._shares)
+        _make_room(self._shares, SHARES)
         self._shares.update({(pairs, key, lacking[key]): share for key, share in new.items()})
         return [new.get(key, 0.0) if share is None else share for (key, _), share in zip(records, known, strict=True)]
 
@@ -71,6 +72,6 @@ def _record(parts: Sequence[Part], hit: Hit) -> tuple[int, int]:
     return int(snapshot.keys[hit.row]), int(snapshot.seqs[hit.row])
 
 
-def _make_room(cache: dict[K, V]) -> None:
-    if len(cache) >= CACHED:
+def _make_room(cache: dict[K, V], most: int) -> None:
+    if len(cache) >= most:
         cache.clear()
