@@ -57,7 +57,14 @@ class HasAny:
     texts: tuple[str, ...]
 
 
-Condition: TypeAlias = OneOf | AtLeast | AtMost | HasAll | HasAny
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The conditions are not all met; a number or a label that is absent meets none."""
+
+    conditions: "Conditions"
+
+
+Condition: TypeAlias = OneOf | AtLeast | AtMost | HasAll | HasAny | Not
 Conditions: TypeAlias = tuple[Condition, ...]
 
 

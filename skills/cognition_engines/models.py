@@ -12,7 +12,17 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from cognition_engines.filters import AtLeast, Conditions, HasAll, between, between_dates, microseconds, one_of
+from cognition_engines.filters import (
+    AtLeast,
+    AtMost,
+    Conditions,
+    HasAll,
+    Not,
+    between,
+    between_dates,
+    microseconds,
+    one_of,
+)
 
 
 class Sensitivity(IntEnum):
@@ -25,13 +35,14 @@ class Sensitivity(IntEnum):
 
 SENSITIVITIES: Final[Mapping[str, Sensitivity]] = {level.name.lower(): level for level in Sensitivity}
 
+SUPERSEDED: Final = "superseded"  # the status of what another decision has taken the place of
 # What a status is normalised to; anything else that is stated becomes "other".
 STATUSES: Final = (
     "proposed",
     "accepted",
     "rejected",
     "deprecated",
-    "superseded",
+    SUPERSEDED,
     "draft",
     "decided",
     "reviewed",
@@ -139,6 +150,11 @@ class Decision:
     sensitivity: Sensitivity = Sensitivity.NORMAL
     metadata: dict[str, JsonValue] = field(default_factory=dict)  # what its source keeps under its own names
 
+    @property
+    def review_by(self) -> datetime | None:
+        """When to look at how it turned out."""
+        return None if self.details is None else self.details.review_by
+
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
@@ -149,6 +165,25 @@ class Viewer:
 
 
 EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Whether a decision is to be overdue for review at a moment, or is not to be.
+
+    It is where its `review_by` is earlier and it has no outcome, and is not superseded.
+    """
+
+    at: datetime
+    wanted: bool = True
+
+    def conditions(self) -> Conditions:
+        overdue = (
+            AtMost("review_by", microseconds(self.at) - 1),
+            *one_of("has_outcome", _YES_OR_NO[False]),
+            Not(one_of("status", SUPERSEDED)),
+        )
+        return overdue if self.wanted else (Not(overdue),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +211,7 @@ class Filters:
     has_outcome: bool | None = None
     current: datetime | None = None
     as_of: datetime | None = None
+    overdue: Overdue | None = None
 
     def conditions(self) -> Conditions:
         return (
@@ -193,6 +229,7 @@ class Filters:
             *in_force("until", self.current),
             *(() if self.as_of is None else between_dates("since", None, self.as_of)),
             *in_force("until", self.as_of),
+            *(() if self.overdue is None else self.overdue.conditions()),
         )
 
 

@@ -55,7 +55,7 @@ def _kinds(space: str) -> tuple[Kind, ...]:
 _LABELS: Final = (Label("kind", fold=False), Label("project", fold=False), Label("context"), Label("system"))
 _NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
 
-# `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force
+# `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
@@ -70,7 +70,13 @@ DECISIONS: Final = Space(
         Label("recorded_by", fold=False),
         Label("has_outcome", fold=False),
     ),
-    (*_NUMBERS, Number("confidence"), Number("since", whole=True), Number("until", whole=True)),
+    (
+        *_NUMBERS,
+        Number("confidence"),
+        Number("since", whole=True),
+        Number("until", whole=True),
+        Number("review_by", whole=True),
+    ),
     (Label("tags"),),
     texts=True,
 )

@@ -13,7 +13,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record, kind_of
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Sensitivity, Viewer
+from cognition_engines.models import Decision, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.store.values import Entry
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
@@ -81,9 +81,15 @@ def _decision(maker: Maker, id: str) -> Record:
         pr=maker.maybe(maker.one(["17", "170"])),
         valid_from=maker.maybe(maker.moment()),
         valid_to=maker.maybe(maker.moment()),
+        details=_details(Random(id)),  # apart, so that all else is as it would be without
         project=rights["project"],
         sensitivity=rights["sensitivity"],
     )
+
+
+def _details(random: Random) -> DecisionDetails | None:
+    due = random.choice([None, *(EPOCH + timedelta(days=day) for day in range(5))])
+    return random.choice([None, DecisionDetails("Bake", review_by=due), DecisionDetails("Bake", review_by=due)])
 
 
 def _chunk(maker: Maker, id: str) -> Record:

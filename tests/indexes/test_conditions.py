@@ -14,6 +14,7 @@ from cognition_engines.filters import (
     HasAll,
     HasAny,
     MemoryFilters,
+    Not,
     OneOf,
     microseconds,
 )
@@ -66,6 +67,7 @@ NUMBERS: dict[str, tuple[float, ...]] = {
     "at": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
     "since": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
     "until": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
+    "review_by": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
     "importance": (0.0, 0.5, 0.6, 1.0),
     "sensitivity": (0, 1, 2),
     "confidence": (0.0, 0.5, 1.0),
@@ -96,6 +98,13 @@ def columns_of(records: Records, space: Space) -> Snapshot:
 
 
 def random_conditions(random: Random, space: Space) -> Conditions:
+    """Some, and of some questions that others are not all met."""
+    conditions = some_conditions(random, space)
+    others = some_conditions(random, space)
+    return (*conditions, Not(others)) if random.random() < 0.3 else conditions
+
+
+def some_conditions(random: Random, space: Space) -> Conditions:
     def two_of(name: str) -> tuple[str, ...]:
         return tuple(random.sample(TEXTS[name], k=2))
 
@@ -160,6 +169,22 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
     conditions = Filters(category="C-1", min_confidence=0.2, max_confidence=0.7).conditions()
     expected = (keys % 3 == 1) & (confidence >= 0.2) & (confidence <= 0.7) & (keys % 5 < 4)
     assert np.array_equal(columns.publish().mask(conditions, Viewer()), expected)
+
+
+def test_what_is_not_is_all_else_also_what_has_no_such_number_or_text(mixed: Records) -> None:
+    snapshot = columns_of(mixed, DECISIONS)
+    everything = names(snapshot, ())
+    of_nothing = (OneOf(("category",), ("never heard of",)),)
+    assert names(snapshot, (Not(of_nothing),)) == everything
+    assert names(snapshot, (Not(()),)) == set()
+    for conditions in (
+        (AtLeast("review_by", NUMBERS["review_by"][2]), AtMost("review_by", NUMBERS["review_by"][3])),
+        (AtMost("confidence", 0.5), OneOf(("category",), ("decision",))),
+        (HasAll("tags", ("rag",)), Not((OneOf(("has_outcome",), ("yes",)),))),
+    ):
+        found = names(snapshot, conditions)
+        assert 0 < len(found) < len(everything)
+        assert names(snapshot, (Not(conditions),)) == everything - found
 
 
 def test_filters_of_decisions_are_conditions_on_their_columns() -> None:

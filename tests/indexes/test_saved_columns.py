@@ -194,6 +194,33 @@ def test_a_file_whose_checksums_fit_but_not_its_content_is_not_used(
     assert worded(after, "beta") == ["beta"]
 
 
+def test_a_file_of_other_columns_is_not_used(
+    records: Records, opened: Callable[..., Indexes], seeded: Any, maker: Maker, fresh: Any, tmp_path: Path
+) -> None:
+    write(records, maker, seeded(), range(20))
+    before = opened(seeded())
+    save(before)
+    before.close()
+    with zipfile.ZipFile(file_of(tmp_path)) as file:  # as a version without the column of reviews wrote it
+        members = {name: file.read(name) for name in file.namelist() if name != "number.review_by"}
+    layout = json.loads(members["layout.json"])
+    del layout["arrays"]["number.review_by"]
+    store, columns, *others = layout["of"]
+    layout["of"] = [store, columns.replace(",review_by", ""), *others]
+    assert layout["of"][1] != columns
+    members["layout.json"] = json.dumps(layout).encode()
+    with zipfile.ZipFile(file_of(tmp_path), "w") as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+
+    after = opened(seeded(), ready=False)
+
+    assert described(after) == fresh(seeded())
+    due = {found[3].get("review_by") for found in described(after).values()}
+    assert len(due) > 3
+    assert not file_of(tmp_path).exists()
+
+
 @pytest.mark.parametrize("kind", ["pipe", "folder"])
 def test_what_is_no_file_of_columns_is_not_read(
     opened: Callable[..., Indexes], seeded: Any, put: Any, tmp_path: Path, kind: str

@@ -256,7 +256,7 @@ ALTERED = {
     },
     "confidence": "confidence + 1e-9",
     "own_sensitivity": "0",
-    "expires_at": "1",
+    **dict.fromkeys(("expires_at", "review_by"), "1"),
 }
 COLUMNS = [
     (table, column.name)

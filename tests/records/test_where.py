@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, OneOf
+from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, Not, OneOf
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
@@ -62,6 +62,7 @@ def test_sql_finds_what_the_columns_find(mixed: Records, url: str) -> None:
         )
     ]
     tried += [(OneOf(("kind", "project"), ("event", "p", "nothing")),), (AtLeast("parent", 0), AtMost("parent", 50))]
+    tried += [(Not(conditions),) for conditions in tried]
     found_some = 0
     for conditions in tried:
         expected = {snapshot.ids[row] for row in np.flatnonzero(snapshot.mask(conditions, EVERYONE))}

@@ -12,11 +12,11 @@ from typing import Final
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import MAX_ID, Facets, KindSpec, Origin, Reference, Role, first, own, short_key
-from cognition_engines.models import Decision
+from cognition_engines.models import SUPERSEDED, Decision
 
 BY_ID: Final = "id "  # before an id as answers have it
 ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts where one decision has it
-ENDED: Final = ("superseded", "deprecated", "rejected")  # the statuses of what is not in force
+ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of what is not in force
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
 _PAGES: Final = ("readme", "index")  # the name of such a file is its folder's

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.reviews import DecisionLink
-from cognition_engines.models import Decision, Viewer
+from cognition_engines.models import SUPERSEDED, Decision, Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
-from cognition_engines.store.decision_state import REVIEWED, SUPERSEDED, SUPERSEDES
+from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
 from cognition_engines.store.reads.decision_walk import DecisionGraph, GraphRequest
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records

@@ -69,15 +69,14 @@ def title_key(title: str) -> str:
 
 def columns_of(record: Record) -> dict[str, Cell]:
     """The cells of a record's row in the table of its kind, by column, but `key`."""
-    cells: dict[str, Cell] = {}
-    for column in COLUMNS[kind_of(record)]:
-        value = getattr(record, column.name)
-        cells[column.name] = value if value is None or column.write is None else column.write(value)
-    for column in DERIVED.get(kind_of(record), ()):
-        cells[column.name] = (
-            title_key(str(cells["title"])) if column.name == "title_key" else cells[STATED[column.name]]
-        )
-    return cells
+    kind = kind_of(record)
+    cells = {column.name: _cell(column, getattr(record, column.name)) for column in COLUMNS[kind]}
+    derived = {column.name: _cell(column, _DERIVE[column.name](record)) for column in DERIVED.get(kind, ())}
+    return cells | derived
+
+
+def _cell(column: Column, value: Any) -> Cell:
+    return value if value is None or column.write is None else column.write(value)
 
 
 def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
@@ -214,10 +213,19 @@ _READ: Final = {
     kind: tuple((column.name, column.read) for column in columns if column.read is not None)
     for kind, columns in COLUMNS.items()
 }
-# What a decision states itself; the columns on the right have what reviews and successors make of it.
-STATED: Final[Mapping[str, str]] = {"own_status": "status", "own_outcome": "outcome"}
-# More columns, which are made of them.
+# More columns, which are made of the others. What a decision states itself is in `own_status` and `own_outcome`; the
+# columns that they are of have what reviews and successors make of it.
 DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
     Kind.SOURCE: (Column("title_key", "text", False),),
-    Kind.DECISION: tuple(Column(name, "text", True) for name in STATED),
+    Kind.DECISION: (
+        Column("own_status", "text", True),
+        Column("own_outcome", "text", True),
+        Column("review_by", "whole", True, microseconds),
+    ),
+}
+_DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "title_key": lambda source: title_key(source.title),
+    "own_status": lambda decision: decision.status,
+    "own_outcome": lambda decision: decision.outcome,
+    "review_by": lambda decision: decision.review_by,
 }

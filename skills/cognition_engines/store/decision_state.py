@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.decisions import EARLIEST, ENDED
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import SUPERSEDED
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import Cell, microseconds
 from cognition_engines.store.numbering import allocate
@@ -20,7 +21,6 @@ from cognition_engines.store.transactions import pages
 
 SUPERSEDES: Final = "supersedes"
 REVIEWED: Final = "reviewed"
-SUPERSEDED: Final = "superseded"
 # A review changes none of these.
 _SETTLED: Final = ("accepted", *ENDED)
 

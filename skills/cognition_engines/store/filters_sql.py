@@ -5,7 +5,7 @@ from typing import Any, Final, assert_never
 
 import sqlalchemy as sa
 
-from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.store.schema import records
 
@@ -28,6 +28,9 @@ def _read(condition: Condition) -> sa.ColumnElement[bool]:
             return _number(column) <= value
         case HasAll(name) | HasAny(name):
             raise ValueError(f"{name}: not every record has this set")
+        case Not(conditions):
+            # NOT of what is unknown, for want of a number, would be unknown as well
+            return sa.case((sa.and_(sa.true(), *where(conditions)), sa.false()), else_=sa.true())
         case _:
             assert_never(condition)
 

@@ -11,6 +11,7 @@ from cognition_engines.filters import (
     Conditions,
     HasAll,
     HasAny,
+    Not,
     OneOf,
     microseconds,
 )
@@ -18,6 +19,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of
 from cognition_engines.kinds.spec import Role
+from cognition_engines.models import Decision
 from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 
@@ -51,6 +53,8 @@ def _meets(condition: Condition, stored: StoredRecord) -> bool:
             return _read(stored, name, texts) <= _read(stored, name, _members(stored, name))
         case HasAny(name, texts):
             return bool(_read(stored, name, texts) & _read(stored, name, _members(stored, name)))
+        case Not(conditions):
+            return not accepts(conditions, stored)
 
 
 def _read(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
@@ -92,6 +96,11 @@ def _at(stored: StoredRecord) -> float | None:
     return None if stored.facets.at is None else microseconds(stored.facets.at)
 
 
+def _review_by(stored: StoredRecord) -> float | None:
+    moment = stored.record.review_by if isinstance(stored.record, Decision) else None
+    return None if moment is None else microseconds(moment)
+
+
 def _named(role: Role) -> Callable[[StoredRecord], tuple[str, ...]]:
     """What reads the references of a record in a role, which the columns are made of."""
     return lambda stored: tuple(
@@ -115,6 +124,7 @@ _NUMBERS: Final[Mapping[str, Callable[[StoredRecord], float | None]]] = {
     "importance": lambda stored: stored.facets.importance,
     "parent": lambda stored: stored.facets.parent,
     "since": lambda stored: None if stored.facets.since is None else microseconds(stored.facets.since),
+    "review_by": _review_by,
     "until": lambda stored: OPEN if stored.facets.until is None else microseconds(stored.facets.until),
 }
 _SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {

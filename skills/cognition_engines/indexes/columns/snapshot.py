@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
 from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.sketches import Words
 from cognition_engines.models import Viewer
@@ -74,9 +74,8 @@ class Snapshot:
         return self.masks.rows((conditions, viewer), lambda: self._mask(conditions, viewer))
 
     def _mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
-        bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
         tests = [] if viewer.projects is None else [self._is_one_of("project", viewer.projects)]
-        tests += [self._meets(condition, bounded_below) for condition in conditions]
+        tests += self._tests(conditions)
         mask = np.empty(len(self.keys), np.bool_)
         # block by block: a column that two conditions bound is read from memory once
         for start in range(0, len(mask), _BLOCK):
@@ -162,6 +161,10 @@ class Snapshot:
                 # a slice is a copy, which the writer cannot disturb
                 yield np.frombuffer(rows[: bisect_left(rows, len(self.keys))], np.int32)  # type: ignore[call-overload]
 
+    def _tests(self, conditions: Conditions) -> list[Test]:
+        bounded_below = {condition.column for condition in conditions if isinstance(condition, AtLeast)}
+        return [self._meets(condition, bounded_below) for condition in conditions]
+
     def _meets(self, condition: Condition, bounded_below: set[str]) -> Test:
         match condition:
             case OneOf(columns, texts):
@@ -181,6 +184,8 @@ class Snapshot:
                 alone = [self._holding(name, (text,)) for text in texts]
                 every = reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
                 return lambda part: every[part]
+            case Not(conditions):
+                return _any([_not(test) for test in self._tests(conditions)])
 
     def _number(self, column: str) -> NDArray[Any]:
         return self.sensitivity if column == "sensitivity" else self.numbers[column]
@@ -208,6 +213,10 @@ def _any(tests: Sequence[Test]) -> Test:
     if not tests:
         return lambda part: np.False_
     return lambda part: reduce(np.logical_or, [test(part) for test in tests])
+
+
+def _not(test: Test) -> Test:
+    return lambda part: ~test(part)
 
 
 def _equal(column: Codes, code: int) -> Test:

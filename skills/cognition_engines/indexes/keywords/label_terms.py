@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TypeAlias, assert_never
 
-from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, OneOf
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
 from cognition_engines.indexes.columns.snapshot import Readers
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import Page, Text
@@ -47,7 +47,7 @@ def textual(conditions: Conditions) -> Conditions:
 
 
 def marks_for(condition: Condition, readers: Readers) -> Marks:
-    """What a text must have for its record to meet the condition; nothing for one on numbers."""
+    """What a text must have for its record to meet the condition; nothing for one on numbers or on what is not."""
     match condition:
         case OneOf(columns, texts):
             return (tuple(mark(column, readers[column](text)) for column in columns for text in texts),)
@@ -55,7 +55,7 @@ def marks_for(condition: Condition, readers: Readers) -> Marks:
             return (tuple(mark(name, readers[name](text)) for text in texts),)
         case HasAll(name, texts):
             return tuple((mark(name, readers[name](text)),) for text in texts)
-        case AtLeast() | AtMost():
+        case AtLeast() | AtMost() | Not():
             return ()
         case _:
             assert_never(condition)

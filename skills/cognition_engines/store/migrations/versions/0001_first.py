@@ -28,8 +28,9 @@ _TYPES: Final[Mapping[str, Any]] = {
 # Columns of each kind: `!` is not null, the default type is text.
 _KINDS: Final[Mapping[str, str]] = {
     "decisions": (
-        "own_status own_outcome title! category confidence:real stakes status status_text outcome date:whole reasons! "
-        "tags! supersedes! superseded_by! feature pr valid_from:whole valid_to:whole metadata! details text!"
+        "own_status own_outcome review_by:whole title! category confidence:real stakes status status_text outcome "
+        "date:whole reasons! tags! supersedes! superseded_by! feature pr valid_from:whole valid_to:whole metadata! "
+        "details text!"
     ),
     "sources": "title_key! title! authors! type! path url year:whole category tags! created_at:whole metadata!",
     "chunks": (
