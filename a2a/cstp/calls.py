@@ -180,9 +180,10 @@ def list_decisions(
     project: str | None = None,
     has_outcome: bool | None = None,
     current: bool | None = None,
+    overdue: bool | None = None,
     date_from: Instant | None = None,
     date_to: Instant | None = None,
-    sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+    sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"] = "date",
     order: Literal["asc", "desc"] = "desc",
     min_seq: int | None = None,
 ) -> Call[ListDecisionsResult]:
@@ -200,6 +201,7 @@ def list_decisions(
             "project": project,
             "has_outcome": has_outcome,
             "current": current,
+            "overdue": overdue,
             "date_from": date_from,
             "date_to": date_to,
             "sort": sort,
@@ -216,7 +218,7 @@ def get_stats(
     project: str | None = None,
     min_seq: int | None = None,
 ) -> Call[GetStatsResult]:
-    """Count the decisions by category, stakes, status, agent, day and tag."""
+    """Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review."""
     return typed_call(GET_STATS, {"date_from": date_from, "date_to": date_to, "project": project, "min_seq": min_seq})
 
 

@@ -129,7 +129,8 @@ def list_decisions(ask: Asker) -> Params:
         project=lambda: ask.one("alpha", "beta"),
         hasOutcome=lambda: ask.one(True, False),
         current=lambda: ask.one(True, False),
-        sort=lambda: ask.one("date", "recordedAt", "confidence", "category", "stakes", "status"),
+        overdue=lambda: ask.one(True, False),
+        sort=lambda: ask.one("date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"),
         order=lambda: ask.one("asc", "desc"),
     )
     return {**ask.days("dateFrom", "dateTo"), **rest}

@@ -13,7 +13,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text, kind_of, prefixed
-from cognition_engines.models import SENSITIVITIES, Sensitivity, Viewer
+from cognition_engines.models import SENSITIVITIES, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
 from tests.kinds import entry
@@ -30,6 +30,7 @@ TITLES: Final = ("the handbook", "The Handbook", "the report")
 LEVELS: Final = (*["normal"] * 3, "sensitive", "highly_sensitive")
 PROJECTS: Final = (None, "alpha", "alpha", "beta")
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
+IN_FUTURE: Final = datetime(2999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,10 @@ def make_world(random: Random) -> World:
 
 
 def _decisions(maker: _Maker) -> None:
-    linking = Random(24)  # apart, so that all else is as it would be without links
+    linking, due = Random(24), Random(25)  # apart, so that all else is as it would be without links and reviews
     for _ in range(24):
         status = maker.one(["proposed", "accepted"])
+        status = due.choice([status, status, status, "superseded"])
         others = maker.ids.get(Kind.DECISION, [])[-6:]
         maker.put(
             Kind.DECISION,
@@ -119,6 +121,8 @@ def _decisions(maker: _Maker) -> None:
             date=maker.maybe(lambda: datetime.fromisoformat(maker.when())),
             supersedes=tuple(linking.sample(others, k=min(len(others), 2))),
             superseded_by=tuple(linking.sample(others, k=min(len(others), 1))),
+            outcome=due.choice([None, None, "success"]),
+            details=DecisionDetails("Decided", review_by=due.choice([None, EPOCH, EPOCH, IN_FUTURE])),
         )
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import DecisionDetails
 from tests.kinds import entry
 from tests.serving import Serving
 
 STAKES = ("low", "medium", "high", "critical", "enormous")
-SORTS = ("date", "recordedAt", "confidence", "category", "stakes", "status")
+NAMES = {"reviewBy": "review_by"}
+SORTS = ("date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy")
 
 
 def made(random: Random) -> list[Any]:
@@ -26,6 +28,8 @@ def made(random: Random) -> list[Any]:
             "status": random.choice([None, "accepted", "proposed"]),
             "date": random.choice([None, *(datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3))]),
         }
+        due = random.choice([None, *(datetime(year, 1, 1, tzinfo=UTC) for year in (1969, 2024, 2999))])
+        members["details"] = random.choice([None, DecisionDetails("Bake", review_by=due)])
         found.append(entry(Kind.DECISION, f"dec_{number:03d}", title="Bake", **members))
     return found
 
@@ -33,10 +37,10 @@ def made(random: Random) -> list[Any]:
 def expected(entries: list[Any], sort: str, ascending: bool) -> list[str]:
     def value(place: int) -> Any:
         record = entries[place].record
-        stated = place if sort == "recordedAt" else getattr(record, sort)
+        stated = place if sort == "recordedAt" else getattr(record, NAMES.get(sort, sort))
         if stated is None or sort in ("recordedAt", "confidence"):
             return stated
-        if sort == "date":
+        if sort in ("date", "reviewBy"):
             return stated.timestamp()
         return (STAKES.index(stated), "") if sort == "stakes" else (0, stated.lower())
 

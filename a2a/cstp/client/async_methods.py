@@ -191,9 +191,10 @@ class AsyncMethods(ABC):
         project: str | None = None,
         has_outcome: bool | None = None,
         current: bool | None = None,
+        overdue: bool | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
-        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"] = "date",
         order: Literal["asc", "desc"] = "desc",
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -217,6 +218,7 @@ class AsyncMethods(ABC):
             project=project,
             has_outcome=has_outcome,
             current=current,
+            overdue=overdue,
             date_from=date_from,
             date_to=date_to,
             sort=sort,
@@ -234,7 +236,7 @@ class AsyncMethods(ABC):
         min_seq: int | None = None,
         timeout: float | None = None,
     ) -> GetStatsResult:
-        """Count the decisions by category, stakes, status, agent, day and tag.
+        """Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.
 
         Which decisions to count. Bounds are inclusive and leave out decisions without a date.
         """
@@ -960,9 +962,10 @@ class AsyncMethods(ABC):
         project: str | None = None,
         has_outcome: bool | None = None,
         current: bool | None = None,
+        overdue: bool | None = None,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
-        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date",
+        sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"] = "date",
         order: Literal["asc", "desc"] = "desc",
         min_seq: int | None = None,
         page_size: int = 20,
@@ -982,6 +985,7 @@ class AsyncMethods(ABC):
                 project=project,
                 has_outcome=has_outcome,
                 current=current,
+                overdue=overdue,
                 date_from=date_from,
                 date_to=date_to,
                 sort=sort,

@@ -190,9 +190,14 @@ class ListDecisionsParams(ReadParams):
     current: bool | None = Field(
         default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
     )
+    overdue: bool | None = Field(
+        default=None,
+        description="True: those overdue for review, `reviewBy` being in the past, without an outcome and not "
+        "superseded; false: the others.",
+    )
     date_from: LowerInstant = None
     date_to: UpperInstant = None
-    sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status"] = "date"
+    sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"] = "date"
     order: Literal["asc", "desc"] = "desc"
 
     @field_validator("date_to")
@@ -212,6 +217,7 @@ class ListedDecision(WireResult):
     status: str | None
     outcome: str | None
     date: InstantOut | None
+    review_by: InstantOut | None
     tags: list[str]
     project: str | None
     recorded_by: str | None

@@ -51,10 +51,14 @@ class GetStatsResult(WireResult):
 
     Names are in lower case, but for agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100 most
     frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with decisions, the
-    earliest first, `topTags` the 50 most frequent tags.
+    earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` are those that `cstp.listDecisions`
+    lists with these filters, `superseded` those of that status.
     """
 
     total: int
+    current: int
+    superseded: int
+    overdue: int
     by_category: dict[str, int]
     by_stakes: dict[str, int]
     by_status: dict[str, int]
@@ -66,7 +70,7 @@ class GetStatsResult(WireResult):
 
 GET_STATS = Method(
     name="cstp.getStats",
-    summary="Count the decisions by category, stakes, status, agent, day and tag.",
+    summary="Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.",
     params=GetStatsParams,
     result=GetStatsResult,
     errors=(QueryFailed,),

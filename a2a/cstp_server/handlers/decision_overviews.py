@@ -46,6 +46,9 @@ def decision_overview_methods(engine: Engine) -> tuple[AnyBound, ...]:
 def _counts(found: DecisionStatistics) -> GetStatsResult:
     return GetStatsResult(
         total=found.total,
+        current=found.current,
+        superseded=found.superseded,
+        overdue=found.overdue,
         by_category=dict(found.by_category),
         by_stakes=dict(found.by_stakes),
         by_status=dict(found.by_status),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.sorting import RECORDED, Order
 from cognition_engines.kinds.reviews import Review
-from cognition_engines.models import SENSITIVITIES, Decision, Filters
+from cognition_engines.models import SENSITIVITIES, Decision, Filters, Overdue
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import content_hash, ratified_by
@@ -34,6 +34,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 _COLUMNS = {name: name for name in ("confidence", "category", "stakes", "status")} | {
     "date": "at",
     "recordedAt": RECORDED,
+    "reviewBy": "review_by",
 }
 _LEVELS = {level: name for name, level in SENSITIVITIES.items()}
 
@@ -64,6 +65,7 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
 
 def _filters(params: ListDecisionsParams) -> Filters:
+    now = datetime.now(UTC)
     return Filters(
         category=params.category,
         stakes=None if params.stakes is None else (params.stakes,),
@@ -72,7 +74,8 @@ def _filters(params: ListDecisionsParams) -> Filters:
         tags=tuple(params.tags or ()),
         project=params.project,
         has_outcome=params.has_outcome,
-        current=datetime.now(UTC) if params.current else None,
+        current=now if params.current else None,
+        overdue=None if params.overdue is None else Overdue(now, params.overdue),
         date_after=params.date_from,
         date_before=params.date_to,
     )
@@ -90,6 +93,7 @@ def _listed(stored: StoredRecord) -> ListedDecision:
         status=decision.status,
         outcome=decision.outcome,
         date=decision.date,
+        review_by=decision.review_by,
         tags=list(decision.tags),
         project=decision.project,
         recorded_by=stored.origin.recorded_by,
@@ -121,7 +125,7 @@ def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
         pattern=None if details is None else details.pattern,
         kpi_indicators=list(details.kpi_indicators) if details else [],
         mental_state=None if details is None else details.mental_state,
-        review_by=None if details is None else details.review_by,
+        review_by=decision.review_by,
         project=decision.project,
         sensitivity=_LEVELS[decision.sensitivity],
         feature=decision.feature,

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from cognition_engines.filters import Conditions, microseconds
+from cognition_engines.filters import microseconds, one_of
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.snapshot import Bools, Snapshot
-from cognition_engines.models import Filters, Viewer
+from cognition_engines.models import SUPERSEDED, Filters, Overdue, Viewer, in_force
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.spaces import NO_NUMBER
@@ -29,9 +29,13 @@ class DecisionStatistics:
 
     Decisions that state no category, or another label, are in `total` alone. Days are in UTC, the earliest first;
     `last_day`, `last_week` and `last_month` (30 days) count by the decision's date, up to the moment of the call.
+    `current` and `overdue` are those that these filters accept at that moment, `superseded` those of that status.
     """
 
     total: int
+    current: int
+    superseded: int
+    overdue: int
     by_category: Mapping[str, int]
     by_stakes: Mapping[str, int]
     by_status: Mapping[str, int]
@@ -43,9 +47,10 @@ class DecisionStatistics:
     last_month: int
 
 
-def count_decisions(listing: Listing, conditions: Conditions, viewer: Viewer, now: datetime) -> DecisionStatistics:
-    """Of the decisions that the viewer sees and the conditions accept. Raises ComponentFailed as the listing does."""
+def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> DecisionStatistics:
+    """Of the decisions that the viewer sees and the filters accept. Raises ComponentFailed as the listing does."""
     snapshot = listing.follow().snapshot
+    conditions = filters.conditions()
     mask = snapshot.mask(conditions, viewer)
     at = snapshot.numbers["at"][mask]
     dated = at[at != NO_NUMBER]
@@ -53,6 +58,9 @@ def count_decisions(listing: Listing, conditions: Conditions, viewer: Viewer, no
     day, week, month = (int(np.count_nonzero((dated > until - days * _DAY) & (dated <= until))) for days in (1, 7, 30))
     return DecisionStatistics(
         total=int(np.count_nonzero(mask)),
+        current=snapshot.count((*conditions, *in_force("until", now)), viewer),
+        superseded=snapshot.count((*conditions, *one_of("status", SUPERSEDED)), viewer),
+        overdue=snapshot.count((*conditions, *Overdue(now).conditions()), viewer),
         by_category=_of_label(snapshot, mask, "category"),
         by_stakes=_of_label(snapshot, mask, "stakes"),
         by_status=_of_label(snapshot, mask, "status"),
@@ -105,6 +113,4 @@ class Statistics:
     ) -> DecisionStatistics:
         """Counts for `agent`. Raises ComponentFailed when the records do not answer."""
         caller = self._pools.caller(agent)
-        return await self._pools.lists.run(
-            caller, count_decisions, self._listing, filters.conditions(), viewer, datetime.now(UTC)
-        )
+        return await self._pools.lists.run(caller, count_decisions, self._listing, filters, viewer, datetime.now(UTC))
