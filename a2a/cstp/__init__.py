@@ -127,6 +127,8 @@ __all__ = [
     "MethodStep",
     "MethodologyContent",
     "NamedRecord",
+    "NearestEpisode",
+    "NearestOfAnyKind",
     "NearestRecord",
     "NotFound",
     "OtherError",

@@ -70,10 +70,11 @@ from cstp.methods.episode_records import (
     EpisodeFound,
     FindEpisodesResult,
     GetEpisodeResult,
+    NearestEpisode,
     StoreEpisodeResult,
 )
 from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
-from cstp.methods.everything import SearchedRecord, SearchResult
+from cstp.methods.everything import NearestOfAnyKind, SearchedRecord, SearchResult
 from cstp.methods.extractions import (
     ExtractedDecision,
     ExtractedPattern,
@@ -202,6 +203,8 @@ __all__ = [
     "MethodStep",
     "MethodologyContent",
     "NamedRecord",
+    "NearestEpisode",
+    "NearestOfAnyKind",
     "NearestRecord",
     "PatternContent",
     "PersonaContent",

@@ -40,13 +40,17 @@ class NoGoodMatch(EngineError):
     """Nothing is near enough to a question that wants no other answer.
 
     `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None where nothing was found.
+    `kind` is the label of its kind, from a search over all kinds.
     """
 
-    def __init__(self, id: str | None = None, cosine: float | None = None, key: int | None = None) -> None:
+    def __init__(
+        self, id: str | None = None, cosine: float | None = None, key: int | None = None, kind: str | None = None
+    ) -> None:
         super().__init__("nothing is near enough to the question")
         self.id = id
         self.key = key
         self.cosine = cosine
+        self.kind = kind
 
 
 class BackupFailed(EngineError):

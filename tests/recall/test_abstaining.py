@@ -62,9 +62,42 @@ def test_what_has_none_is_not_answered_and_the_nearest_visible_record_is_named(m
     assert found[LISTS[method]] == []
     assert found["noGoodMatch"] is True
     nearest = found["nearest"]
-    assert nearest["id"] in {"dec-1", "chunk-1", "1", "art_note"}
+    assert nearest["id"] in {"dec-1", "chunk-1", 1, "art_note"}
     assert -1 <= nearest["cosine"] < 0.6
+    assert set(nearest) == {"id", "cosine"} | ({"type"} if method == "cstp.search" else set())
     assert send(memory, method, query="zebra walrus quagga")["result"][LISTS[method]] != []
+
+
+OF_KINDS = {
+    "decision": [entry(Kind.DECISION, "dec-1", title="Buy a crane")],
+    "chunk": [entry(Kind.CHUNK, "chunk-1", content="Buy a crane.")],
+    "episode": [entry(Kind.EPISODE, 7, query="Buy a crane", reward=0.5, reflection="It lifts.")],
+    "artifact": [
+        entry(Kind.ARTIFACT, "note", content="Buy a crane.", chunked=True),
+        entry(Kind.ARTIFACT_CHUNK, "part", artifact_id="note", content="Buy a crane.", chunk_index=0, total_chunks=1),
+    ],
+    "turn": [entry(Kind.TURN, "turn", conversation_id="c", content="Buy a crane.", turn_index=0)],
+}
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_a_search_over_all_kinds_names_the_nearest_record_as_it_would_a_result(
+    remembering: Callable[..., Any], kind: str
+) -> None:
+    memory = remembering(OF_KINDS[kind], search={"least_cosine": 0.6})
+    (found,) = send(memory, "cstp.search", query="crane", limit=1)["result"]["results"]
+    nearest = send(memory, "cstp.search", query="zebra walrus quagga", abstain=True)["result"]["nearest"]
+    assert (nearest["type"], nearest["id"]) == (found["type"], found["id"])
+    assert found["type"] == kind
+
+
+def test_the_nearest_episode_is_named_by_the_number_that_it_is_read_by(memory: Any) -> None:
+    for method in ("cstp.findEpisodes", "cstp.search"):
+        given = {"query": "zebra walrus quagga", "abstain": True}
+        only = {"kinds": ["episode"]} if method == "cstp.search" else {}
+        nearest = send(memory, method, **given, **only)["result"]["nearest"]
+        read = send(memory, "cstp.getEpisode", id=nearest["id"])["result"]
+        assert (read["id"], read["query"]) == (nearest["id"], "Buy a crane")
 
 
 @pytest.mark.parametrize("method", ["cstp.queryDecisions", "cstp.searchKnowledge"])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
+from cstp.abstention import ABSTAIN_DESCRIPTION, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
@@ -114,6 +114,13 @@ class EpisodeFound(EpisodeMembers):
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
 
 
+class NearestEpisode(WireResult):
+    """The episode that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer."""
+
+    id: int
+    cosine: float
+
+
 class FindEpisodesResult(WireResult):
     """The best episodes, best first. `mode` is how it was searched.
 
@@ -126,7 +133,7 @@ class FindEpisodesResult(WireResult):
     query: str
     mode: Literal["hybrid", "semantic", "keyword"]
     no_good_match: NoGoodMatch = None
-    nearest: Nearest = None
+    nearest: NearestEpisode | None = Field(None, exclude_if=lambda nearest: nearest is None)
     interpreted: InterpretedOut = None
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
+from cstp.abstention import ABSTAIN_DESCRIPTION, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
@@ -119,6 +119,17 @@ class SearchedRecord(WireResult):
     truncated: Truncated = None
 
 
+class NearestOfAnyKind(WireResult):
+    """The record that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer.
+
+    `type` and `id` are as in a result.
+    """
+
+    type: FoundType
+    id: str | int
+    cosine: float
+
+
 class SearchResult(WireResult):
     """Records of all kinds in one order, the highest score first, ties by id; `queryTimeMs` is what the search took.
 
@@ -132,7 +143,7 @@ class SearchResult(WireResult):
     interpreted: InterpretedOut = None
     omitted: Omitted = None
     no_good_match: NoGoodMatch = None
-    nearest: Nearest = None
+    nearest: NearestOfAnyKind | None = Field(None, exclude_if=lambda nearest: nearest is None)
 
 
 SEARCH = Method(

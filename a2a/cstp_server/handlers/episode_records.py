@@ -22,11 +22,12 @@ from cstp.methods.episode_records import (
     FindEpisodesResult,
     GetEpisodeParams,
     GetEpisodeResult,
+    NearestEpisode,
     StoreEpisodeParams,
     StoreEpisodeResult,
 )
 from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
+from cstp_server.handlers.modes import check_abstain, chosen_mode
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -87,7 +88,7 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         try:
             matches = await engine.find_episodes(question, call.agent)
         except NoGoodMatch as none:
-            return answer.model_copy(update=unanswered(none))
+            return answer.model_copy(update={"no_good_match": True, "nearest": _nearest(none)})
         known = {"no_good_match": False} if params.abstain else {}
         found = {"episodes": [_found(match) for match in matches], "total": len(matches)}
         return answer.model_copy(update=found | known)
@@ -97,6 +98,10 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         BoundMethod(GET_EPISODE, get_episode),
         BoundMethod(FIND_EPISODES, find_episodes),
     )
+
+
+def _nearest(none: NoGoodMatch) -> NearestEpisode | None:
+    return None if none.id is None or none.cosine is None else NearestEpisode(id=int(none.id), cosine=none.cosine)
 
 
 def _members(episode: Episode) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from cognition_engines.queries.chunks import title
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.lists import citation
 from cstp.explained import Interpreted
-from cstp.methods.everything import SEARCH, FoundType, SearchedRecord, SearchParams, SearchResult
+from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
+from cstp_server.handlers.modes import check_abstain, chosen_mode
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, FoundType]] = {
@@ -50,7 +50,8 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
         try:
             found = await engine.search(_request(params, mode, as_of, call.viewer), call.agent)
         except NoGoodMatch as none:
-            return _answer(params, began, time, [], 0).model_copy(update=unanswered(none))
+            nearest = {"no_good_match": True, "nearest": _nearest(none)}
+            return _answer(params, began, time, [], 0).model_copy(update=nearest)
         items = [_item(each, params) for each in found]
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
@@ -118,7 +119,7 @@ def _item(found: FoundRecord, params: SearchParams) -> SearchedRecord:
     source, source_id = _source(found)
     return SearchedRecord(
         type=_TYPES[found.kind],
-        id=int(found.id) if found.kind is Kind.EPISODE else found.id,
+        id=_id(found.kind, found.id),
         title=_title(found),
         snippet=found.snippet,
         score=found.score,
@@ -128,6 +129,17 @@ def _item(found: FoundRecord, params: SearchParams) -> SearchedRecord:
         content=found.text if params.include else None,
         explain=explained(found.explanation, found.window),
     )
+
+
+def _nearest(none: NoGoodMatch) -> NearestOfAnyKind | None:
+    if none.id is None or none.cosine is None or none.kind is None:
+        return None
+    kind = KINDS[none.kind]
+    return NearestOfAnyKind(type=_TYPES[kind], id=_id(kind, none.id), cosine=none.cosine)
+
+
+def _id(kind: Kind, id: str) -> str | int:
+    return int(id) if kind is Kind.EPISODE else id
 
 
 def _title(found: FoundRecord) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.filters import Conditions, HasAll, MemoryFilters, OneOf, one_of
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.artifacts import ArtifactChunk
@@ -82,7 +83,7 @@ class Everything:
         self._pools = pools
 
     async def search(self, request: SearchRequest, agent: Agent = None) -> list[FoundRecord]:
-        """The best records for `agent`, the highest score first, ties by id."""
+        """The best records for `agent`, the highest score first, ties by id. Raises NoGoodMatch where it abstains."""
         caller = self._pools.caller(agent)
         mode = request.mode or self._searching.modes[0]
         query = Query(request.text, request.viewer, mode, [*_sought(request)], request.abstain, request.as_of)
@@ -90,7 +91,10 @@ class Everything:
         def reading(found: SearchHits) -> WithSources:
             return self._records.with_sources(found.keys(), request.viewer, _KINDS)
 
-        found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
+        try:
+            found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
+        except NoGoodMatch as none:
+            raise await self._named(caller, none, request.viewer) from none
         windows = await self._searching.windows(caller, found, mode)
         reasons = await self._searching.explained(caller, found, query, wanted=request.explain)
         shown = []
@@ -105,6 +109,16 @@ class Everything:
             for (hit, stored, window, reason), snippet in zip(shown, snippets, strict=True)
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
+
+    async def _named(self, caller: Caller, none: NoGoodMatch, viewer: Viewer) -> NoGoodMatch:
+        """The same with the kind and the id that the nearest record would have as a result."""
+        if none.key is None:
+            return none
+        read = await self._pools.records.run(caller, self._records.by_keys, [none.key], viewer)
+        if none.key not in read:  # it is gone
+            return NoGoodMatch()
+        kind, id = _shown_as(read[none.key])
+        return NoGoodMatch(id, none.cosine, none.key, kind.label)
 
     async def _snippets(
         self, caller: Caller, query: str, found: Sequence[tuple[StoredRecord, Window | None]]
@@ -147,6 +161,14 @@ def text_of(record: Record, kind: Kind) -> str:
     return embedding_text(record) or "" if shown is None else shown(record)
 
 
+def _shown_as(stored: StoredRecord) -> tuple[Kind, str]:
+    """The kind and the id of a result: those of its artifact for a chunk of one."""
+    record, kind, id = stored.record, stored.kind, str(stored.record.id)
+    if not isinstance(record, ArtifactChunk):
+        return kind, id
+    return Kind.ARTIFACT, id if stored.facets.parent is None else prefixed(Kind.ARTIFACT, record.artifact_id)
+
+
 def _found(
     hit: Hit,
     stored: StoredRecord,
@@ -155,11 +177,9 @@ def _found(
     window: Window | None,
     reason: Explanation | None,
 ) -> FoundRecord:
-    record, kind, id = stored.record, stored.kind, str(stored.record.id)
-    text = text_of(record, kind)
-    if isinstance(record, ArtifactChunk):
-        kind = Kind.ARTIFACT
-        id = id if stored.facets.parent is None else prefixed(kind, record.artifact_id)
+    record = stored.record
+    text = text_of(record, stored.kind)
+    kind, id = _shown_as(stored)
     source_id = record.source_id if isinstance(record, Chunk | Extraction) else None
     source = None if source_id is None else read.sources.get(source_id)
     return FoundRecord(kind, id, stored, hit.score, text, snippet, source, window, reason)
