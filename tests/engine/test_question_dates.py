@@ -76,6 +76,29 @@ READ = {
     "from August to February": "2023-08-01 2024-02-29",
     "in May and June 2023": "2023-05-01 2023-06-30",
     "compare May 2022 with July 2023": "2022-05-01 2023-07-31",
+    "what did we decide 2022-2024": "2022-01-01 2024-12-31",
+    "decisions, 2022–2024": "2022-01-01 2024-12-31",
+    "the 2022—2024 roadmap": "2022-01-01 2024-12-31",
+    "in 2022-2023 we moved": "2022-01-01 2023-12-31",
+    "from 2022-2024": "2022-01-01 2024-12-31",
+    "between 2022-2024": "2022-01-01 2024-12-31",
+    "since 2022-2024": "2022-01-01 -",
+    "before 2022-2024": "- 2021-12-31",
+    "from 2022 to 2024": "2022-01-01 2024-12-31",
+    "what changed from 2022 until 2023 in the API": "2022-01-01 2023-12-31",
+    "between 2022 and 2024": "2022-01-01 2024-12-31",
+    "early 2023": "2023-01-01 2023-04-30",
+    "mid-2023": "2023-05-01 2023-08-31",
+    "decisions of mid 2023": "2023-05-01 2023-08-31",
+    "in late 2023": "2023-09-01 2023-12-31",
+    "the late-2023 outages": "2023-09-01 2023-12-31",
+    "since mid-2023": "2023-05-01 -",
+    "before mid-2023": "- 2023-04-30",
+    "until early 2023": "- 2023-04-30",
+    "between late 2022 and mid-2023": "2022-09-01 2023-08-31",
+    "from early 2022 to late 2023": "2022-01-01 2023-12-31",
+    "late 2022 and early 2023": "2022-09-01 2023-04-30",
+    "early May 2023": "2023-05-01 2023-05-31",
 }
 UNREAD = """we may march on
 may I cache this
@@ -127,7 +150,37 @@ February 29, 2023
 30 February
 on February 30
 31 April
-the week before"""
+the week before
+python 3.11-3.13
+1000-2000 requests
+1900-2000 requests
+2000-2010 connections
+between 2000-2010 connections
+ports 2000-2010
+pages 1990-2010 of the book
+error codes 2000-2010
+versions 2016-2019
+windows server 2016-2019
+v2022-2024
+1.2022-2024
+2022-2024-05
+CVE-2020-2021
+RFC 2000-2010
+2024-2022
+2022-2022
+2022-2090
+2022-24
+not in 2022-2024
+from 2000 to 2010 connections
+from 1024 to 2048
+from 2024 to 2022
+from 2022 to 2090
+the limit from 2000 to 2020
+not in late 2023
+mid-2090
+mid-2000s
+mid-size tenants
+late-night deploys"""
 OTHERS: list[tuple[Language, str, str]] = [
     ("de", "Was haben wir im Mai 2023 entschieden?", "2023-05-01 2023-05-31"),
     ("de", "vor dem 7. Mai", "- 2024-05-06"),
@@ -142,6 +195,8 @@ OTHERS: list[tuple[Language, str, str]] = [
     ("it", "nel 2023", "2023-01-01 2023-12-31"),
     ("pt", "em março", "2024-03-01 2024-03-31"),
     ("nl", "sinds maart 2023", "2023-03-01 -"),
+    ("de", "von 2022 bis 2024", "2022-01-01 2024-12-31"),
+    ("fr", "décisions de 2022–2024", "2022-01-01 2024-12-31"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Which days a question speaks of: `in May 2023`, `last week`, `between March and June`.
+"""Which days a question speaks of: `in May 2023`, `last week`, `between March and June`, `2022-2024`, `mid-2023`.
 
 What is no clear expression of time gives nothing: a number is a year after `in`, not after `port`. Days are those of
 UTC. Plain functions.
@@ -12,16 +12,20 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from cognition_engines.relevance import Language
-from cognition_engines.retrieval.temporal_days import Days, NamedTime, moved, period_of
+from cognition_engines.retrieval.temporal_days import Days, NamedTime, moved, period_of, years
+from cognition_engines.retrieval.temporal_digits import YEAR, in_digits, years_in
 from cognition_engines.retrieval.temporal_words import (
     ARTICLES,
     COUNTED,
     COUNTS,
     ENGLISH_SHORT,
+    HYPHENATED,
     NEGATIONS,
+    NUMBERED,
     PARTICLES,
     PARTS,
     ROLLING,
+    THIRDS,
     UNITS,
     WORDS,
     YEAR_NOUNS,
@@ -31,11 +35,7 @@ from cognition_engines.retrieval.temporal_words import (
 )
 
 LONGEST: Final = 2048  # characters of a question that are read
-_ISO: Final = re.compile(r"((?:19|20)\d\d)([-/])(\d\d)(?:\2(\d\d)(?:t\d\d:\d\d\S*)?)?", re.ASCII)
-_DOTTED: Final = re.compile(r"(\d\d?)\.(\d\d?)\.((?:19|20)\d\d)", re.ASCII)
 _QUARTER: Final = re.compile(r"q([1-4])(?:[-/]((?:19|20)\d\d))?", re.ASCII)
-_YEAR_QUARTER: Final = re.compile(r"((?:19|20)\d\d)[-/]?q([1-4])", re.ASCII)
-_YEAR: Final = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _DAY: Final = re.compile(r"(\d\d?)(st|nd|rd|th|er)?", re.ASCII)
 _OTHER_YEAR: Final = re.compile(r"\d{4}", re.ASCII)  # of another century: what it belongs to is not read
 _SHORT_YEAR: Final = re.compile(r"(?<!\w)['’](\d\d)(?!\w)", re.ASCII)
@@ -104,7 +104,7 @@ class _Reader:
 
     def expression(self, place: int) -> _Read | None:
         text = self.text(place)
-        if text not in self.words.beginnings and not text[0].isdigit() and not text.startswith(("q", "mid-")):
+        if text not in self.words.beginnings and not text[0].isdigit() and not text.startswith(HYPHENATED):
             return None
         relative = self.relative(place) if self.language == "en" else None
         return relative or self.deictic(place) or self.span(place) or self.bound(place) or self.plain(place)
@@ -162,6 +162,8 @@ class _Reader:
     def span(self, place: int) -> _Read | None:
         """`between March and June`, `in May and June`, `from March to June 2023`."""
         words, lead = self.words, self.text(place)
+        if (between := self.from_year(place)) is not None:
+            return between
         one = self.named(place + 1, lead) if lead in words.span_leads else None
         if one is None:
             return None
@@ -185,6 +187,15 @@ class _Reader:
         if begin is None or finish is None or begin.first is None or finish.last is None or begin.first > finish.last:
             return None
         return _Read(Days(begin.first, finish.last), end)
+
+    def from_year(self, place: int) -> _Read | None:
+        """`from 2022 to 2024`."""
+        lead, first, to, last = (self.text(each) for each in range(place, place + 4))
+        if lead not in self.words.begin or to not in self.words.end or not (YEAR.fullmatch(first) and first < last):
+            return None
+        if not YEAR.fullmatch(last) or not self.are_years(place + 3, self.text(place - 1), int(last)):
+            return None
+        return _Read(years(int(first), int(last)), place + 4)
 
     def bound(self, place: int) -> _Read | None:
         """`since May`, `before last week`, `until the end of 2023`, `on or after 7 May`."""
@@ -218,7 +229,9 @@ class _Reader:
             return None
         at = of + 2 if self.text(of + 1) in ARTICLES else of + 1
         named = (
-            _Read(self.year_of(at), at + 1) if _YEAR.fullmatch(self.text(at)) else self.resolved(at, "of")
+            _Read(years(int(self.text(at)), int(self.text(at))), at + 1)
+            if YEAR.fullmatch(self.text(at))
+            else self.resolved(at, "of")
         ) or self.spoken(at)
         if named is None or named.days.first is None or named.days.last is None:
             return None
@@ -226,17 +239,14 @@ class _Reader:
         day = {"end": last, "middle": first + (last - first) / 2}.get(side, first)
         return _Read(Days(day, day), named.end)
 
-    def year_of(self, place: int) -> Days:
-        year = int(self.text(place))
-        return Days(date(year, 1, 1), date(year, 12, 31))
-
     def plain(self, place: int) -> _Read | None:
         """A time after a preposition, or one that is clear without; none after `not` and the like."""
         before = place - 1
         if self.text(before) in ARTICLES:
             before -= 1
         lead = self.text(before)
-        if lead in self.words.between or NEGATIONS & {lead, self.text(before - 1)}:
+        half = lead in self.words.between and years_in(self.text(place)) is None  # of a span that is not clear
+        if half or lead in THIRDS or NEGATIONS & {lead, self.text(before - 1)}:  # of a third, it was refused with it
             return None
         return self.resolved(place, lead)
 
@@ -252,32 +262,32 @@ class _Reader:
     def named(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
         """The time that is named at a place, after a word, and the place after it."""
         text = self.text(place)
-        if text in ("early", "mid", "late"):
+        if text in THIRDS:
             text, lead, place = self.text(place + 1), text, place + 1
-        return self.numeric(text, place, lead) or self.month_first(place, lead) or self.day_first(place, lead)
+        year = self.third(place, lead) or self.numeric(text, place, lead)
+        return year or self.month_first(place, lead) or self.day_first(place, lead)
+
+    def third(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
+        """`early 2023`, `mid-2023`: four months; the first word may be the one before the place."""
+        side, _, year = self.text(place).rpartition("-")
+        third = THIRDS.get(side or lead)
+        if third is None or self.language != "en" or not YEAR.fullmatch(year) or int(year) > self.today.year + 1:
+            return None
+        return NamedTime(int(year), third=third), place + 1
 
     def numeric(self, text: str, place: int, lead: str) -> tuple[NamedTime, int] | None:
-        """`2023-05-07`, `2023-05`, `Q2 2023`, `2023 Q2`, `2023`."""
+        """`2023-05-07`, `2023-05`, `Q2 2023`, `2023 Q2`, `2023`, `2022-2024`."""
         words = self.words
         if not text[:1].isdigit() and text[:1] != "q":
             return None
-        if (iso := _ISO.fullmatch(text)) and (iso[4] or lead in words.leads):
-            year, month, day = int(iso[1]), int(iso[3]), int(iso[4] or 1)
-            if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
-                return NamedTime(year, None, month, day if iso[4] else None), place + 1
-        dotted = _DOTTED.fullmatch(text) if self.language != "en" else None
-        if (
-            dotted
-            and 1 <= int(dotted[2]) <= 12
-            and 1 <= int(dotted[1]) <= monthrange(int(dotted[3]), int(dotted[2]))[1]
-        ):
-            return NamedTime(int(dotted[3]), None, int(dotted[2]), int(dotted[1])), place + 1
+        if written := in_digits(text, after_lead=lead in words.leads, dotted=self.language != "en"):
+            return written, place + 1
+        if (span := years_in(text)) and self.are_years(place, lead, span.last_year or 0):
+            return span, place + 1
         if quarter := _QUARTER.fullmatch(text):
             of_year, end = (int(quarter[2]), place + 1) if quarter[2] else self.year(place + 1)
             return (NamedTime(of_year, int(quarter[1])), end) if of_year or lead in words.leads else None
-        if both := _YEAR_QUARTER.fullmatch(text):
-            return NamedTime(int(both[1]), int(both[2])), place + 1
-        if _YEAR.fullmatch(text):
+        if YEAR.fullmatch(text):
             if later := re.fullmatch("q([1-4])", self.text(place + 1)):
                 return NamedTime(int(text), int(later[1])), place + 2
             if self.is_year(place, lead):
@@ -292,6 +302,15 @@ class _Reader:
             return True
         if lead not in words.year_leads or lead == "by" or int(token.text) > self.today.year + 1:
             return False
+        return self.counts_nothing(place)
+
+    def are_years(self, place: int, lead: str, last: int) -> bool:
+        """Whether two numbers of four digits are a span of years: nothing is numbered or counted by them."""
+        return last <= self.today.year + 1 and not NUMBERED.fullmatch(lead) and self.counts_nothing(place)
+
+    def counts_nothing(self, place: int) -> bool:
+        """Whether what follows a number is not what it counts."""
+        words, token = self.words, self.tokens[place]
         follower = None if token.closed else self.tokens[place + 1]
         if follower is None or follower.text in words.conjunction | words.end:
             return True
@@ -302,7 +321,7 @@ class _Reader:
     def year(self, place: int) -> tuple[int | None, int]:
         """The year at a place, with or without a joining word before it; and the place after it."""
         at = place + 1 if self.text(place) in self.words.joins else place
-        if _YEAR.fullmatch(self.text(at)):
+        if YEAR.fullmatch(self.text(at)):
             return int(self.text(at)), at + 1
         if _OTHER_YEAR.fullmatch(self.text(at)):
             raise ValueError("a year of another century")
@@ -343,7 +362,7 @@ class _Reader:
             return True
         leap = days[0] if days[0] and int(days[0][1]) == 29 else days[1]
         of_year = self.text(place + 2 if leap is days[1] else place + 1)
-        in_leap = not _YEAR.fullmatch(of_year) or monthrange(int(of_year), month)[1] > 28
+        in_leap = not YEAR.fullmatch(of_year) or monthrange(int(of_year), month)[1] > 28
         return bool(month == 2 and leap and int(leap[1]) == 29 and not in_leap)
 
     def follows(self, lead: str) -> bool:

@@ -15,12 +15,17 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """A time as it is named; without a year it is the last one that has begun."""
+    """A time as it is named; without a year it is the last one that has begun.
+
+    `third` is the first, second or third part of a year. With `last_year` all years from `year` to that one are meant.
+    """
 
     year: int | None = None
     quarter: int | None = None
     month: int | None = None
     day: int | None = None
+    third: int | None = None
+    last_year: int | None = None
 
     def in_year(self, year: int) -> Days | None:
         """None where there is no such day in that year."""
@@ -29,11 +34,16 @@ class NamedTime:
                 return None
             day = date(year, self.month, self.day)
             return Days(day, day)
-        if self.month is None and self.quarter is None:
-            return Days(date(year, 1, 1), date(year, 12, 31))
-        last = self.month if self.month is not None else 3 * (self.quarter or 1)
-        first = self.month if self.month is not None else last - 2
-        return Days(date(year, first, 1), date(year, last, monthrange(year, last)[1]))
+        first, last = self._months()
+        of = year if self.last_year is None else self.last_year
+        return Days(date(year, first, 1), date(of, last, monthrange(of, last)[1]))
+
+    def _months(self) -> tuple[int, int]:
+        if self.month is not None:
+            return self.month, self.month
+        if self.quarter is not None:
+            return 3 * self.quarter - 2, 3 * self.quarter
+        return (1, 12) if self.third is None else (4 * self.third - 3, 4 * self.third)
 
     def until(self, latest: date) -> Days | None:
         """In its year, or the last one that has begun on a day; the 29th of February is not in every year."""
@@ -44,6 +54,11 @@ class NamedTime:
             if found is not None and found.first is not None and found.first <= latest:
                 return found
         return None
+
+
+def years(first: int, last: int) -> Days:
+    """All days of the years from the first one to the last one."""
+    return Days(date(first, 1, 1), date(last, 12, 31))
 
 
 def period_of(unit: str, day: date) -> Days:

@@ -225,11 +225,18 @@ ARTICLES: Final = _set("the le el il dem den de del al")
 PARTICLES: Final = _set("log sign opt check plug logging signing checking plugging logged signed built")
 NEGATIONS: Final = _set("not except excluding outside")
 PARTS: Final = _set("start beginning middle end")
+THIRDS: Final = {"early": 1, "mid": 2, "late": 3}  # of a year
+HYPHENATED: Final = ("q", *(f"{name}-" for name in THIRDS))  # what begins a time in one word
 ROLLING: Final = _set("in over during within")
 # what a number counts that stands before it, so that it is no year: `in 2000 ms`, `in 2048 rows`
 COUNTED: Final = re.compile(
     r"(?!(?:was|is|has|does|this|us|its|as)\Z)(?:.*s|.*%|[kmg]b|px|bit|byte|row|dim|rpm|token|word|line|chunk|item|page"
     r"|of|or|and|x)\Z"
+)
+# before two numbers of four digits, which are no years then: `ports 2000-2010`, `a limit from 2000 to 2010`
+NUMBERED: Final = re.compile(
+    r"(?:v|id|rfc|pr|issue|ticket|version|release|build|port|code|error|http|status|line|page|row|byte|offset|range|size"
+    r"|limit|timeout|width|height|server|office|windows|studio)(?:e?s)?"
 )
 
 
