@@ -53,6 +53,7 @@ from cstp_server.http.discovery import (
 from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
 from cstp_server.http.hosts import allowed_hosts
+from cstp_server.http.page import ASSET_PATH, PAGE_PATH, Page, asset, index, root, to_page
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
 from cstp_server.limits.bodies import Bodies, BodyParser
 from cstp_server.limits.followers import FollowerPlaces
@@ -85,6 +86,10 @@ _ROUTES: Final = {
     CARD_PATH: card,
     OLD_CARD_PATH: card,
     METADATA_PATH: metadata,
+    "/": root,
+    PAGE_PATH.rstrip("/"): to_page,
+    PAGE_PATH: index,
+    ASSET_PATH: asset,
 }
 
 
@@ -96,6 +101,7 @@ class State(TypedDict):
     mcp: Mount
     discovery: Discovery
     events: EventStream
+    page: Page
 
 
 class Endpoint:
@@ -149,6 +155,7 @@ def create_app(
                     "mcp": mount,
                     "discovery": discovery,
                     "events": EventStream(opened.following, settings.server.quiet_seconds),
+                    "page": Page(settings),
                 }
         finally:
             lag.cancel()

@@ -209,7 +209,7 @@ class AuthSettings(Section):
 
 
 class McpSettings(Section):
-    """Hosts of `/mcp`, `/metrics` and `/readyz`, origins of `/mcp`. Loopback and `server.public_url` are let in."""
+    """Hosts of `/mcp`, `/ui`, `/metrics`, `/readyz`, origins of the first two. Loopback and `server.public_url` may."""
 
     allowed_hosts: tuple[str, ...] = Field(
         (),
@@ -217,6 +217,14 @@ class McpSettings(Section):
     )
     allowed_origins: tuple[str, ...] = Field(
         (), description="Further web pages that may ask, such as https://app.example.com; default: none."
+    )
+
+
+class UiSettings(Section):
+    """The page for people, at `/ui/`. It asks with a token, as every client does."""
+
+    enabled: bool | None = Field(
+        None, description="true or false; null: where the server listens on loopback only. Off, all of /ui is a 404."
     )
 
 
@@ -277,6 +285,7 @@ class Settings(Section):
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()
     mcp: McpSettings = McpSettings()
+    ui: UiSettings = UiSettings()
     log: LogSettings = LogSettings()
     audit: AuditSettings = AuditSettings()
     sources: tuple[SourceSettings, ...] = Field(
@@ -306,6 +315,10 @@ class Settings(Section):
     @property
     def indexes_path(self) -> Path:
         return self.data_dir / "indexes"
+
+    @property
+    def ui_enabled(self) -> bool:
+        return self.server.loopback if self.ui.enabled is None else self.ui.enabled
 
     def at_port(self, port: int) -> Self:
         """The same with the port that was taken, where any free one was asked for."""

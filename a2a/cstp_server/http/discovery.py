@@ -3,13 +3,11 @@
 None reveals anything of the records or of the tokens. All have an ETag and may be cached for five minutes.
 """
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
-from hashlib import sha256
 from typing import Final
 
 import orjson
@@ -18,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.agent_card import agent_card
 from cstp_server.http.auth import Header
+from cstp_server.http.conditional import etag, known
 from cstp_server.http.endpoint import Reply, reached, send_reply
 from cstp_server.limits.limiter import Plan
 from cstp_server.settings import Settings
@@ -27,7 +26,6 @@ OPENRPC_PATH: Final = "/openrpc.json"
 CARD_PATH: Final = "/.well-known/agent-card.json"
 OLD_CARD_PATH: Final = "/.well-known/agent.json"  # where A2A had it before its version 0.3
 _CACHED: Final = (b"cache-control", b"public, max-age=300")
-_TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +80,19 @@ async def metadata(scope: Scope, receive: Receive, send: Send) -> None:
 def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
     if scope["method"] not in ("GET", "HEAD"):
         return Reply(405, None, [(b"allow", b"GET, HEAD")])
-    tag = b'"' + sha256(body).hexdigest()[:32].encode() + b'"'
+    tag = etag(body)
     since = format_datetime(modified, usegmt=True).encode()
     validators: list[Header] = [(b"etag", tag), (b"last-modified", since), _CACHED]
-    if _known(scope["headers"], tag, modified):
+    if _unchanged(scope["headers"], tag, modified):
         return Reply(304, None, validators)
     return Reply(200, body, validators)
 
 
-def _known(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
+def _unchanged(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
     """Whether `If-None-Match` names the tag, weakly, or any; without it, whether nothing is newer than it may be."""
-    given = b",".join(value for name, value in headers if name == b"if-none-match")
+    given = any(name == b"if-none-match" and value for name, value in headers)
     since = [value.decode("latin-1") for name, value in headers if name == b"if-modified-since"]
     if not given and len(since) == 1:
         with suppress(ValueError, TypeError):  # an invalid date is ignored, as HTTP requires
             return modified <= parsedate_to_datetime(since[0])
-    return given.strip() == b"*" or tag in _TAG.findall(given)
+    return known(headers, tag)

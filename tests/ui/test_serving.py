@@ -1,0 +1,270 @@
+"""`/ui/`: the page and its files, with the headers that keep other pages and other scripts out."""
+
+import gzip
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp_server.ui.assets import INDEX, TYPES, static_folder
+
+Live = Any
+Get = Callable[..., Any]
+STATIC = static_folder()
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+GUARDS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+SCRIPT = "vendor/cytoscape.js"
+
+
+@pytest.fixture
+def get(request_bytes: Callable[..., bytes]) -> Get:
+    """`get(server, path, {"Accept": "*/*"}, "HEAD")`: one request on a connection of its own."""
+
+    def send(live: Live, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Any:
+        fields = [*(headers or {}).items(), ("Connection", "close")]
+        with live.connect() as connection:
+            connection.send(request_bytes(b"", fields, method, path))
+            return connection.read(method)
+
+    return send
+
+
+def shown(reply: Any) -> dict[str, str]:
+    """All headers of an answer but its date, each of which is there once."""
+    found = {name: value for name, value in reply.headers if name not in ("date", "connection")}
+    assert len(found) == len([name for name, _ in reply.headers if name not in ("date", "connection")])
+    return found
+
+
+def folder_of_assets(get: Get, live: Live) -> str:
+    """The path where the page has its files."""
+    found = re.search(r"assets/[0-9a-f]{16}/", get(live, "/ui/").body.decode())
+    assert found is not None
+    return f"/ui/{found[0]}"
+
+
+def test_the_page_is_index_html_with_the_place_of_its_files_and_exactly_these_headers(
+    common_server: Callable[..., Live], get: Get
+) -> None:
+    live = common_server()
+    reply = get(live, "/ui/")
+    place = folder_of_assets(get, live).removeprefix("/ui/")
+    template = (STATIC / INDEX).read_bytes()
+    assert template.count(b"{{assets}}") > 1
+    assert reply.status == 200
+    assert reply.body == template.replace(b"{{assets}}", place.encode())
+    assert shown(reply) == GUARDS | {
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-cache",
+        "content-length": str(len(reply.body)),
+        "etag": reply.header("etag"),
+    }
+
+
+def test_every_file_is_served_with_its_type_for_a_year_and_exactly_these_headers(
+    common_server: Callable[..., Live], get: Get
+) -> None:
+    live = common_server()
+    place = folder_of_assets(get, live)
+    names = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()]
+    assert SCRIPT in names
+    assert {name.rpartition(".")[2] for name in names} <= {suffix[1:] for suffix in TYPES}
+    for name in set(names) - {INDEX}:
+        reply = get(live, place + name)
+        content = (STATIC / name).read_bytes()
+        assert (reply.status, reply.body) == (200, content)
+        assert shown(reply) == GUARDS | {
+            "content-type": {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}.get(
+                name.rpartition(".")[2], TYPES["." + name.rpartition(".")[2]]
+            ),
+            "cache-control": "immutable, max-age=31536000",
+            "vary": "Accept-Encoding",
+            "content-length": str(len(content)),
+        }
+
+
+def test_the_digest_is_that_of_all_names_and_contents(common_server: Callable[..., Live], get: Get) -> None:
+    digest = sha256()
+    for path in sorted(path for path in STATIC.rglob("*") if path.is_file()):
+        name, content = path.relative_to(STATIC).as_posix(), path.read_bytes()
+        digest.update(name.encode() + b"\0" + str(len(content)).encode() + b"\0" + content)
+    assert folder_of_assets(get, common_server()) == f"/ui/assets/{digest.hexdigest()[:16]}/"
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(common_server: Callable[..., Live], get: Get) -> None:
+    live = common_server()
+    tag = get(live, "/ui/").header("etag")
+    for given in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        reply = get(live, "/ui/", {"If-None-Match": given})
+        assert (reply.status, reply.body) == (304, b"")
+        assert (reply.header("etag"), reply.header("cache-control")) == (tag, "no-cache")
+        assert reply.header("content-security-policy") == POLICY
+    assert get(live, "/ui/", {"If-None-Match": '"other"'}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("accepted", "compressed"),
+    [
+        ("gzip", True),
+        ("gzip, deflate, br, zstd", True),
+        ("br;q=1.0, GZIP;q=0.8, *;q=0.1", True),
+        ("*", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000, *", False),
+        ("br", False),
+        ("identity", False),
+        ("xgzip", False),
+        ("gzip;q=high", False),
+    ],
+)
+def test_a_file_is_compressed_for_those_who_accept_gzip(
+    common_server: Callable[..., Live], get: Get, accepted: str, compressed: bool
+) -> None:
+    live = common_server()
+    reply = get(live, folder_of_assets(get, live) + SCRIPT, {"Accept-Encoding": accepted})
+    content = (STATIC / SCRIPT).read_bytes()
+    assert reply.header("content-encoding") == ("gzip" if compressed else None)
+    assert reply.header("vary") == "Accept-Encoding"
+    assert (gzip.decompress(reply.body) if compressed else reply.body) == content
+    assert (len(reply.body) < len(content) / 2) == compressed
+
+
+def test_nothing_is_served_but_the_files_under_their_digest(common_server: Callable[..., Live], get: Get) -> None:
+    live = common_server()
+    place = folder_of_assets(get, live)
+    assert get(live, place + SCRIPT).status == 200
+    others = [
+        place,
+        place + INDEX,
+        place + "vendor",
+        place + "vendor/",
+        place + "VENDOR/cytoscape.js",
+        place + "vendor//cytoscape.js",
+        place + "none.js",
+        place + "../vendored.json",
+        place + "..%2fvendored.json",
+        place + "%2e%2e/vendored.json",
+        place + "..%5cvendored.json",
+        place + "/etc/passwd",
+        place + "%2fetc%2fpasswd",
+        place + SCRIPT + "%00",
+        f"/ui/assets/{'0' * 16}/{SCRIPT}",
+        f"/ui/assets/{SCRIPT}",
+        "/ui/assets/",
+        "/ui/index.html",
+        "/ui//",
+        "/UI/",
+    ]
+    found = {path: get(live, path) for path in others}
+    assert {path: (reply.status, reply.body) for path, reply in found.items()} == dict.fromkeys(
+        others, (404, b"Not Found")
+    )
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_the_page_is_read_and_nothing_else(common_server: Callable[..., Live], get: Get, method: str) -> None:
+    live = common_server()
+    for path in ("/ui", "/ui/", folder_of_assets(get, live) + SCRIPT):
+        whole, head = get(live, path), get(live, path, method="HEAD")
+        assert (head.status, head.body, shown(head)) == (whole.status, b"", shown(whole))
+        refused = get(live, path, method=method)
+        assert (refused.status, refused.header("allow"), refused.body) == (405, "GET, HEAD", b"")
+    assert get(live, "/", {"Accept": "text/html"}, method).status == 404
+
+
+def test_the_ways_to_the_page_are_relative_so_that_they_hold_behind_a_proxy(
+    common_server: Callable[..., Live], get: Get
+) -> None:
+    live = common_server()
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    for path, headers in (("/ui", {}), ("/", browser), ("/?x=//evil.example", browser)):
+        reply = get(live, path, headers)
+        assert (reply.status, reply.header("location"), reply.body) == (303, "ui/", b"")
+    assert get(live, "/", browser).header("vary") == "Accept"
+    for headers in ({}, {"Accept": "*/*"}, {"Accept": "application/json"}, {"Accept": "text/htmlx"}):
+        reply = get(live, "/", headers)
+        assert (reply.status, reply.body, reply.header("location")) == (404, b"Not Found", None)
+
+
+def test_a_page_of_another_host_gets_neither_the_page_nor_its_files(
+    common_server: Callable[..., Live], get: Get
+) -> None:
+    live = common_server()
+    browser = {"Accept": "text/html"}
+    for path in ("/ui", "/ui/", folder_of_assets(get, live) + SCRIPT, "/"):
+        for host in ("evil.example", f"evil.example:{live.port}", "localhost.evil.example"):
+            assert get(live, path, browser | {"Host": host}).status == 421
+        assert get(live, path, browser | {"Host": f"LOCALHOST:{live.port}"}).status in (200, 303)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "there"),
+    [
+        ({}, True),
+        ({"server.host": "localhost"}, True),
+        ({"server.host": "0.0.0.0"}, False),
+        ({"server.host": "0.0.0.0", "ui.enabled": True}, True),
+        ({"ui.enabled": True}, True),
+        ({"ui.enabled": False}, False),
+    ],
+)
+def test_the_page_is_on_for_loopback_alone_unless_the_setting_decides(
+    live_server: Callable[..., Live], get: Get, overrides: Mapping[str, object], there: bool
+) -> None:
+    live = live_server(overrides)
+    place = folder_of_assets(get, live_server()) if not there else folder_of_assets(get, live)
+    browser = {"Accept": "text/html"}
+    paths = ("/ui", "/ui/", place + SCRIPT, "/")
+    assert [get(live, path, browser).status for path in paths] == ([303, 200, 200, 303] if there else [404] * 4)
+    if not there:
+        assert {get(live, path, {}, method).status for path in paths for method in ("POST", "PUT")} == {404}
+        assert {get(live, path, {"Host": "evil.example"}).status for path in paths} == {404}
+
+
+def test_several_who_ask_first_at_the_same_time_get_the_same_page(live_server: Callable[..., Live], get: Get) -> None:
+    live = live_server()
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: get(live, "/ui/"), range(8)))
+    assert {(reply.status, reply.header("etag")) for reply in replies} == {(200, replies[0].header("etag"))}
+
+
+def test_a_start_reads_none_of_the_files(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, sys
+from pathlib import Path
+from cstp_server.app import create_app
+from cstp_server.settings import EmbeddingSettings, Settings
+
+opened = []
+sys.addaudithook(lambda event, about: opened.append(str(about[0])) if event == "open" else None)
+
+def files():
+    return sum("/ui/static/" in path for path in opened)
+
+async def start():
+    app = create_app(Settings(data_dir=Path({str(tmp_path)!r}), embedding=EmbeddingSettings(model="none")))
+    async with app.router.lifespan_context(app) as state:
+        print(files())
+        await state["page"].assets()
+        print(files())
+
+asyncio.run(start())
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    files = [path for path in STATIC.rglob("*") if path.is_file()]
+    assert run.stdout.split() == ["0", str(len(files))]
