@@ -1,0 +1,195 @@
+"use strict";
+// The frame of the page: signing in, where one can go, and the keys that work everywhere.
+{
+  const { html } = cstp;
+  const { useEffect, useRef, useState } = cstp.hooks;
+
+  /** Where one can go. The pages are in files of their names; `pages` of an entry are shown under it. */
+  const PLACES = [
+    { path: "decisions", label: "Decisions", pages: ["decision"] },
+    { path: "search", label: "Search", pages: ["memory", "episode", "extraction"] },
+    { path: "timeline", label: "Timeline", pages: [] },
+    { path: "graph", label: "Graph", pages: [] },
+    { path: "conversations", label: "Conversations", pages: ["conversation"] },
+    { path: "knowledge", label: "Knowledge", pages: ["passage"] },
+    { path: "activity", label: "Activity", pages: [] },
+    { path: "server", label: "Server", pages: [] },
+  ];
+
+  const THEMES = { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
+
+  function remembered(name) {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null; // a browser may keep nothing
+    }
+  }
+
+  function Theme() {
+    const [theme, setTheme] = useState(remembered("cstp-theme") ?? "auto");
+    useEffect(() => {
+      document.documentElement.dataset.theme = theme;
+      try {
+        localStorage.setItem("cstp-theme", theme);
+      } catch {
+        // then it lasts as long as the page
+      }
+    }, [theme]);
+    const names = Object.keys(THEMES);
+    const next = names[(names.indexOf(theme) + 1) % names.length];
+    return html`<button type="button" class="small" onClick=${() => setTheme(next)} title=${`Next: ${THEMES[next]}`}>
+      ${THEMES[theme]}
+    </button>`;
+  }
+
+  function Navigation({ here }) {
+    return html`<nav aria-label="Pages">
+      <ul>
+        ${PLACES.map(
+          ({ path, label, pages }) => html`<li>
+            <a href=${cstp.address.to(path)} aria-current=${path === here || pages.includes(here) ? "page" : null}>
+              ${label}
+            </a>
+          </li>`,
+        )}
+      </ul>
+    </nav>`;
+  }
+
+  /** The one box: it searches as one types, from any page. */
+  function SearchBox({ address }) {
+    const query = address.path[0] === "search" ? (address.params.q ?? "") : "";
+    const [text, setText] = useState(query);
+    const typed = useRef(query);
+    useEffect(() => {
+      if (query !== typed.current) setText(query);
+      typed.current = query;
+    }, [query]);
+    const type = (event) => {
+      const value = event.currentTarget.value;
+      const searching = address.path[0] === "search";
+      typed.current = value;
+      setText(value);
+      cstp.address.go("search", { ...(searching ? address.params : {}), q: value }, { replace: searching });
+    };
+    return html`<form role="search" onSubmit=${(event) => event.preventDefault()}>
+      <label class="hidden" for="search-box">Search everything</label>
+      <input
+        id="search-box"
+        type="search"
+        autocomplete="off"
+        spellcheck="false"
+        placeholder="Search everything  ( / )"
+        value=${text}
+        onInput=${type}
+      />
+    </form>`;
+  }
+
+  const HELP = [
+    ["/", "go to the search box"],
+    ["j, k or ↓, ↑", "next and previous result or row"],
+    ["Enter", "open it"],
+    ["g then d, s, t, g, c, k, a, v", "go to decisions, search, timeline, graph, conversations, knowledge, activity, server"],
+    ["?", "this list"],
+    ["Esc", "close it, or leave the box"],
+  ];
+  const GO = {
+    d: "decisions", s: "search", t: "timeline", g: "graph", c: "conversations", k: "knowledge", a: "activity", v: "server",
+  };
+
+  function focusedRow(step) {
+    const rows = [...document.querySelectorAll("[data-row]")];
+    const at = rows.indexOf(document.activeElement);
+    const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
+    row?.focus();
+    row?.scrollIntoView({ block: "nearest" });
+  }
+
+  function Keys() {
+    const [help, setHelp] = useState(false);
+    useEffect(() => {
+      let going = false;
+      const press = (event) => {
+        const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
+        const box = document.getElementById("search-box");
+        if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+        if (document.activeElement === box && (event.key === "ArrowDown" || event.key === "Enter")) {
+          event.preventDefault();
+          focusedRow(0);
+          return;
+        }
+        if (event.key === "Escape" && typing) document.activeElement.blur();
+        if (typing) return;
+        const actions = {
+          "/": () => box?.focus(),
+          j: () => focusedRow(1),
+          k: () => focusedRow(-1),
+          "?": () => setHelp(true),
+        };
+        if (document.activeElement?.matches("[data-row]")) {
+          actions.ArrowDown = actions.j;
+          actions.ArrowUp = actions.k;
+        }
+        const action = going && GO[event.key] ? () => cstp.address.go(GO[event.key]) : actions[event.key];
+        going = !going && event.key === "g";
+        if (action) {
+          event.preventDefault();
+          action();
+        }
+      };
+      addEventListener("keydown", press);
+      return () => removeEventListener("keydown", press);
+    }, []);
+    return help
+      ? html`<${cstp.Dialog} title="Keys" close=${() => setHelp(false)}>
+          <dl class="keys">${HELP.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>
+        </${cstp.Dialog}>`
+      : null;
+  }
+
+  function Unknown() {
+    return html`<${cstp.PageHead} title="No such page" />
+      <p class="empty">The address names no page. <a href=${cstp.address.to("decisions")}>Decisions</a></p>`;
+  }
+
+  function Frame({ visitor, leave }) {
+    const address = cstp.address.useAddress();
+    const [here = "decisions", ...rest] = address.path;
+    const Page = cstp.pages[here] ?? Unknown;
+    const main = useRef(null);
+    const place = [here, ...rest].join("/");
+    const first = useRef(true);
+    useEffect(() => {
+      if (first.current) {
+        first.current = false;
+        return;
+      }
+      if (here !== "search") main.current.querySelector("h1")?.focus({ preventScroll: true }); // as a new page would
+      scrollTo(0, 0);
+    }, [place]);
+    return html`<${cstp.Visitor.Provider} value=${visitor}>
+      <a class="skip" href="#main" onClick=${(event) => {
+        event.preventDefault();
+        main.current.focus();
+      }}>Skip to the content</a>
+      <header class="top">
+        <a class="brand" href=${cstp.address.to("decisions")}>CSTP <span>${visitor.title}</span></a>
+        <${SearchBox} address=${address} />
+        <div class="visitor">
+          <span title=${visitor.about}>${visitor.agent}</span>
+          <${Theme} />
+          ${leave && html`<button type="button" class="small" onClick=${leave}>Sign out</button>`}
+        </div>
+        <${Navigation} here=${here} />
+      </header>
+      <main id="main" tabindex="-1" ref=${main}>
+        <${Page} key=${here === "search" ? here : place} path=${rest} params=${address.params} />
+      </main>
+      <${Keys} />
+    </${cstp.Visitor.Provider}>`;
+  }
+
+  Object.assign(cstp, { Frame, PLACES });
+}
