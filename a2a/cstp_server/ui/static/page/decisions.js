@@ -1,1 +1,271 @@
 "use strict";
+// The decisions as a table: current, superseded, overdue; sorted and filtered by the server, page by page as it scrolls.
+{
+  const { html } = cstp;
+  const { useEffect, useLayoutEffect, useMemo, useRef, useState } = cstp.hooks;
+
+  const PAGE = 100;
+  const ROW = 40; // px, as in style.css
+  const HEAD = 38;
+  const TALLEST = 8_000_000; // px; browsers draw no element much taller, so a longer list scrolls in larger steps
+
+  const COLUMNS = {
+    title: { label: "Decision", width: "minmax(16rem, 4fr)", show: (one) => one.title },
+    status: { label: "Status", width: "8rem", sort: "status", show: (one) => html`<${cstp.Pill} kind="status" value=${one.status} />` },
+    category: { label: "Category", width: "8rem", sort: "category", show: (one) => one.category ?? "–" },
+    stakes: { label: "Stakes", width: "5.5rem", sort: "stakes", show: (one) => one.stakes ?? "–" },
+    confidence: { label: "Confidence", width: "7rem", sort: "confidence", show: (one) => html`<${cstp.Percent} value=${one.confidence} />` },
+    outcome: { label: "Outcome", width: "7rem", show: (one) => html`<${cstp.Pill} kind="outcome" value=${one.outcome} />` },
+    date: { label: "Date", width: "7.5rem", sort: "date", show: (one) => html`<${cstp.Time} at=${one.date} />` },
+    reviewBy: { label: "Review by", width: "8rem", sort: "reviewBy", show: (one) => html`<${Due} one=${one} />` },
+    recordedAt: { label: "Recorded", width: "7.5rem", sort: "recordedAt", show: (one) => html`<${cstp.Time} at=${one.recordedAt} />` },
+    recordedBy: { label: "By", width: "8rem", show: (one) => one.recordedBy ?? "–" },
+    project: { label: "Project", width: "8rem", show: (one) => one.project ?? "–" },
+    tags: { label: "Tags", width: "minmax(8rem, 1.5fr)", show: (one) => one.tags.join(", ") || "–" },
+  };
+  const USUAL = ["title", "status", "category", "stakes", "confidence", "outcome", "date", "reviewBy"];
+  const NARROW = ["title", "status", "date"];
+
+  const VIEWS = [
+    { name: "all", label: "All", params: {} },
+    { name: "current", label: "Current", params: { current: true } },
+    { name: "superseded", label: "Superseded", params: { status: "superseded" } },
+    { name: "overdue", label: "Overdue for review", params: { overdue: true } },
+  ];
+
+  function Due({ one }) {
+    const late = one.reviewBy && !one.outcome && one.status !== "superseded" && new Date(one.reviewBy) < new Date();
+    return late ? html`<span class="pill overdue"><${cstp.Time} at=${one.reviewBy} /></span>` : html`<${cstp.Time} at=${one.reviewBy} />`;
+  }
+
+  function request(params) {
+    const view = VIEWS.find((one) => one.name === params.view) ?? VIEWS[0];
+    return {
+      ...view.params,
+      ...(params.status && view.name !== "superseded" ? { status: params.status } : {}),
+      category: params.category || null,
+      stakes: params.stakes || null,
+      agent: params.agent || null,
+      project: params.project || null,
+      tags: params.tag ? [].concat(params.tag) : null,
+      hasOutcome: { yes: true, no: false }[params.outcome] ?? null,
+      dateFrom: params.from || null,
+      dateTo: params.to || null,
+      sort: params.sort || null,
+      order: params.order || null,
+    };
+  }
+
+  /** Pages of a list as they are needed; a page that has scrolled past before it was asked for is never asked for. */
+  function usePages(asked) {
+    const { call } = cstp.useVisitor();
+    const [pages, setPages] = useState({ of: "", held: new Map(), total: null, error: null });
+    const [round, setRound] = useState(0);
+    const key = JSON.stringify(cstp.dense(asked));
+    const current = pages.of === key ? pages : { of: key, held: new Map(), total: null, error: null };
+    const waiting = useRef(new Map());
+    useEffect(() => () => waiting.current.forEach((stop) => stop.abort()), []);
+    const load = (number) => {
+      const name = `${key} ${number}`;
+      if (waiting.current.has(name) || current.held.has(number)) return;
+      const stop = new AbortController();
+      waiting.current.set(name, stop);
+      call("cstp.listDecisions", { ...asked, limit: PAGE, offset: number * PAGE }, stop.signal)
+        .then((found) =>
+          setPages((known) => {
+            const held = new Map(known.of === key ? known.held : []);
+            held.set(number, found.decisions);
+            return { of: key, held, total: found.total, error: null };
+          }),
+        )
+        .catch((error) => {
+          if (error.name !== "AbortError") setPages((known) => ({ ...(known.of === key ? known : current), of: key, error }));
+        })
+        .finally(() => waiting.current.delete(name));
+    };
+    const keep = (wanted) => {
+      for (const [name, stop] of waiting.current) {
+        if (!wanted.some((number) => name === `${key} ${number}`)) {
+          stop.abort();
+          waiting.current.delete(name);
+        }
+      }
+    };
+    const again = () => {
+      setPages({ of: key, held: new Map(), total: null, error: null });
+      setRound(round + 1);
+    };
+    return { ...current, load, keep, again, key, round };
+  }
+
+  function useWidth(place) {
+    const [width, setWidth] = useState(1200);
+    useLayoutEffect(() => {
+      const watch = new ResizeObserver(([entry]) => setWidth(entry.contentRect.width));
+      watch.observe(place.current);
+      return () => watch.disconnect();
+    }, []);
+    return width;
+  }
+
+  function Table({ asked, shown, params, set, heard }) {
+    const place = useRef(null);
+    const width = useWidth(place);
+    const [top, setTop] = useState(0);
+    const pages = usePages(asked);
+    const total = pages.total ?? 0;
+    const height = Math.min(total * ROW, TALLEST);
+    const scale = height > 0 ? (total * ROW) / height : 1;
+    const view = place.current?.clientHeight ?? 800;
+    const first = Math.max(0, Math.floor((top * scale) / ROW) - 8);
+    const last = Math.min(pages.total === null ? PAGE : total, first + Math.ceil(view / ROW) + 16);
+    useEffect(() => {
+      const wanted = [];
+      for (let number = Math.floor(first / PAGE); number <= Math.floor(Math.max(first, last - 1) / PAGE); number += 1) wanted.push(number);
+      pages.keep(wanted);
+      const timer = setTimeout(() => wanted.forEach(pages.load), pages.total === null ? 0 : 40);
+      return () => clearTimeout(timer);
+    }, [pages.key, pages.round, first, last]);
+    useEffect(() => {
+      place.current.scrollTop = 0;
+      setTop(0);
+    }, [pages.key]);
+    useEffect(() => heard(pages.total), [pages.total]);
+    const columns = width < 640 ? NARROW.filter((name) => shown.includes(name) || name === "title") : shown;
+    const row = (index) => pages.held.get(Math.floor(index / PAGE))?.[index % PAGE];
+    const indexes = Array.from({ length: Math.max(0, Math.min(last, total) - first) }, (_, at) => first + at);
+    return html`${pages.error && html`<${cstp.Failure} error=${pages.error} again=${pages.again} />`}
+      <div class="table" ref=${place} role="table" aria-label="Decisions" aria-rowcount=${pages.total === null ? -1 : total + 1}
+        tabindex="0" onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
+        style=${{
+          "--columns": columns.map((name) => (width < 640 && name === "title" ? "minmax(9rem, 1fr)" : COLUMNS[name].width)).join(" "),
+          "--least": width < 640 ? "0" : `${columns.length * 8}rem`,
+        }}>
+        <div role="rowgroup">
+          <div role="row" class="head" aria-rowindex="1">
+            ${columns.map((name) => html`<${Heading} key=${name} name=${name} params=${params} set=${set} />`)}
+          </div>
+        </div>
+        <div role="rowgroup" class="rows" style=${{ height: `${height || 10 * ROW}px` }}>
+          ${indexes.map((index) => {
+            const at = scale === 1 ? index * ROW : top + index * ROW - top * scale;
+            return html`<${Row} key=${index} index=${index} one=${row(index)} columns=${columns} top=${at} />`;
+          })}
+        </div>
+      </div>
+      ${pages.total === 0 && !pages.error ? html`<p class="empty">No decision has all of these. Take a filter away.</p>` : null}`;
+  }
+
+  function Heading({ name, params, set }) {
+    const { label, sort } = COLUMNS[name];
+    if (!sort) return html`<div role="columnheader"><strong>${label}</strong></div>`;
+    const active = (params.sort || "date") === sort;
+    const order = params.order || "desc";
+    const next = active && order === "desc" ? "asc" : "desc";
+    return html`<div role="columnheader" aria-sort=${active ? { asc: "ascending", desc: "descending" }[order] : "none"}>
+      <button type="button" onClick=${() => set({ sort, order: next })}>
+        ${label}${active ? (order === "desc" ? " ↓" : " ↑") : ""}
+      </button>
+    </div>`;
+  }
+
+  function Row({ index, one, columns, top }) {
+    const open = (event) => {
+      if (event.key === "Enter" && one) cstp.address.go(["decision", one.id]);
+    };
+    return html`<div role="row" class="row" aria-rowindex=${index + 2} style=${{ top: `${top}px` }} data-row tabindex="-1" onKeyDown=${open}>
+      ${columns.map(
+        (name) => html`<div role="cell" key=${name}>
+          ${!one
+            ? html`<div class="waiting"></div>`
+            : name === "title"
+              ? html`<a href=${cstp.address.to(["decision", one.id])} title=${one.title}>${one.title}</a>`
+              : COLUMNS[name].show(one)}
+        </div>`,
+      )}
+    </div>`;
+  }
+
+  /** What is current, superseded and overdue, each with its number. */
+  function Views({ params, set, statistics }) {
+    const numbers = statistics && {
+      all: statistics.total,
+      current: statistics.current,
+      superseded: statistics.byStatus.superseded ?? 0,
+      overdue: statistics.overdue,
+    };
+    return html`<div class="bar" role="group" aria-label="Which decisions">
+      ${VIEWS.map(
+        ({ name, label }) => html`<${cstp.Chip} label=${label} found=${numbers?.[name]} on=${(params.view ?? "all") === name}
+          toggle=${() => set({ view: name === "all" ? "" : name })} />`,
+      )}
+    </div>`;
+  }
+
+  const counted = (numbers, any) => [["", any], ...Object.entries(numbers ?? {}).map(([name, found]) => [name, `${name} (${found})`])];
+
+  function Filters({ params, set, statistics }) {
+    const choice = (name, label, numbers) => html`<${cstp.Choice} label=${label} value=${params[name] ?? ""}
+      options=${counted(numbers, "any")} change=${(value) => set({ [name]: value })} />`;
+    const tags = Object.fromEntries((statistics?.topTags ?? []).map(({ tag, count }) => [tag, count]));
+    const chosen = ["category", "stakes", "status", "outcome", "agent", "tag", "project", "from", "to"].filter((name) => params[name]);
+    return html`<div class="bar filters-of-table">
+      ${choice("category", "Category", statistics?.byCategory)} ${choice("stakes", "Stakes", statistics?.byStakes)}
+      ${params.view === "superseded" ? null : choice("status", "Status", statistics?.byStatus)}
+      <${cstp.Choice} label="Outcome" value=${params.outcome ?? ""} options=${[["", "any"], ["yes", "known"], ["no", "not yet"]]}
+        change=${(outcome) => set({ outcome })} />
+      ${choice("agent", "By", statistics?.byAgent)} ${choice("tag", "Tag", tags)}
+      <label class="choice">Project
+        <input type="text" size="10" value=${params.project ?? ""} onChange=${(event) => set({ project: event.currentTarget.value })} /></label>
+      <label class="choice">From
+        <input type="date" value=${params.from ?? ""} onChange=${(event) => set({ from: event.currentTarget.value })} /></label>
+      <label class="choice">To
+        <input type="date" value=${params.to ?? ""} onChange=${(event) => set({ to: event.currentTarget.value })} /></label>
+      ${chosen.length
+        ? html`<button type="button" class="small" onClick=${() => set(Object.fromEntries(chosen.map((name) => [name, ""])))}>
+            Clear ${cstp.plural(chosen.length, "filter")}
+          </button>`
+        : null}
+    </div>`;
+  }
+
+  function ColumnPicker({ shown, set }) {
+    return html`<details class="picker">
+      <summary class="small">Columns</summary>
+      <div class="card">
+        ${Object.entries(COLUMNS).map(([name, { label }]) =>
+          name === "title"
+            ? null
+            : html`<label class="check"><input type="checkbox" checked=${shown.includes(name)}
+                onChange=${() => {
+                  const columns = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];
+                  set({ columns: Object.keys(COLUMNS).filter((one) => columns.includes(one)).join(",") });
+                }} />${label}</label>`,
+        )}
+      </div>
+    </details>`;
+  }
+
+  function Decisions({ params }) {
+    const set = (changed) => cstp.address.go("decisions", { ...params, ...changed }, { replace: true });
+    const statistics = cstp.useCall("cstp.getStats", { project: params.project || null, dateFrom: params.from || null, dateTo: params.to || null }, { keep: true });
+    const [total, setTotal] = useState(null);
+    const shown = useMemo(() => {
+      const named = (params.columns ?? "").split(",").filter((name) => name in COLUMNS);
+      return named.length ? ["title", ...named.filter((name) => name !== "title")] : USUAL;
+    }, [params.columns]);
+    const asked = useMemo(() => request(params), [params]);
+    return html`<${cstp.PageHead} title="Decisions">
+        <span class="muted" role="status">${total === null ? "" : cstp.plural(total, "decision")}</span>
+      </${cstp.PageHead}>
+      <${Views} params=${params} set=${set} statistics=${statistics.result} />
+      <div class="bar between">
+        <${Filters} params=${params} set=${set} statistics=${statistics.result} />
+        <${ColumnPicker} shown=${shown} set=${set} />
+      </div>
+      ${statistics.error && html`<${cstp.Failure} error=${statistics.error} again=${statistics.again} />`}
+      <${Table} asked=${asked} shown=${shown} params=${params} set=${set} heard=${setTotal} />`;
+  }
+
+  cstp.pages.decisions = Decisions;
+}

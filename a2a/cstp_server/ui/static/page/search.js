@@ -1,1 +1,162 @@
 "use strict";
+// Search over all kinds, as one types. The address holds the query and every filter.
+{
+  const { html } = cstp;
+  const { useMemo, useState } = cstp.hooks;
+
+  const KINDS = ["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"];
+  const LABELS = {
+    decision: "decisions", chunk: "passages", extraction: "extracted", episode: "episodes", artifact: "documents",
+    turn: "turns", event: "events",
+  };
+  const MODES = [["", "by meaning and words"], ["semantic", "by meaning"], ["keyword", "by words"]];
+  const SENSITIVITIES = [["", "any"], "normal", "sensitive", "highly_sensitive"];
+  const LIMIT = 50;
+
+  const list = (value) => [].concat(value ?? []);
+
+  function request(params) {
+    const query = (params.q ?? "").trim();
+    if (!query) return null;
+    return {
+      query,
+      limit: LIMIT,
+      explain: true,
+      mode: params.mode || null,
+      project: params.project || null,
+      tags: list(params.tag).length ? list(params.tag) : null,
+      source: params.source || null,
+      sensitivity: params.sensitivity || null,
+      dateFrom: params.from || null,
+      dateTo: params.to || null,
+      abstain: params.abstain === "1",
+    };
+  }
+
+  function Filters({ params, set }) {
+    const [open, setOpen] = useState(["project", "source", "tag", "from", "to", "sensitivity", "mode"].some((one) => params[one]));
+    const field = (name, label, type = "text") => html`<label class="choice">
+      ${label}
+      <input type=${type} value=${list(params[name])[0] ?? ""} size="12"
+        onChange=${(event) => set({ [name]: event.currentTarget.value })} />
+    </label>`;
+    return html`<details class="filters" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+      <summary>Filters</summary>
+      <div class="bar">
+        <${cstp.Choice} label="Find" value=${params.mode ?? ""} options=${MODES} change=${(mode) => set({ mode })} />
+        ${field("project", "Project")} ${field("source", "Source")} ${field("tag", "Tag")}
+        ${field("from", "From", "date")} ${field("to", "To", "date")}
+        <${cstp.Choice} label="Sensitivity" value=${params.sensitivity ?? ""} options=${SENSITIVITIES}
+          change=${(sensitivity) => set({ sensitivity })} />
+        <label class="check">
+          <input type="checkbox" checked=${params.abstain === "1"}
+            onChange=${(event) => set({ abstain: event.currentTarget.checked ? "1" : "" })} />
+          Nothing rather than poor results
+        </label>
+      </div>
+    </details>`;
+  }
+
+  /** The kinds as chips, each with how many of the results it has. */
+  function Kinds({ results, chosen, toggle }) {
+    const found = Object.fromEntries(KINDS.map((kind) => [kind, 0]));
+    for (const one of results) found[one.type] += 1;
+    return html`<div class="bar" role="group" aria-label="Kinds of records">
+      ${KINDS.map(
+        (kind) => html`<${cstp.Chip} label=${LABELS[kind]} found=${found[kind]} on=${chosen.includes(kind)}
+          toggle=${() => toggle(kind)} />`,
+      )}
+    </div>`;
+  }
+
+  const rounded = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+
+  /** Why a result was found, in words and numbers. */
+  function Why({ explain }) {
+    if (!explain) return null;
+    const { ranks, boosts, matchedWindow } = explain;
+    return html`<p class="why">
+      <span>by words: ${ranks.keyword ? `place ${ranks.keyword}` : "not found"} (BM25 ${rounded(explain.bm25)})</span>
+      <span>by meaning: ${ranks.semantic ? `place ${ranks.semantic}` : "not found"} (cosine ${rounded(explain.cosine)})</span>
+      ${boosts.phrase ? html`<span>phrase +${rounded(boosts.phrase)}</span>` : null}
+      ${boosts.date ? html`<span>time +${rounded(boosts.date)}</span>` : null}
+      ${matchedWindow && matchedWindow.total > 1
+        ? html`<span>part ${matchedWindow.index + 1} of ${matchedWindow.total}</span>`
+        : null}
+    </p>`;
+  }
+
+  function Result({ one, query, why }) {
+    const open = (event) => {
+      if (event.key === "Enter" && event.target === event.currentTarget) event.currentTarget.querySelector("a").click();
+    };
+    return html`<li class="card result" data-row tabindex="0" aria-label=${`${one.type}: ${one.title ?? "no title"}`} onKeyDown=${open}>
+      <h2>
+        <${cstp.RecordLink} type=${one.type} id=${one.id} params=${{ q: query }}>
+          <${cstp.Marked} text=${one.title ?? one.snippet.slice(0, 80)} query=${query} />
+        </${cstp.RecordLink}>
+      </h2>
+      <p class="meta">
+        <${cstp.Pill} kind="kind" value=${one.type} />
+        <span>score ${rounded(one.score)}</span>
+        ${one.date && html`<${cstp.Time} at=${one.date} />`}
+        ${one.source && html`<span>${one.source}</span>`}
+      </p>
+      <p class="snippet"><${cstp.Marked} text=${one.snippet} query=${query} /></p>
+      ${why && html`<${Why} explain=${one.explain} />`}
+    </li>`;
+  }
+
+  function Interpreted({ times }) {
+    if (!times) return null;
+    return html`<p class="hint">
+      Records from <${cstp.Time} at=${times.dateFrom} /> to <${cstp.Time} at=${times.dateTo} /> come a little earlier,
+      since the question speaks of that time.
+    </p>`;
+  }
+
+  function Search({ params }) {
+    const chosen = list(params.kind).filter((kind) => KINDS.includes(kind));
+    const asked = useMemo(() => request(params), [params]);
+    const found = cstp.useCall("cstp.search", asked, { delay: 120, keep: true });
+    const set = (changed) => cstp.address.go("search", { ...params, ...changed }, { replace: true });
+    const toggle = (kind) => set({ kind: chosen.includes(kind) ? chosen.filter((one) => one !== kind) : [...chosen, kind] });
+    const why = params.why === "1";
+    const all = asked === null ? [] : (found.result?.results ?? []);
+    const shown = chosen.length ? all.filter((one) => chosen.includes(one.type)) : all;
+    // a kind that the first results lack is asked for by itself
+    const narrow = cstp.useCall(
+      "cstp.search",
+      asked !== null && chosen.length && all.length === LIMIT ? { ...asked, kinds: chosen } : null,
+      { delay: 120, keep: true },
+    );
+    const results = chosen.length && narrow.result ? narrow.result.results : shown;
+    return html`<${cstp.PageHead} title="Search">
+        ${asked && found.result
+          ? html`<span class="muted" role="status">
+              ${cstp.plural(results.length, "result")}${results.length === LIMIT ? " (the first)" : ""} in ${found.result.queryTimeMs} ms
+            </span>`
+          : null}
+      </${cstp.PageHead}>
+      <${Filters} params=${params} set=${set} />
+      <${Kinds} results=${all} chosen=${chosen} toggle=${toggle} />
+      ${asked === null
+        ? html`<p class="empty">Type a question or some words. Results come as you type, over all kinds of records.</p>`
+        : html`<div class="bar">
+            <label class="check">
+              <input type="checkbox" checked=${why} onChange=${(event) => set({ why: event.currentTarget.checked ? "1" : "" })} />
+              Why each was found
+            </label>
+          </div>
+          <${Interpreted} times=${found.result?.interpreted} />
+          <${cstp.Answer} of=${found} lines=${12} isEmpty=${() => !results.length}
+            empty=${found.result?.noGoodMatch ? "Nothing that is likely to answer this." : "Nothing was found with these filters."}
+            show=${() => html`<ol class="results">
+              ${results.map((one) => html`<${Result} key=${`${one.type} ${one.id}`} one=${one} query=${asked.query} why=${why} />`)}
+            </ol>
+            <${cstp.CallShown} method="cstp.search" params=${chosen.length ? { ...asked, kinds: chosen } : asked} />`} />`}`;
+  }
+
+  cstp.pages.search = Search;
+  Object.assign(cstp, { Why, Result });
+}
