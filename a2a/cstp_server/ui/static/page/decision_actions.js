@@ -21,18 +21,18 @@
         (decision.outcome ? ` (now: "${decision.outcome}").` : "."),
     },
     status: {
-      label: "Set status", title: "Set the status", scopes: ["ratify", "review", "write"], method: "cstp.setStatus",
+      label: "Set status", title: "Set the status", scopes: ["write"], method: "cstp.setStatus",
       fields: [box("status", "Status", { options: STATUSES }), box("reason", "Reason", { long: true, required: true })],
       will: (values, decision) => `Changes the status from "${decision.status ?? "none"}" to "${values.status}". The reason stays with it.`,
     },
     link: {
-      label: "Link", title: "Link with another decision", scopes: ["review", "write"], method: "cstp.linkDecisions",
+      label: "Link", title: "Link with another decision", scopes: ["review"], method: "cstp.linkDecisions",
       fields: [box("edgeType", "This decision …", { options: EDGES }), box("targetId", "… this one (its id)", { required: true }), box("context", "Why")],
       will: (values) => `Adds the link: this decision ${values.edgeType} ${values.targetId}.` +
         (values.edgeType === "supersedes" ? " The other one counts as superseded from then on." : ""),
     },
     forget: {
-      label: "Forget", title: "Forget it for good", scopes: ["admin", "write"], method: "cstp.forget", danger: true,
+      label: "Forget", title: "Forget it for good", scopes: ["write"], method: "cstp.forget", danger: true,
       fields: [box("reason", "Why (quote nothing of it; the ledger of erasures keeps this)")],
       will: (_, decision, dry) => `Erases "${decision.title}" with its reviews, links and revisions from the database and every index` +
         `${dry?.cascade ? ` (${summed(dry.cascade)})` : ""}. This cannot be undone.`,
