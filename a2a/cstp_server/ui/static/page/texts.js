@@ -31,11 +31,16 @@
   const words = (query) =>
     [...new Set((query ?? "").toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].filter((word) => word.length > 2);
 
-  /** A text in which the words of a query are marked, by their beginnings, as searches find inflected words. */
-  function Marked({ text, query }) {
+  /** What matches the words of a query, by their beginnings, as searches find inflected words; null without any. */
+  function wordPattern(query) {
     const roots = words(query).map((word) => word.slice(0, Math.max(3, Math.ceil(word.length * 0.75))));
-    if (!roots.length || !text) return html`${text}`;
-    const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${roots.join("|")})[\\p{L}\\p{N}]*`, "giu");
+    return roots.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${roots.join("|")})[\\p{L}\\p{N}]*`, "giu") : null;
+  }
+
+  /** A text in which the words of a query are marked. */
+  function Marked({ text, query }) {
+    const pattern = wordPattern(query);
+    if (pattern === null || !text) return html`${text}`;
     const parts = [];
     let last = 0;
     for (const match of text.matchAll(pattern)) {
@@ -54,8 +59,34 @@
     ALLOW_DATA_ATTR: false,
   };
 
-  /** Markdown as elements. Headings start at the third level, links leave the page in a window without a referrer. */
-  function Markdown({ text }) {
+  /** The part of a long text around the first word of a query, or its beginning. */
+  function excerpt(text, query, before = 80) {
+    const at = text.search(wordPattern(query) ?? /^/);
+    return at > before ? `… ${text.slice(text.indexOf(" ", at - before) + 1)}` : text;
+  }
+
+  /** Marks the words of a query in elements that exist already. */
+  function markWords(root, query) {
+    const pattern = wordPattern(query);
+    if (pattern === null) return;
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    while (walker.nextNode()) nodes.push(walker.currentNode);
+    for (const node of nodes) {
+      const parts = [];
+      let last = 0;
+      for (const match of node.data.matchAll(pattern)) {
+        const mark = document.createElement("mark");
+        mark.append(match[0]);
+        parts.push(node.data.slice(last, match.index), mark);
+        last = match.index + match[0].length;
+      }
+      if (parts.length) node.replaceWith(...parts, node.data.slice(last));
+    }
+  }
+
+  /** Markdown as elements, with the words of a query marked. Headings are paragraphs; links open without a referrer. */
+  function Markdown({ text, query }) {
     const place = useRef(null);
     useLayoutEffect(() => {
       const fragment = DOMPurify.sanitize(marked.parse(text ?? "", { gfm: true }), purified);
@@ -70,8 +101,9 @@
         heading.replaceWith(lower);
       }
       for (const table of fragment.querySelectorAll("table, pre")) table.tabIndex = 0;
+      markWords(fragment, query);
       place.current.replaceChildren(fragment);
-    }, [text]);
+    }, [text, query]);
     return html`<div class="markdown" ref=${place}></div>`;
   }
 
@@ -79,5 +111,5 @@
   const count = (number) => counted.format(number);
   const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
-  Object.assign(cstp, { Time, Percent, Pill, Marked, Markdown, count, plural });
+  Object.assign(cstp, { Time, Percent, Pill, Marked, Markdown, excerpt, count, plural });
 }
