@@ -97,7 +97,6 @@
             ["Readwise", chunk.readwiseUrl && html`<${cstp.WebLink} address=${chunk.readwiseUrl} />`],
             ["Id", html`<code>${id}</code> <${cstp.Copy} text=${id} />`],
           ]} />
-          <p><a href=${cstp.address.to(["memory", id])}>As a record, with what is related</a></p>
         </section>
         <${Card} card=${chunk.knowledgeCard} />
         <${Cluster} cluster=${chunk.cluster} />
