@@ -1,1 +1,217 @@
 "use strict";
+// What changes, as it happens, and (in audit.js) who asked what.
+{
+  const { html } = cstp;
+  const { useEffect, useRef, useState } = cstp.hooks;
+
+  const KINDS = [
+    "decision", "source", "chunk", "cluster", "extraction", "episode", "artifact", "artifact_chunk", "turn", "event",
+    "entity", "edge",
+  ];
+  const MOST = 200; // rows that are kept, and that a call gives
+  const ENOUGH = 30; // rows to begin with, if there are so many
+  const WAIT = 25_000; // milliseconds that a call waits for a change
+  const SPANS = [600, 7200, 86_400, 1_036_800, 12_441_600].map((seconds) => seconds * 1_000_000); // microseconds
+  const MOST_HALVINGS = 6;
+
+  /**
+   * The last changes before the newest: { changes, cursor }, oldest first. A cursor is a time in microseconds, so spans
+   * back from the newest are tried until one has enough and not more than a call gives.
+   */
+  async function lastChanges(call, kinds, signal) {
+    const { cursor: newest } = await call("cstp.changes", { since: "now" }, signal);
+    const after = (span) => call("cstp.changes", { since: Math.max(0, newest - span), kinds, limit: MOST }, signal);
+    let best = { changes: [], cursor: newest };
+    let low = 0;
+    let high = null;
+    for (const span of [...SPANS, newest]) {
+      const found = await after(span);
+      if (found.more) {
+        high = span;
+        break;
+      }
+      best = found;
+      low = span;
+      if (found.changes.length >= ENOUGH) return best;
+    }
+    for (let halving = 0; high !== null && halving < MOST_HALVINGS; halving++) {
+      const span = Math.floor(low ? Math.sqrt(low * high) : high / 16);
+      const found = await after(span);
+      if (found.more) high = span;
+      else {
+        best = found;
+        low = span;
+        if (found.changes.length >= ENOUGH) break;
+      }
+    }
+    return best;
+  }
+
+  const pause = (milliseconds, signal) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, milliseconds);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        reject(new DOMException("left", "AbortError"));
+      });
+    });
+
+  /** Newer changes before those known; of a record only the last change is kept, as the server does. */
+  function added(rows, changes) {
+    const fresh = changes.map((change) => ({ ...change, key: `${change.kind} ${change.id}` })).reverse();
+    const keys = new Set(fresh.map(({ key }) => key));
+    return [...fresh, ...rows.filter(({ key }) => !keys.has(key))].slice(0, MOST);
+  }
+
+  /** Follows changes while the page is open, visible and not paused: { rows, state, error, again }. */
+  function useChanges(kind, paused) {
+    const { call } = cstp.useVisitor();
+    const [known, setKnown] = useState({ rows: null, skipped: false, error: null });
+    const [round, setRound] = useState(0);
+    const [visible, setVisible] = useState(document.visibilityState === "visible");
+    const cursor = useRef(null);
+    const kinds = kind ? [kind] : null;
+    useEffect(() => {
+      const seen = () => setVisible(document.visibilityState === "visible");
+      document.addEventListener("visibilitychange", seen);
+      return () => document.removeEventListener("visibilitychange", seen);
+    }, []);
+    useEffect(() => {
+      cursor.current = null;
+      setKnown({ rows: null, skipped: false, error: null });
+    }, [kind]);
+    useEffect(() => {
+      if (paused || !visible) return undefined;
+      const stop = new AbortController();
+      const { signal } = stop;
+      const begin = async (skipped) => {
+        const { changes, cursor: next } = await lastChanges(call, kinds, signal);
+        cursor.current = next;
+        setKnown(({ rows }) => ({ rows: added(skipped ? [] : (rows ?? []), changes), skipped, error: null }));
+      };
+      const step = async () => {
+        if (cursor.current === null) return begin(false);
+        const found = await call("cstp.changes", { since: cursor.current, kinds, limit: MOST, waitMs: WAIT }, signal);
+        if (found.more) return begin(true); // more than the list holds
+        cursor.current = found.cursor;
+        return setKnown((before) => ({ ...before, rows: added(before.rows ?? [], found.changes), error: null }));
+      };
+      const follow = async () => {
+        for (;;) {
+          try {
+            await step();
+          } catch (error) {
+            if (error.name === "AbortError") return;
+            setKnown((before) => ({ ...before, error }));
+            if (error.code === -32011) cursor.current = null; // of another store
+            if (![0, -32002, -32003, -32010, -32011].includes(error.code)) return; // the rest needs a person
+            await pause(1000 * (error.data?.retryAfter ?? 3), signal).catch(() => {});
+            if (signal.aborted) return;
+          }
+        }
+      };
+      follow();
+      return () => stop.abort();
+    }, [kind, paused, visible, round, call]);
+    return { ...known, again: () => setRound(round + 1) };
+  }
+
+  const timeFormat = new Intl.DateTimeFormat(undefined, {
+    month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit",
+  });
+
+  /** A moment to the second. */
+  function Moment({ at }) {
+    return html`<time datetime=${at} title=${at}>${timeFormat.format(new Date(at))}</time>`;
+  }
+
+  const SHOWN = new Set(["decision", "chunk", "extraction", "episode", "artifact", "artifact_chunk", "turn", "event"]);
+
+  /** An id as a link to its record, or as a text where no page shows its kind. */
+  function IdLink({ kind, id }) {
+    if (kind === "source") return html`<a href=${cstp.address.to("knowledge", { source: id })}>${id}</a>`;
+    return SHOWN.has(kind) ? html`<${cstp.RecordLink} type=${kind} id=${id} />` : html`<span>${id}</span>`;
+  }
+
+  const kindName = (kind) => kind.replace("_", " ");
+
+  /** Titles of the latest decisions, episodes and extractions by kind and id, where they are wanted. */
+  function useTitles(wanted) {
+    const ask = (method, params) => cstp.useCall(method, wanted ? params : null, { keep: true });
+    const decisions = ask("cstp.listDecisions", { sort: "recordedAt", limit: MOST });
+    const episodes = ask("cstp.listEpisodes", { limit: 100 });
+    const extracted = [
+      ["decision", ask("cstp.getDecisions", { limit: MOST })],
+      ["pattern", ask("cstp.getPatterns", { limit: MOST })],
+      ["warning", ask("cstp.getWarnings", { limit: MOST })],
+    ];
+    if (!wanted) return {};
+    const titles = {};
+    for (const one of decisions.result?.decisions ?? []) titles[`decision ${one.id}`] = one.title;
+    for (const one of episodes.result?.episodes ?? []) titles[`episode ${one.id}`] = one.query;
+    for (const [type, { result }] of extracted) {
+      for (const one of result?.results ?? []) titles[`extraction ${one.id}`] = cstp.headingOf(type, one);
+    }
+    return titles;
+  }
+
+  function Change({ change, title }) {
+    const gone = change.op === "delete";
+    const open = (event) => {
+      if (event.key === "Enter" && event.target === event.currentTarget) event.currentTarget.querySelector("a")?.click();
+    };
+    return html`<li class="change" data-row tabindex="0" onKeyDown=${open}
+        aria-label=${`${kindName(change.kind)} ${change.id}, ${gone ? "gone" : "written"}`}>
+      <span class="muted"><${Moment} at=${change.at} /></span>
+      <span class=${gone ? "pill failed" : "pill ready"}>${gone ? "gone" : "written"}</span>
+      <span class="what">${kindName(change.kind)} ${gone
+        ? html`<s>${change.id}</s>`
+        : html`<${IdLink} kind=${change.kind} id=${change.id} />`}${title && html`<br />${title}`}</span>
+    </li>`;
+  }
+
+  function Changes({ params, set }) {
+    const [paused, setPaused] = useState(false);
+    const kind = KINDS.includes(params.kind) ? params.kind : "";
+    const { rows, skipped, error, again } = useChanges(kind, paused);
+    const titles = useTitles(params.titles === "1");
+    const state = paused ? "paused" : error ? "broken" : "live";
+    return html`<section aria-label="Changes">
+      <h2>Changes <span class=${`pulse ${state}`} role="status">${paused ? "paused" : error ? "not followed" : "live"}</span></h2>
+      <div class="bar">
+        <${cstp.Choice} label="Kind" value=${kind} options=${[["", "all"], ...KINDS.map((one) => [one, kindName(one)])]}
+          change=${(value) => set({ kind: value })} />
+        <button type="button" class="small" aria-pressed=${paused ? "true" : "false"} onClick=${() => setPaused(!paused)}>
+          ${paused ? "Follow again" : "Pause"}
+        </button>
+        <label class="check" title="Decisions, episodes and extractions; the audit notes that they were read">
+          <input type="checkbox" checked=${params.titles === "1"}
+            onChange=${(event) => set({ titles: event.currentTarget.checked ? "1" : "" })} />
+          Titles
+        </label>
+      </div>
+      ${error && html`<${cstp.Failure} error=${error} again=${again} />`}
+      <div class="card log">
+        ${rows === null && !error && html`<${cstp.Placeholder} lines=${14} />`}
+        ${rows !== null && !rows.length && html`<p class="empty">Nothing has changed yet that this token may see.</p>`}
+        <ol class="rows">${(rows ?? []).map((change) => html`<${Change} key=${`${change.key} ${change.seq}`} change=${change}
+          title=${titles[change.key]} />`)}</ol>
+      </div>
+      <p class="hint">${skipped ? "There were more changes than this list holds; these are the last. " : ""}
+        The newest first, the last of each record, ${MOST} at most.</p>
+      <${cstp.CallShown} method="cstp.changes" params=${{ since: "now", kinds: kind ? [kind] : null, waitMs: WAIT }} />
+    </section>`;
+  }
+
+  function Activity({ params }) {
+    const set = (changed) => cstp.address.go("activity", { ...params, ...changed }, { replace: true });
+    return html`<${cstp.PageHead} title="Activity" />
+      <div class="activity">
+        <${Changes} params=${params} set=${set} />
+        <${cstp.Calls} params=${params} set=${set} />
+      </div>`;
+  }
+
+  cstp.pages.activity = Activity;
+  Object.assign(cstp, { Moment, IdLink });
+}
