@@ -54,6 +54,7 @@ from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Parts, cstp
 from cstp_server.http.events import EventStream, changes_endpoint
 from cstp_server.http.hosts import allowed_hosts
 from cstp_server.http.page import ASSET_PATH, PAGE_PATH, Page, asset, index, root, to_page
+from cstp_server.http.page_sessions import SESSION_PATH, PageSessions, session
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
 from cstp_server.limits.bodies import Bodies, BodyParser
 from cstp_server.limits.followers import FollowerPlaces
@@ -90,6 +91,7 @@ _ROUTES: Final = {
     PAGE_PATH.rstrip("/"): to_page,
     PAGE_PATH: index,
     ASSET_PATH: asset,
+    SESSION_PATH: session,
 }
 
 
@@ -102,6 +104,7 @@ class State(TypedDict):
     discovery: Discovery
     events: EventStream
     page: Page
+    sessions: PageSessions
 
 
 class Endpoint:
@@ -143,6 +146,7 @@ def create_app(
         opened = open_engine(settings) if engine is None else engine
         registry = CollectorRegistry()
         parsing = Pool("bodies", 1, settings.server.handler_seconds)
+        claims = Pool("links", 1, settings.server.handler_seconds)
         limiter = _limiter(prepared, member)
         parts = _parts(prepared, opened, limiter, CallMetrics(registry), BodyParser(parsing))
         probes = _probes(opened, parts, registry, settings, member)
@@ -156,10 +160,12 @@ def create_app(
                     "discovery": discovery,
                     "events": EventStream(opened.following, settings.server.quiet_seconds),
                     "page": Page(settings),
+                    "sessions": PageSessions(settings, claims),
                 }
         finally:
             lag.cancel()
             parsing.close()
+            claims.close()
             grace = Grace(settings.server.grace_seconds, settings.server.drain_seconds)
             await _close(opened, grace.closing_left(prepared.gate))
             await parts.limiter.close()

@@ -308,6 +308,10 @@ class Settings(Section):
         return Path(self.auth.tokens_file) if self.auth.tokens_file else self.data_dir / "tokens.json"
 
     @property
+    def ui_links_path(self) -> Path:
+        return self.data_dir / "ui-links"
+
+    @property
     def ledger_path(self) -> Path:
         """Notes what was forgotten, besides the database."""
         return self.data_dir / "forgotten.jsonl"

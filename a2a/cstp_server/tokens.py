@@ -40,7 +40,10 @@ Instant = Annotated[str, AfterValidator(_with_zone)]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The stored form of one token. `projects` None is no restriction; times are ISO 8601 UTC."""
+    """The stored form of one token. `projects` None is no restriction; times are ISO 8601 UTC.
+
+    `by_link` is whether the page has claimed it by a link, see `ui/grants.py`; a person made all others.
+    """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -53,6 +56,7 @@ class Token:
     created: Instant
     expires: Instant
     revoked: Instant | None = None
+    by_link: bool = False
 
     def live(self, now: datetime) -> bool:
         return self.revoked is None and now < self.expires_at
@@ -103,7 +107,7 @@ def dump_tokens(tokens: Sequence[Token]) -> str:
 
 def replace_tokens(path: Path, tokens: Sequence[Token]) -> None:
     """Makes these the tokens of the file, made if missing."""
-    with _locked(path):
+    with locked(path):
         _write(path, tokens)
 
 
@@ -117,7 +121,8 @@ _FILE: Final = TypeAdapter(_File)
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock of a file, which need not exist; its folder is made if missing."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
@@ -158,17 +163,13 @@ def create_token(
     lifetime: timedelta,
     clearance: str = "normal",
     projects: Sequence[str] | None = None,
+    by_link: bool = False,
 ) -> tuple[Token, str]:
-    """Adds a token and returns it with its text, which exists nowhere else. Raises TokenRefused."""
-    if not agent.strip() or not agent.isprintable() or len(agent) > 128:
-        raise TokenRefused("--agent must be 1 to 128 printable characters")
-    if unknown := [scope for scope in scopes if scope not in SCOPES]:
-        raise TokenRefused(f"--scope {unknown[0]!r} is not one of {', '.join(SCOPES)}")
-    if clearance not in SENSITIVITIES:
-        raise TokenRefused(f"--clearance must be one of {', '.join(SENSITIVITIES)}")
-    if projects is not None and any(not project.strip() for project in projects):
-        raise TokenRefused("--project must not be blank")
-    _check_lifetime(lifetime)
+    """Adds a token and returns it with its text, which exists nowhere else. Raises TokenRefused.
+
+    One `by_link` takes the place of the oldest other one by link where the agent has no room.
+    """
+    check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
     now = datetime.now(UTC)
     secret = secrets.token_hex(32)
     token = Token(
@@ -180,17 +181,43 @@ def create_token(
         projects=None if projects is None else tuple(dict.fromkeys(projects)),
         created=now.isoformat(timespec="seconds"),
         expires=(now + lifetime).isoformat(timespec="seconds"),
+        by_link=by_link,
     )
-    with _locked(path):
+    with locked(path):
         tokens = read_tokens(path)
+        if by_link:
+            tokens = _with_room(tokens, agent, now)
         _check_room(tokens, agent, now)
         _write(path, (*tokens, token))
     return token, f"cstp_{token.id}_{secret}"
 
 
+def check_rights(
+    agent: str, *, scopes: Sequence[str], lifetime: timedelta, clearance: str, projects: Sequence[str] | None
+) -> None:
+    """Raises TokenRefused for rights that no token can have; the message names the option."""
+    if not agent.strip() or not agent.isprintable() or len(agent) > 128:
+        raise TokenRefused("--agent must be 1 to 128 printable characters")
+    if unknown := [scope for scope in scopes if scope not in SCOPES]:
+        raise TokenRefused(f"--scope {unknown[0]!r} is not one of {', '.join(SCOPES)}")
+    if clearance not in SENSITIVITIES:
+        raise TokenRefused(f"--clearance must be one of {', '.join(SENSITIVITIES)}")
+    if projects is not None and any(not project.strip() for project in projects):
+        raise TokenRefused("--project must not be blank")
+    _check_lifetime(lifetime)
+
+
 def _check_lifetime(lifetime: timedelta) -> None:
     if lifetime <= timedelta(0):
         raise TokenRefused("the lifetime of a token must be longer than nothing")
+
+
+def _with_room(tokens: Sequence[Token], agent: str, now: datetime) -> tuple[Token, ...]:
+    """The tokens, the oldest live one by link revoked where the agent has as many as it may have."""
+    live = [token for token in tokens if token.agent == agent and token.live(now)]
+    oldest = next((token for token in live if token.by_link), None) if len(live) >= LIVE_PER_AGENT else None
+    revoked = now.isoformat(timespec="seconds")
+    return tuple(replace(token, revoked=revoked) if token is oldest else token for token in tokens)
 
 
 def _check_room(tokens: Sequence[Token], agent: str, now: datetime) -> None:
@@ -204,7 +231,7 @@ def _check_room(tokens: Sequence[Token], agent: str, now: datetime) -> None:
 
 def revoke_token(path: Path, token_id: str) -> Token:
     """Ends a token now. Raises TokenRefused when there is none of that id."""
-    with _locked(path):
+    with locked(path):
         tokens = read_tokens(path)
         found = next((token for token in tokens if token.id == token_id), None)
         if found is None:
@@ -218,7 +245,7 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
     """Makes a successor with the same rights; the old token ends after `overlap`. Raises TokenRefused."""
     _check_lifetime(lifetime)
     secret = secrets.token_hex(32)
-    with _locked(path):  # from reading to writing: a token that is revoked meanwhile has no successor
+    with locked(path):  # from reading to writing: a token that is revoked meanwhile has no successor
         tokens, now = read_tokens(path), datetime.now(UTC)
         old = next((token for token in tokens if token.id == token_id), None)
         if old is None or not old.live(now):
@@ -230,6 +257,7 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
             digest=sha256(secret.encode()).hexdigest(),
             created=now.isoformat(timespec="seconds"),
             expires=(now + lifetime).isoformat(timespec="seconds"),
+            by_link=False,
         )
         ending = replace(old, expires=min(old.expires_at, now + overlap).isoformat(timespec="seconds"))
         _write(path, [*(ending if token is old else token for token in tokens), successor])

@@ -44,6 +44,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "show": _Entry("records", "Print one record, whole"),
     "delete": _Entry("records", "Delete records from everything"),
     "schema": _Entry("records", "Print the JSON Schema of a record"),
+    "ui": _Entry("ui", "Open the page that shows the records in a browser"),
     "token": _Entry("token", "Make, list, revoke and rotate bearer tokens"),
     "audit": _Entry("audit", "Show who has read and written which records, and verify that nothing of it was changed"),
     "call": _Entry("call", "Call a method and print its result"),

@@ -67,9 +67,11 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
 
 
 def _ending(live: Iterable[Token], until: datetime) -> list[Token]:
-    """Of each agent the token that ends last, where that is before `until`."""
+    """Of each agent the token that ends last, where that is before `until`; those of the page are meant to end soon."""
     last: dict[str, Token] = {}
     for token in live:
+        if token.by_link:
+            continue
         if token.agent not in last or token.expires_at > last[token.agent].expires_at:
             last[token.agent] = token
     return [token for token in last.values() if token.expires_at < until]

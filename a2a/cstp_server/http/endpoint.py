@@ -27,7 +27,8 @@ from cstp_server.rpc.dispatch import Dispatcher, error_body
 from cstp_server.tokens import TokenBook
 
 _REQUEST_ID: Final = re.compile(rb"[ -~]{1,128}")
-_MEDIA_TYPES: Final = (b"application/json", b"application/json-rpc")
+JSON: Final = b"application/json"
+_MEDIA_TYPES: Final = (JSON, b"application/json-rpc")
 _CHALLENGE: Final = 'Bearer realm="cstp"'
 _RETRY_SECONDS: Final = 1
 _CLOSE: Final = (b"connection", b"close")
@@ -79,6 +80,7 @@ class Reply:
 
 
 WRONG_HOST: Final = Reply(421, b"Invalid Host header", [PLAIN])
+WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, requ
 
 async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
     headers: list[Header] = scope["headers"]
-    if not _is_json(headers):
+    if not is_json(headers, _MEDIA_TYPES):
         return _refuse_call(415, InvalidRequest(), face, call)
     if parts.bodies.announced_too_large(headers):
         return _too_large(face, call)
@@ -245,15 +247,16 @@ def reached(scope: Scope) -> str:
     return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _is_json(headers: list[Header]) -> bool:
+def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
+    """Whether a body is announced as one of these types in UTF-8, and not compressed."""
     types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
-    if types == [b"application/json"]:
+    if types == [JSON]:
         return True
     if len(types) != 1 or any(name == b"content-encoding" for name, _ in headers):
         return False
     media_type, *parameters = (part.strip().lower() for part in types[0].split(b";"))
     charsets = {p.partition(b"=")[2].strip(b'" ') for p in parameters if p.partition(b"=")[0].strip() == b"charset"}
-    return media_type in _MEDIA_TYPES and charsets <= {b"utf-8", b"utf8"}
+    return media_type in media_types and charsets <= {b"utf-8", b"utf8"}
 
 
 def request_id_of(headers: list[Header]) -> str:
@@ -282,7 +285,7 @@ def _fields(reply: Reply, request_id: str) -> list[Header]:
     if request_id:
         headers.append((b"x-request-id", request_id.encode("ascii")))
     if reply.body is not None and not any(name == b"content-type" for name, _ in headers):
-        headers.append((b"content-type", b"application/json"))
+        headers.append((b"content-type", JSON))
     if reply.status not in (204, 304):
         headers.append((b"content-length", str(len(reply.body or b"")).encode()))
     return headers

@@ -46,6 +46,12 @@ def origin_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
     return origin is None or _listed(origin, allowed)
 
 
+def same_origin(scope: Scope) -> bool:
+    """Whether a request comes from a page of this server, by the Host that it names and that was allowed."""
+    origin, host = _field(scope, b"origin"), _field(scope, b"host")
+    return origin is not None and host is not None and origin.lower() == f"{scope['scheme']}://{host.lower()}"
+
+
 def _field(scope: Scope, wanted: bytes) -> str | None:
     return next((value.decode("latin-1").strip() for name, value in scope["headers"] if name == wanted), None)
 

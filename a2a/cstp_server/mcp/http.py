@@ -19,7 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cstp.errors import CstpError, InvalidRequest, Overloaded, ParseError
-from cstp_server.http.endpoint import PLAIN, WRONG_HOST, Face, Reply, answer_post, refuse, send_reply
+from cstp_server.http.endpoint import WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
 from cstp_server.http.hosts import allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.server import Context, make_mcp_server
@@ -31,7 +31,6 @@ from cstp_server.settings import Settings
 _ASKED: Final = "cstp.call"  # where a request's scope has what is asked,
 _PARTS: Final = "cstp.mcp"  # and what it is answered with
 _METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
-_WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
@@ -73,7 +72,7 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
             if not host_allowed(scope, hosts):
                 await send_reply(send, WRONG_HOST)
             elif not origin_allowed(scope, origins):
-                await send_reply(send, _WRONG_ORIGIN)
+                await send_reply(send, WRONG_ORIGIN)
             else:
                 await answer({**scope, _PARTS: parts}, receive, send)
 

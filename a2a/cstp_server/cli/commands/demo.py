@@ -30,8 +30,11 @@ from cstp_server.serve import serve
 from cstp_server.settings import Settings
 from cstp_server.terminal import say, say_lines
 from cstp_server.tokens import create_token
+from cstp_server.ui.grants import make_grant, make_link
 
 app = command_family()
+_LIFETIME: Final = timedelta(days=1)  # of the demo's tokens
+_LINK_MINUTES: Final = 10  # that a person has to open the page
 _CLOSING_SECONDS: Final = 10.0  # that a demo may take to close what it has opened when it is stopped while it starts
 # pages of docs/ that are read as documents; the wheel has them too
 PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
@@ -81,7 +84,7 @@ def demo_command(
             embedder = open_model(settings)
             _load(settings, embedder)
             scopes = ("read", "write", "review")
-            _, token = create_token(settings.tokens_path, "demo", scopes=scopes, lifetime=timedelta(days=1))
+            _, token = create_token(settings.tokens_path, "demo", scopes=scopes, lifetime=_LIFETIME)
             host, port = listener.getsockname()[:2]
             place = f"[{host}]" if ":" in host else host
             scheme = "http" if settings.server.ssl_certfile is None else "https"
@@ -90,7 +93,7 @@ def demo_command(
 
             def say_where() -> None:
                 # in a thread, for the server answers when this function has returned
-                Thread(target=_say, args=(token, url, settings.server.ssl_certfile), daemon=True, name="demo").start()
+                Thread(target=_say, args=(token, url, settings), daemon=True, name="demo").start()
 
             serve(settings, listener, say_where, watchdog, lambda: embedder)
 
@@ -102,10 +105,25 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
         ingest(demo_paths(), options, records, embedder, _Quiet(), settings.embedding.threads)
 
 
-def _say(token: str, url: str, certificate: str | None) -> None:
+def _say(token: str, url: str, settings: Settings) -> None:
     with suppress(OSError):  # the reader has gone; calls are answered all the same
-        _write(token, url, certificate)
+        if settings.ui_enabled:
+            say(f"Look at the demo's data in a browser within {_LINK_MINUTES} minutes, once: {_link(url, settings)}")
+            say()
+        _write(token, url, settings.server.ssl_certfile)
         _print_calls(token, url)
+
+
+def _link(url: str, settings: Settings) -> str:
+    """Good for a token that sees and may do all that there is in a demo."""
+    grant = make_grant(
+        "ui",
+        scopes=("read", "write", "review", "admin"),
+        clearance="highly_sensitive",
+        lifetime=_LIFETIME,
+        link_lifetime=timedelta(minutes=_LINK_MINUTES),
+    )
+    return make_link(url.removesuffix("/cstp"), settings.ui_links_path, grant)
 
 
 def _write(token: str, url: str, certificate: str | None) -> None:

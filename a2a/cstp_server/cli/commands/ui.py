@@ -1,0 +1,184 @@
+"""`cstp ui`: the page for people, opened in a browser by a link that is good once."""
+
+import json
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from http import HTTPStatus
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.indexes.folder_lock import holder, is_address
+from cstp.client.errors import TransportError
+from cstp_server.cli.commands.token import parse_lifetime
+from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.remote import base_of, connected
+from cstp_server.process.local_probe import probe
+from cstp_server.settings import Settings
+from cstp_server.terminal import say
+from cstp_server.ui.grants import LINK_LIFETIME, Grant, make_grant, make_link
+
+app = command_family()
+_PAGE: Final = "/ui/"
+_PAGE_SECONDS: Final = 10.0
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_BROWSERS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # without these, Linux has browsers for a terminal alone
+
+
+@dataclass(frozen=True, slots=True)
+class _Rights:
+    """What the command line asks for; None is what was not given."""
+
+    agent: str | None
+    scope: Sequence[str] | None
+    clearance: str | None
+    project: Sequence[str] | None
+    expires: str | None
+
+
+@app.command("ui")
+def ui_command(
+    ctx: typer.Context,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The agent that the page's token belongs to. Default: ui.")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCOPE", help="read, write, review, ratify or admin; repeatable. Default: read."),
+    ] = None,
+    clearance: Annotated[
+        str | None, typer.Option(metavar="LEVEL", help="normal, sensitive or highly_sensitive. Default: normal.")
+    ] = None,
+    project: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Sees only these projects; repeatable. Default: all.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="LIFETIME", help="Of the page's token: 30m, 12h, 90d. Default: 12h.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link and open nothing.")] = False,
+    url: Annotated[
+        str | None,
+        typer.Option(envvar="CSTP_URL", metavar="URL", help="A server elsewhere: paste a token of it into the page."),
+    ] = None,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Open the page that shows the records in a browser, and print its link.
+
+    The link is good once, for a minute: by it the page gets a token with these rights. Where the agent has two live
+    tokens, the oldest that was made by a link is revoked. The list of processes shows a browser's link to other
+    users of the machine; --no-browser keeps it out.
+    """
+    loaded = settings_for(ctx, data_dir, config)
+    held = holder(loaded.settings.indexes_path)
+    rights = _Rights(agent, scope, clearance, project, expires)
+    if url is not None and not _same(base_of(url, "--url"), held):
+        page, grant = _page_elsewhere(base_of(url, "--url"), rights), None
+    else:
+        name_store(loaded)
+        base, grant = _server_here(held, loaded.settings), _grant(rights)
+        page = make_link(base, loaded.settings.ui_links_path, grant)
+    if not as_json:
+        say(page)
+        say(_about(grant))
+    opened = not no_browser and _open(page)
+    if as_json:
+        say(json.dumps({"url": page, "opened": opened, **_members(grant)}))
+    elif not opened and not no_browser:
+        say("no browser was found; open the link in one", err=True)
+
+
+def _grant(rights: _Rights) -> Grant:
+    """Raises TokenRefused, naming the option, for rights that no token can have."""
+    scopes = [part for given in rights.scope or ["read"] for part in given.split(",")]
+    return make_grant(
+        "ui" if rights.agent is None else rights.agent,
+        scopes=tuple(dict.fromkeys(scopes)),
+        clearance="normal" if rights.clearance is None else rights.clearance,
+        projects=tuple(rights.project) if rights.project else None,
+        lifetime=parse_lifetime("12h" if rights.expires is None else rights.expires, "--expires"),
+    )
+
+
+def _same(base: str, held: str | None) -> bool:
+    """Whether an address is that of the server that has the data folder."""
+    if held is None or not is_address(held):
+        return False
+    one, other = urlsplit(base), urlsplit(held)
+    local = one.hostname in _LOOPBACK and other.hostname in _LOOPBACK
+    return base == held or (local and (one.scheme, one.port) == (other.scheme, other.port))
+
+
+def _server_here(held: str | None, settings: Settings) -> str:
+    """The address of the server that has the data folder, by `held`, the holder of its lock.
+
+    Raises Unreachable where none answers, ConfigurationError where it serves no page.
+    """
+    folder = settings.data_dir.absolute()
+    if held is None:
+        raise Unreachable(f"no server has the data folder {folder}; start one: cstp serve")
+    if not is_address(held):
+        by = held or "a server that still starts, or another command"
+        raise Unreachable(f"the data folder {folder} is held by {by}, and no server answers for it yet")
+    answer = probe(held, _PAGE, _PAGE_SECONDS)
+    if isinstance(answer, TransportError):
+        raise Unreachable(f"{held} does not answer ({answer})")
+    _check_page(answer.status, held)
+    return held
+
+
+def _page_elsewhere(base: str, rights: _Rights) -> str:
+    """Raises ConfigurationError for rights, which come with the token there, and as `_server_here`."""
+    if given := [field.name for field in fields(rights) if getattr(rights, field.name) is not None]:
+        raise ConfigurationError(
+            f"--{given[0]} means nothing for {base}, where the token that you paste has the rights; "
+            "without --url and CSTP_URL the link is one to the server of the data folder"
+        )
+    with connected(base, "", _PAGE_SECONDS) as remote:
+        _check_page(remote.get(_PAGE).status, base)
+    return base + _PAGE
+
+
+def _check_page(status: int, base: str) -> None:
+    if status == HTTPStatus.NOT_FOUND:
+        raise ConfigurationError(
+            f"the server on {base} serves no page: set ui.enabled to true there, and start it again"
+        )
+    if status != HTTPStatus.OK:
+        raise Unreachable(f"{base}{_PAGE} answers with HTTP {status}")
+
+
+def _about(grant: Grant | None) -> str:
+    if grant is None:
+        return "Paste a token into the page; on that machine, cstp token create --agent NAME makes one."
+    projects = "" if grant.projects is None else f", projects {', '.join(grant.projects)}"
+    rights = f"scopes {' '.join(grant.scopes)}, clearance {grant.clearance}{projects}"
+    seconds = LINK_LIFETIME.total_seconds()
+    return f"The link is good once, for {seconds:.0f} s. The page is the agent {grant.agent} then: {rights}."
+
+
+def _members(grant: Grant | None) -> dict[str, object]:
+    if grant is None:
+        return {}
+    return {
+        "agent": grant.agent,
+        "scopes": grant.scopes,
+        "clearance": grant.clearance,
+        "projects": grant.projects,
+        "tokenSeconds": grant.token_seconds,
+        "linkEnds": grant.ends,
+    }
+
+
+def _open(link: str) -> bool:
+    """Whether a browser took it; one for a terminal would take the terminal, and runs no scripts."""
+    if sys.platform == "linux" and not any(os.environ.get(name) for name in _BROWSERS):
+        return False
+    return webbrowser.open(link)

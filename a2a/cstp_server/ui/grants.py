@@ -1,0 +1,118 @@
+"""What a link to the page grants: a token, once, to the first who shows the link's code before it ends.
+
+A grant is a file of `ui-links` in the data folder (mode 0600), named by the SHA-256 of the code; it holds no secret.
+"""
+
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from cstp_server.tokens import Instant, check_rights, locked
+
+LINK_LIFETIME: Final = timedelta(minutes=1)
+_CODE_BYTES: Final = 32
+_LOCK: Final = "links.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The rights of the token, for how many seconds it is valid, and until when the link is (ISO 8601 UTC)."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    agent: str
+    scopes: tuple[str, ...]
+    clearance: str
+    projects: tuple[str, ...] | None
+    token_seconds: int
+    ends: Instant
+
+    @property
+    def lifetime(self) -> timedelta:
+        return timedelta(seconds=self.token_seconds)
+
+    def live(self, now: datetime) -> bool:
+        return now < datetime.fromisoformat(self.ends)
+
+
+_FILE: Final = TypeAdapter(Grant)
+
+
+def make_grant(
+    agent: str,
+    *,
+    scopes: tuple[str, ...],
+    clearance: str = "normal",
+    projects: tuple[str, ...] | None = None,
+    lifetime: timedelta,
+    link_lifetime: timedelta = LINK_LIFETIME,
+) -> Grant:
+    """A grant from now on. Raises TokenRefused for rights that no token can have."""
+    check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
+    ends = datetime.now(UTC) + link_lifetime
+    seconds = int(lifetime.total_seconds())
+    return Grant(agent, scopes, clearance, projects, seconds, ends.isoformat(timespec="milliseconds"))
+
+
+def write_grant(folder: Path, grant: Grant) -> str:
+    """Stores a grant and returns its code, which exists nowhere else. Removes those whose links have ended."""
+    code = secrets.token_urlsafe(_CODE_BYTES)
+    with locked(folder / _LOCK):
+        _remove_ended(folder)
+        file = os.open(_place(folder, code), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(file, "wb") as opened:
+            opened.write(_FILE.dump_json(grant))
+    return code
+
+
+def make_link(base: str, folder: Path, grant: Grant) -> str:
+    """A link to the page of the server at `base`, with a new code for `grant`.
+
+    The code is in the fragment, which browsers send to no server, so that no log and no referrer has it.
+    """
+    return f"{base}/ui/#code={write_grant(folder, grant)}"
+
+
+def claim_grant(folder: Path, code: str) -> Grant | None:
+    """The grant of a code, which no other claim gets; None when it is wrong, was used or has ended.
+
+    Raises OSError for one that cannot be read or removed.
+    """
+    place = _place(folder, code)
+    try:
+        content = place.read_bytes()
+        place.unlink()  # of several that have read it, one alone succeeds
+    except FileNotFoundError:
+        return None
+    grant = _parsed(content)
+    return grant if grant is not None and grant.live(datetime.now(UTC)) else None
+
+
+def _place(folder: Path, code: str) -> Path:
+    return folder / sha256(code.encode()).hexdigest()
+
+
+def _parsed(content: bytes) -> Grant | None:
+    """None for what is no grant, such as one that a full disk has cut short."""
+    try:
+        return _FILE.validate_json(content)
+    except ValidationError:
+        return None
+
+
+def _remove_ended(folder: Path) -> None:
+    now = datetime.now(UTC)
+    for path in folder.iterdir():
+        if path.name == _LOCK:
+            continue
+        with suppress(FileNotFoundError):  # claimed a moment ago
+            grant = _parsed(path.read_bytes())
+            if grant is None or not grant.live(now):
+                path.unlink()
