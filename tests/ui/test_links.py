@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 from cstp_server.tokens import rotate_token
+from cstp_server.ui.grants import claim_grant, make_grant, write_grant
 
 Live = Any
 Claim = Callable[..., Any]
@@ -95,6 +97,20 @@ def test_of_many_that_claim_a_link_at_the_same_time_one_gets_a_token(
             assert sorted(reply.status for reply in replies) == [200, *[401] * 7]
             token = next(reply.json["token"] for reply in replies if reply.status == 200)
             assert all(counts(server, token) for server in servers)
+
+
+def test_a_claim_that_loses_by_microseconds_gets_nothing(tmp_path: Path) -> None:
+    """What a socket is too slow for: threads that have all read the grant before one of them removes it."""
+    claims, together = 8, Barrier(8)
+    grant = make_grant("ui", scopes=("read",), lifetime=timedelta(hours=1))
+
+    def claimed(code: str) -> bool:
+        together.wait()
+        return claim_grant(tmp_path, code) is not None
+
+    with ThreadPoolExecutor(claims) as pool:
+        won = [sum(pool.map(claimed, [write_grant(tmp_path, grant)] * claims)) for _ in range(200)]
+    assert won == [1] * 200
 
 
 def test_a_grant_is_a_file_of_the_owner_alone_and_holds_no_secret(

@@ -148,9 +148,7 @@ def _page_elsewhere(base: str, rights: _Rights) -> str:
 
 def _check_page(status: int, base: str) -> None:
     if status == HTTPStatus.NOT_FOUND:
-        raise ConfigurationError(
-            f"the server on {base} serves no page: set ui.enabled to true there, and start it again"
-        )
+        raise ConfigurationError(f"ui.enabled: is off on {base}; set it to true there, and start that server again")
     if status != HTTPStatus.OK:
         raise Unreachable(f"{base}{_PAGE} answers with HTTP {status}")
 

@@ -1,0 +1,54 @@
+"""The libraries of the page: those that vendored.json lists, unchanged, with their licences, and in the wheel."""
+
+import gzip
+import json
+import subprocess
+import sys
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp_server.ui.assets import static_folder
+
+ROOT = Path(__file__).parents[2]
+STATIC = static_folder()
+UI = STATIC.parent
+LISTED: list[dict[str, Any]] = json.loads((UI / "vendored.json").read_text(encoding="utf-8"))
+LARGEST_TRANSFER = 400_000  # bytes of all files, compressed
+
+
+@pytest.mark.parametrize("entry", LISTED, ids=lambda entry: entry["file"])
+def test_a_library_is_what_was_published_and_has_its_licence(entry: dict[str, Any]) -> None:
+    assert set(entry) == {"file", "package", "version", "licence", "source", "sha256"}
+    assert all(entry.values())
+    content = (STATIC / "vendor" / entry["file"]).read_bytes()
+    assert sha256(content).hexdigest() == entry["sha256"]
+    licence = (UI / "licences" / f"{entry['package']}.txt").read_text(encoding="utf-8")
+    word = {"MIT": "Permission is hereby granted, free of charge"}.get(entry["licence"], "Apache License")
+    assert word in licence
+
+
+def test_every_library_and_every_licence_is_listed() -> None:
+    there = {path.relative_to(STATIC / "vendor").as_posix() for path in (STATIC / "vendor").rglob("*")}
+    assert there == {entry["file"] for entry in LISTED}
+    assert len(there) == len(LISTED) > 0
+    licences = {path.name for path in (UI / "licences").iterdir()}
+    assert licences == {f"{entry['package']}.txt" for entry in LISTED}
+
+
+def test_the_whole_page_is_less_than_400_kb_compressed() -> None:
+    sizes = [len(gzip.compress(path.read_bytes(), mtime=0)) for path in STATIC.rglob("*") if path.is_file()]
+    assert len(sizes) > len(LISTED)
+    assert sum(sizes) < LARGEST_TRANSFER
+
+
+def test_the_wheel_has_the_page_with_its_libraries_and_licences(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=100)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+        packed = {name: archive.read(name) for name in archive.namelist() if name.startswith("cstp_server/ui/")}
+    kept = [path for path in UI.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert packed == {f"cstp_server/ui/{path.relative_to(UI).as_posix()}": path.read_bytes() for path in kept}
