@@ -37,7 +37,7 @@ from benchmarks.writing_table import WriteRun, render_writes
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.store.values import FloatArray
 from cstp_server.process.model import open_model
-from cstp_server.settings import Settings, VectorSettings
+from cstp_server.settings import Settings
 
 TEXTS: Final = 2000
 WRITES_PAGE: Final = "write-speed.md"
@@ -255,7 +255,7 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
     _say(f"{size} decisions with {len(corpus.vectors)} windows: filling the store and its indexes")
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
         kept = Path(folder) if plan.stores is None else plan.stores / f"{size}{'-real' if real_windows else ''}"
-        settings = Settings(data_dir=kept / "data", vectors=VectorSettings(index="chroma"))
+        settings = Settings(data_dir=kept / "data")
         filled = fill(settings, corpus, material.embedder.model)
         _say(f"  {filled.records:.0f} s for the store, {filled.neighbours:.0f} s for the indexes; filling raw Chroma")
         raw = RawChroma(Path(folder) / "raw", corpus) if size <= RAW_CHROMA else None

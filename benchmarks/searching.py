@@ -47,8 +47,8 @@ class Costs:
 
     gathered_vector: float | None  # None where there are too few vectors to tell
     streamed_vector: float
-    neighbour_call: float
-    neighbour: float
+    neighbour_call: float | None  # None, and the next, where vectors are in memory and Chroma holds none
+    neighbour: float | None
 
 
 def measure_search(
@@ -153,30 +153,36 @@ def _places(snapshot: Snapshot, rows: Iterable[int]) -> list[int]:
 def measure_costs(knowledge: Engine, vectors: Sequence[FloatArray], rounds: int) -> Costs:
     """What the cost model of the search should believe on this machine, at this size."""
     snapshot, neighbours = knowledge.indexes[DECISIONS].snapshot, knowledge.indexes[DECISIONS].vectors
-    assert neighbours is not None  # the benchmark embeds
-    total = len(snapshot.vectors)
+    held = snapshot.vectors_of(np.arange(len(snapshot.ids)))[0]  # from the store where Chroma holds them
+    total = len(held)
     chosen = {
         count: np.sort(np.random.default_rng(count).choice(total, count, replace=False))
         for count in _GATHERED
         if count <= total // 2
     }
-    variants: list[Variant[object]] = [Variant("streamed", lambda number: np.vecdot(snapshot.vectors, vectors[number]))]
-    variants += [Variant(f"gathered/{count}", _gather(snapshot, chosen[count], vectors)) for count in chosen]
-    variants += [Variant(f"nearest/{count}", _nearest(knowledge, count, vectors)) for count in _NEIGHBOURS]
+    asked = _NEIGHBOURS if neighbours is not None else ()
+    variants: list[Variant[object]] = [Variant("streamed", lambda number: np.vecdot(held, vectors[number]))]
+    variants += [Variant(f"gathered/{count}", _gather(held, chosen[count], vectors)) for count in chosen]
+    variants += [Variant(f"nearest/{count}", _nearest(knowledge, count, vectors)) for count in asked]
     measured = take_turns(variants, rounds)
 
     def microseconds(name: str) -> float:
         return measured[name].timing.p50 * 1000
 
     gathered = [microseconds(f"gathered/{count}") / count for count in chosen]
-    slope, start = np.polyfit(_NEIGHBOURS, [microseconds(f"nearest/{count}") for count in _NEIGHBOURS], 1)
+    slope, start = (
+        np.polyfit(asked, [microseconds(f"nearest/{count}") for count in asked], 1) if asked else (None, None)
+    )
     return Costs(
-        float(np.median(gathered)) if gathered else None, microseconds("streamed") / total, float(start), float(slope)
+        float(np.median(gathered)) if gathered else None,
+        microseconds("streamed") / total,
+        None if start is None else float(start),
+        None if slope is None else float(slope),
     )
 
 
-def _gather(snapshot: Snapshot, places: Ints, vectors: Sequence[FloatArray]) -> Callable[[int], Floats]:
-    return lambda number: gathered_products(snapshot.vectors, places, vectors[number])
+def _gather(held: Floats, places: Ints, vectors: Sequence[FloatArray]) -> Callable[[int], Floats]:
+    return lambda number: gathered_products(held, places, vectors[number])
 
 
 def _nearest(knowledge: Engine, count: int, vectors: Sequence[FloatArray]) -> Callable[[int], object]:

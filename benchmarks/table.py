@@ -36,7 +36,7 @@ How to read it:
   call. A server caches the masks of recent filters until a record changes.
 - *Search alone*: from a query vector to ten rows, in this process; no HTTP, no embedding, no records. The mask is
   computed in each of them, none is cached.
-- *Exact*: the same search without a neighbour index. *Raw Chroma*: an embedded collection of the same vectors, the same
+- *Exact*: without a neighbour index, as the search itself is while vectors are in memory. *Raw Chroma*: an embedded collection of the same vectors, the same
   conditions as `where`, ten neighbours; with a filter in one round of ten. *Brute force*: numpy, every vector times the
   query, masked.
 - *Recall* is recall@10 against brute force, of the semantic mode.
@@ -247,7 +247,7 @@ def _block(block: Block) -> Iterable[str]:
     if block.store_seconds:
         yield (
             f"Filled in {block.store_seconds:.1f} s for the store, {block.columns_and_keywords_seconds:.1f} s for "
-            f"columns and keywords; Chroma had followed after {block.indexes_seconds:.1f} s."
+            f"columns and keywords; the vectors had followed after {block.indexes_seconds:.1f} s."
         )
     else:
         yield "The store was filled by earlier runs that were interrupted; how long that takes was not measured."
@@ -327,8 +327,8 @@ def _costs(blocks: Sequence[Block]) -> Iterable[str]:
             f"{block.windows:,}",
             "" if block.costs.gathered_vector is None else f"{block.costs.gathered_vector:.3f}",
             f"{block.costs.streamed_vector:.3f}",
-            f"{block.costs.neighbour_call:.0f}",
-            f"{block.costs.neighbour:.2f}",
+            "" if block.costs.neighbour_call is None else f"{block.costs.neighbour_call:.0f}",
+            "" if block.costs.neighbour is None else f"{block.costs.neighbour:.2f}",
         ]
         for block in blocks
     ]
