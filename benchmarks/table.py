@@ -36,9 +36,9 @@ How to read it:
   call. A server caches the masks of recent filters until a record changes.
 - *Search alone*: from a query vector to ten rows, in this process; no HTTP, no embedding, no records. The mask is
   computed in each of them, none is cached.
-- *Exact*: without a neighbour index, as the search itself is while vectors are in memory. *Raw Chroma*: an embedded collection of the same vectors, the same
-  conditions as `where`, ten neighbours; with a filter in one round of ten. *Brute force*: numpy, every vector times the
-  query, masked.
+- *Exact*: without a neighbour index, as the search itself is while vectors are in memory. *Raw Chroma*: an embedded
+  collection of the same vectors, the same conditions as `where`, ten neighbours; with a filter in one round of ten.
+  *Brute force*: numpy, every vector times the query, masked.
 - *Recall* is recall@10 against brute force, of the semantic mode.
 - Above 200,000 decisions raw Chroma is left out, and a cell is the median of 50 calls.
 - Filters "at random" match records of any text. "another topic" matches abstracts of papers while every query is
