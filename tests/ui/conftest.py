@@ -1,4 +1,4 @@
-"""Claims of links over a real socket."""
+"""Claims of links over a real socket, and a real browser."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from cstp_server.ui.grants import LINK_LIFETIME, make_grant, write_grant
+from tests.ui.visits import browser, library, picture, visits
 
+__all__ = ["browser", "library", "picture", "visits"]
 Live = Any
 
 

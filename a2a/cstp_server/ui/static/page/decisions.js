@@ -204,7 +204,7 @@
 
   const counted = (numbers, any) => [["", any], ...Object.entries(numbers ?? {}).map(([name, found]) => [name, `${name} (${found})`])];
 
-  function Filters({ params, set, statistics }) {
+  function Filters({ params, set, statistics, children }) {
     const choice = (name, label, numbers) => html`<${cstp.Choice} label=${label} value=${params[name] ?? ""}
       options=${counted(numbers, "any")} change=${(value) => set({ [name]: value })} />`;
     const tags = Object.fromEntries((statistics?.topTags ?? []).map(({ tag, count }) => [tag, count]));
@@ -226,6 +226,7 @@
             Clear ${cstp.plural(chosen.length, "filter")}
           </button>`
         : null}
+      ${children}
     </div>`;
   }
 
@@ -259,10 +260,9 @@
         <span class="muted" role="status">${total === null ? "" : cstp.plural(total, "decision")}</span>
       </${cstp.PageHead}>
       <${Views} params=${params} set=${set} statistics=${statistics.result} />
-      <div class="bar between">
-        <${Filters} params=${params} set=${set} statistics=${statistics.result} />
+      <${Filters} params=${params} set=${set} statistics=${statistics.result}>
         <${ColumnPicker} shown=${shown} set=${set} />
-      </div>
+      </${Filters}>
       ${statistics.error && html`<${cstp.Failure} error=${statistics.error} again=${statistics.again} />`}
       <${Table} asked=${asked} shown=${shown} params=${params} set=${set} heard=${setTotal} />`;
   }

@@ -91,8 +91,8 @@
         ${error && html`<p id="sign-in-error" class="failure" role="alert">${error}</p>`}
         <button type="submit" disabled=${busy || !token.trim()}>Sign in</button>
       </form>
-      <p class="hint">On the server's machine, <code>cstp ui</code> opens this page signed in, and
-        <code>cstp token create --agent NAME</code> makes a token.</p>
+      <p class="hint">On the server's machine, <code>cstp ui</code> opens this page signed in. A token is made by${" "}
+        <code>cstp token create --agent NAME</code>.</p>
     </main>`;
   }
 

@@ -1,0 +1,185 @@
+"""The table of decisions, one decision, and what may be done with it."""
+
+from playwright.sync_api import Page, expect
+
+from tests.serving import Serving
+from tests.ui.visits import Visits, go, shown
+
+
+def _record(serving: Serving, decision: str, **more: object) -> str:
+    made: str = serving.ask("recordDecision", decision=decision, confidence=0.7, **more)["id"]
+    serving.caught_up()
+    return made
+
+
+def test_a_table_of_thousands_holds_only_the_rows_in_view_and_scrolls_to_its_end(
+    library: Serving, visits: Visits
+) -> None:
+    for number in range(0, 1200, 100):
+        batch = [
+            {
+                "jsonrpc": "2.0",
+                "id": at,
+                "method": "cstp.recordDecision",
+                "params": {"decision": f"Choice number {at:04}", "confidence": 0.5, "category": "many"},
+            }
+            for at in range(number, number + 100)
+        ]
+        fields = {"Authorization": f"Bearer {library.token(scopes=('read', 'write'))}"}
+        assert library.client.post(library.url, json=batch, headers=fields).status_code == 200
+    library.caught_up()
+    page = visits.signed_in(library, "decisions?category=many&sort=recordedAt&order=asc")
+    expect(page.get_by_role("status").first).to_have_text("1,200 decisions")
+    assert page.locator(".row").count() < 80
+    page.locator(".table").evaluate("table => { table.scrollTop = table.scrollHeight }")
+    expect(page.get_by_role("link", name="Choice number 1199")).to_be_visible()
+    assert page.locator(".row").count() < 80
+
+
+def test_sorting_filtering_and_columns_are_in_the_address(library: Serving, visits: Visits) -> None:
+    page = visits.signed_in(library, "decisions")
+    page.get_by_role("button", name="Stakes").click()
+    page.get_by_role("combobox", name="Category").select_option("storage")
+    page.get_by_text("Columns").click()
+    page.get_by_label("Tags").check()
+    shown(page)
+    assert "sort=stakes" in page.url
+    assert "category=storage" in page.url
+    assert "tags" in page.url
+    rows = page.locator(".row").all_inner_texts()
+    assert rows
+    assert all("storage" in row for row in rows)
+    page.reload()
+    shown(page)
+    expect(page.locator(".row").first).to_contain_text("storage")
+    assert page.locator(".row").all_inner_texts() == rows
+    expect(page.get_by_role("columnheader", name="Stakes")).to_have_attribute("aria-sort", "descending")
+
+
+def test_what_is_current_superseded_and_overdue_is_one_click_away(library: Serving, visits: Visits) -> None:
+    late = _record(library, "Look again at the old cellar", reviewBy="2020-01-01T00:00:00Z")
+    page = visits.signed_in(library, "decisions")
+    page.get_by_role("button", name="Overdue for review").click()
+    shown(page)
+    expect(page.get_by_role("link", name="Look again at the old cellar")).to_be_visible()
+    total = library.ask("listDecisions", overdue=True)["total"]
+    expect(page.get_by_role("button", name="Overdue for review")).to_contain_text(str(total))
+    assert late in {one["id"] for one in library.ask("listDecisions", overdue=True)["decisions"]}
+    page.get_by_role("button", name="Superseded").click()
+    shown(page)
+    rows = page.locator(".row").all_inner_texts()
+    assert rows
+    assert all("superseded" in row for row in rows)
+
+
+def test_the_table_is_walked_by_keys(library: Serving, visits: Visits) -> None:
+    page = visits.signed_in(library, "decisions?category=storage")
+    second = page.locator(".row a").nth(1).inner_text()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(second)
+    page.go_back()
+    shown(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+
+
+def test_one_decision_shows_reasons_reviews_links_and_what_it_governs(library: Serving, visits: Visits) -> None:
+    base_id = _record(library, "Heat the hall with wood")
+    whole = _record(
+        library,
+        "Heat the hall with a pump",
+        context="The hall is **cold**.",
+        reasons=[{"type": "empirical", "text": "Last winter cost 4,000"}],
+        alternatives=[{"option": "Gas", "why": "Its price"}],
+        affects=[{"type": "path", "pattern": "hall/**"}],
+        relatedTo=[{"id": base_id, "type": "refines", "context": "same hall"}],
+    )
+    library.ask("reviewDecision", id=whole, outcome="partial", actualResult="Warm by noon", lessons="Start it earlier")
+    page = visits.signed_in(library, f"decision/{whole}")
+    expect(page.get_by_role("region", name="Reasons")).to_contain_text("Last winter cost 4,000")
+    expect(page.get_by_role("region", name="Alternatives")).to_contain_text("Its price")
+    expect(page.get_by_role("region", name="Governs")).to_contain_text("hall/**")
+    expect(page.get_by_role("region", name="Reviews")).to_contain_text("Warm by noon")
+    expect(page.get_by_role("region", name="Reviews")).to_contain_text("Start it earlier")
+    expect(page.get_by_role("region", name="Links")).to_contain_text("same hall")
+    expect(page.locator("strong", has_text="cold")).to_be_visible()
+    page.get_by_role("link", name="Heat the hall with wood").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Heat the hall with wood")
+    expect(page.get_by_text("Refined by")).to_be_visible()
+
+
+def test_differences_between_revisions_are_shown(library: Serving, visits: Visits) -> None:
+    made = _record(library, "Plant oaks along the road", context="Oaks grow slowly")
+    library.ask("updateDecision", id=made, updates={"context": "Beeches grow slowly"}, reason="Oaks fell ill")
+    page = visits.signed_in(library, f"decision/{made}")
+    page.locator("summary", has_text="Revision 2").click()
+    expect(page.locator("ins", has_text="Beeches")).to_be_visible()
+    expect(page.locator("del", has_text="Oaks").first).to_be_visible()
+    expect(page.get_by_text("Oaks fell ill")).to_be_visible()
+
+
+def _fill(page: Page, button: str) -> None:
+    page.get_by_role("button", name=button).first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_a_review_is_checked_confirmed_and_shown_with_its_call(library: Serving, visits: Visits) -> None:
+    made = _record(library, "Fetch water by tube")
+    page = visits.signed_in(library, f"decision/{made}")
+    _fill(page, "Review")
+    page.get_by_role("combobox", name="Outcome").select_option("failure")
+    page.get_by_label("What happened").fill("The tube froze")
+    page.get_by_role("button", name="Continue").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text('makes the outcome of this decision "failure"')
+    expect(dialog).to_contain_text("cstp call cstp.reviewDecision")
+    expect(dialog).to_contain_text("client.review_decision(")
+    assert library.ask("getDecision", id=made)["decision"]["outcome"] is None  # nothing was written yet
+    dialog.get_by_role("button", name="Review").click()
+    expect(page.get_by_role("region", name="Reviews")).to_contain_text("The tube froze")
+    assert library.ask("getDecision", id=made)["decision"]["outcome"] == "failure"
+
+
+def test_a_status_and_a_link_are_set(library: Serving, visits: Visits) -> None:
+    old, new = _record(library, "Store hay inside"), _record(library, "Store hay outside")
+    page = visits.signed_in(library, f"decision/{new}")
+    _fill(page, "Link")
+    page.get_by_role("combobox", name="This decision").select_option("contradicts")
+    page.get_by_label("… this one").fill(old)
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("dialog").get_by_role("button", name="Link").click()
+    expect(page.get_by_role("link", name="Store hay inside")).to_be_visible()
+    _fill(page, "Set status")
+    page.get_by_role("combobox", name="Status").select_option("accepted")
+    page.get_by_label("Reason").fill("It stayed dry")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("dialog").get_by_role("button", name="Set status").click()
+    expect(page.locator(".page-head .pill")).to_have_text("accepted")
+
+
+def test_what_the_server_refuses_is_said_in_the_dialog(library: Serving, visits: Visits) -> None:
+    made = _record(library, "Ask twice")
+    page = visits.signed_in(library, f"decision/{made}")
+    _fill(page, "Link")
+    page.get_by_label("… this one").fill("dec_0000000000000000")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("dec_0000000000000000")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_forgetting_says_what_goes_and_leaves_the_page(library: Serving, visits: Visits) -> None:
+    made = _record(library, "Keep the old receipts")
+    library.ask("reviewDecision", id=made, outcome="success")
+    page = visits.signed_in(library, f"decision/{made}")
+    _fill(page, "Forget")
+    page.get_by_role("button", name="Continue").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("1 reviews")
+    expect(dialog).to_contain_text("cannot be undone")
+    dialog.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    assert library.send("getDecision", id=made)["error"]["code"] == -32007
+    go(page, f"decision/{made}")
+    expect(page.get_by_role("alert")).to_contain_text("no record")

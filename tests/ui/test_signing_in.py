@@ -1,0 +1,92 @@
+"""Who visits: a pasted token, one that is kept, wrong, expired, revoked or narrow."""
+
+from datetime import timedelta
+
+from playwright.sync_api import expect
+
+from cstp_server.tokens import create_token, revoke_token
+from tests.serving import Serving
+from tests.ui.visits import EVERYTHING, Visits, base, go, shown
+
+
+def test_a_pasted_token_opens_the_decisions_and_is_kept_nowhere(library: Serving, visits: Visits) -> None:
+    page = visits.page()
+    page.goto(f"{base(library)}/ui/")
+    page.get_by_label("Token").fill(library.token(**EVERYTHING))
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    assert (
+        page.evaluate(
+            "JSON.stringify({...sessionStorage}) + document.cookie + JSON.stringify({...localStorage})"
+        ).count("cstp_")
+        == 0
+    )
+    page.reload()
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_a_token_is_kept_for_the_tab_where_that_is_asked_for_until_signing_out(
+    library: Serving, visits: Visits
+) -> None:
+    page = visits.page()
+    page.goto(f"{base(library)}/ui/")
+    page.get_by_label("Token").fill(library.token())
+    page.get_by_label("Keep it until this tab is closed").check()
+    page.get_by_role("button", name="Sign in").click()
+    shown(page)
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    page.get_by_role("button", name="Sign out").click()
+    page.reload()
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_a_wrong_token_is_refused_in_words(library: Serving, visits: Visits) -> None:
+    visits.expected.append("401")
+    page = visits.page()
+    page.goto(f"{base(library)}/ui/")
+    page.get_by_label("Token").fill("cstp_000000000000_nothing")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("wrong, expired or revoked")
+    expect(page.get_by_label("Token")).to_be_focused()
+
+
+def test_an_expired_token_is_refused_in_words(library: Serving, visits: Visits) -> None:
+    visits.expected.append("401")
+    _, ended = create_token(library.settings.tokens_path, "late", lifetime=timedelta(milliseconds=1))
+    page = visits.page()
+    page.goto(f"{base(library)}/ui/")
+    page.get_by_label("Token").fill(ended)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("expired")
+
+
+def test_a_token_that_is_revoked_meanwhile_leads_back_to_signing_in(library: Serving, visits: Visits) -> None:
+    visits.expected.append("401")
+    token = library.token(**EVERYTHING)
+    page = visits.signed_in(library, "decisions", token)
+    revoke_token(library.settings.tokens_path, token.split("_")[1])
+    page.get_by_role("link", name="Knowledge").click()
+    expect(page.get_by_role("alert")).to_contain_text("not accepted")
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_a_narrow_token_sees_what_it_may_and_no_action(library: Serving, visits: Visits) -> None:
+    library.ask("recordDecision", decision="Paint the shed green", confidence=0.5, project="garden")
+    library.ask(
+        "recordDecision",
+        decision="Sell the secret shed",
+        confidence=0.5,
+        sensitivity="highly_sensitive",
+        project="garden",
+    )
+    library.caught_up()
+    page = visits.signed_in(library, "decisions", library.token(projects=("garden",)))
+    expect(page.locator(".row")).to_have_count(1)
+    expect(page.get_by_role("status").first).to_have_text("1 decision")
+    page.get_by_role("link", name="Paint the shed green").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Paint the shed green")
+    expect(page.get_by_text("need a token with the scopes")).to_be_visible()
+    expect(page.get_by_role("button", name="Forget")).to_have_count(0)
+    go(page, "activity")
+    expect(page.get_by_text("admin").first).to_be_visible()
