@@ -61,15 +61,13 @@
   function SearchBox({ address }) {
     const query = address.path[0] === "search" ? (address.params.q ?? "") : "";
     const [text, setText] = useState(query);
-    const typed = useRef(query);
+    const box = useRef(null);
     useEffect(() => {
-      if (query !== typed.current) setText(query);
-      typed.current = query;
+      if (document.activeElement !== box.current) setText(query); // what is being typed is newer than the address
     }, [query]);
     const type = (event) => {
       const value = event.currentTarget.value;
       const searching = address.path[0] === "search";
-      typed.current = value;
       setText(value);
       cstp.address.go("search", { ...(searching ? address.params : {}), q: value }, { replace: searching });
     };
@@ -77,6 +75,7 @@
       <label class="hidden" for="search-box">Search everything</label>
       <input
         id="search-box"
+        ref=${box}
         type="search"
         autocomplete="off"
         spellcheck="false"

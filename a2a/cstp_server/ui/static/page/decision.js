@@ -202,7 +202,7 @@
       <${cstp.DecisionActions} decision=${decision} done=${again} />
       <div class="columns">
         <div>
-          ${decision.context && html`<${Section} title="Context"><${cstp.Markdown} text=${decision.context} /></${Section}>`}
+          ${decision.context && !decision.text.includes(decision.context) && html`<${Section} title="Context"><${cstp.Markdown} text=${decision.context} /></${Section}>`}
           <article class="card" aria-label="The decision"><${cstp.Markdown} text=${decision.text} /></article>
           <${Reasons} decision=${decision} />
           <${Section} title="Rests on" of=${decision.sources}>

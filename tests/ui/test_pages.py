@@ -1,0 +1,128 @@
+"""Every page with real data, at three widths and in both themes: its content, its accessibility and its picture."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.serving import Serving
+from tests.ui.visits import Visits, go, shown
+
+WIDTHS = (360, 900, 1600)
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
+
+
+def addresses(library: Serving) -> dict[str, tuple[str, str]]:
+    """Each page by name: its address, and a text that it shows of the records."""
+    first = library.ask("getDecisions", limit=1)["results"][0]["id"]
+    decision = library.ask("queryDecisions", query="one store of truth", limit=1)["decisions"][0]
+    turn = library.ask("recall", context="conversation", limit=1)["results"][0]
+    conversation = turn["metadata"]["conversationId"]
+    return {
+        "decisions": ("decisions", "Recall documents before their events"),
+        "decision": (f"decision/{decision['id']}", "Provenance"),
+        "search": ("search?q=damaged+index&why=1", "by words: place 1"),
+        "timeline": ("timeline", "Recall documents before their events"),
+        "graph": (f"graph/{decision['id']}", decision["title"]),
+        "conversations": ("conversations", "slow-filters"),
+        "conversation": (
+            f"conversation/{turn['metadata']['conversationId']}?turn={turn['id']}",
+            "That is the part that lasts",
+        ),
+        "knowledge": ("knowledge", "Prevention"),
+        "passage": ("passage/chk_running-2", "chk_running-2"),
+        "episode": ("episode/2", "Six conditions cost 231 ms"),
+        "extraction": (f"extraction/{first}", ""),
+        "memory": ("memory/art_filters-meeting", "Jonas showed three ways"),
+        "activity": ("activity", "cstp.whoami"),
+        "server": ("server", "keywords"),
+    }
+
+
+NAMES = (
+    *("decisions", "decision", "search", "timeline", "graph", "conversations", "conversation"),
+    *("knowledge", "passage", "episode", "extraction", "memory", "activity", "server"),
+)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_shows_its_records_and_is_accessible(
+    library: Serving, visits: Visits, picture: Callable[[Page, str], None], width: int, theme: str
+) -> None:
+    page = visits.signed_in(
+        library, "decisions", viewport={"width": width, "height": 900}, color_scheme=theme, bypass_csp=True
+    )
+    axe = Axe()
+    found = {}
+    for name, (address, text) in addresses(library).items():
+        go(page, address)
+        expect(page.locator("main"), name).to_contain_text(text)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
+        picture(page, f"{name}-{width}-{theme}")
+        result = axe.run(page, options=RULES)
+        for violation in result.response["violations"]:
+            found[f"{name}: {violation['id']}"] = [node["html"][:200] for node in violation["nodes"]][:3]
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_breaks_no_rule_of_its_security_policy(library: Serving, visits: Visits, name: str) -> None:
+    page = visits.signed_in(library, addresses(library)[name][0])  # with the policy in force; `visits` looks at the log
+    expect(page.locator("main h1")).to_be_visible()
+
+
+def test_everywhere_is_reached_by_keys(library: Serving, visits: Visits) -> None:
+    page = visits.signed_in(library, "decisions")
+    places = {"s": "Search", "t": "Timeline", "g": "Graph", "c": "Conversations", "k": "Knowledge", "a": "Activity"}
+    for key, title in {**places, "v": "Server", "d": "Decisions"}.items():
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        expect(page.get_by_role("heading", level=1)).to_have_text(title)
+        shown(page)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("go to the search box")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("Tab")
+    page.locator("body").press("Tab")
+    assert page.evaluate("document.activeElement !== document.body")
+
+
+def test_the_first_key_leads_past_the_navigation(library: Serving, visits: Visits) -> None:
+    page = visits.signed_in(library, "decisions")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_the_theme_is_chosen_and_stays(library: Serving, visits: Visits) -> None:
+    page = visits.signed_in(library, "decisions", color_scheme="light")
+    page.get_by_role("button", name="Theme: as the system").click()
+    page.get_by_role("button", name="Theme: light").click()
+    page.reload()
+    shown(page)
+    expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
+    dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.get_by_role("button", name="Theme: dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "auto")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") != dark
+
+
+def test_nothing_moves_while_a_page_loads(library: Serving, visits: Visits) -> None:
+    page = visits.page()
+    page.add_init_script(
+        f"sessionStorage.setItem('cstp-token', '{library.token(scopes=('read', 'admin'))}');"
+        "window.moved = 0;"
+        "const add = list => { for (const one of list.getEntries()) window.moved += one.value };"
+        "new PerformanceObserver(add).observe({type: 'layout-shift', buffered: true});"
+    )
+    for address in ("decisions", "search?q=index", "knowledge", "server"):
+        page.goto(f"{library.url.removesuffix('/cstp')}/ui/#/{address}")
+        page.reload()
+        shown(page)
+        assert page.evaluate("window.moved") < 0.1, address  # what is called good of a page
