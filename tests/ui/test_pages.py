@@ -29,7 +29,7 @@ def addresses(library: Serving) -> dict[str, tuple[str, str]]:
         "graph": (f"graph/{decision['id']}", decision["title"]),
         "conversations": ("conversations", "slow-filters"),
         "conversation": (
-            f"conversation/{turn['metadata']['conversationId']}?turn={turn['id']}",
+            f"conversation/{conversation}?turn={turn['id']}",
             "That is the part that lasts",
         ),
         "knowledge": ("knowledge", "Prevention"),

@@ -19,7 +19,7 @@ PICTURES = Path(__file__).parents[2] / "build" / "ui"  # screenshots, as artefac
 EVERYTHING: dict[str, Any] = {"scopes": ("read", "write", "review", "ratify", "admin"), "clearance": "highly_sensitive"}
 
 
-class _Quiet:
+class Quiet:
     """No progress."""
 
     def start(self, total: int) -> None: ...
@@ -43,7 +43,7 @@ def browser() -> Iterator[Browser]:
 def library(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
     """A server over what `cstp demo` shows: this project's decisions and pages, and the sample of every kind."""
     serving, stop = start(tmp_path_factory.mktemp("ui") / "data", lasting_stores, None, None)
-    ingest(demo_paths(), Options(repository="cstp"), serving.records, None, _Quiet(), 1)
+    ingest(demo_paths(), Options(repository="cstp"), serving.records, None, Quiet(), 1)
     serving.caught_up()
     yield serving
     stop()

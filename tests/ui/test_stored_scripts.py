@@ -1,0 +1,157 @@
+"""Texts of records that would be scripts if they were markup, in every field of every kind: the page shows text."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
+from cstp_server.tokens import create_token
+from tests.serving import Serving, start
+from tests.stores import Stores
+from tests.ui.payloads import PAYLOADS
+from tests.ui.visits import Quiet, Visits, go
+
+# what markup of the payloads would make of them; the page itself makes none of these in what it shows of records
+_FOREIGN = (
+    "img, svg:not(.own), math, iframe, object, embed, video, audio, style, link, base, meta, marquee, template, "
+    "script, layer, xss, custom-element, form[action], [onerror], [onload], [onfocus], [onclick], [onmouseover], "
+    "a[href^='javascript' i], a[href^='data:' i], a[href^='vbscript' i], #cstp"
+)
+
+
+def _line(text: str) -> str:
+    """As a field of one line takes it."""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+
+
+def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
+    """One record of each kind with the text in every field that takes it."""
+    line = _line(text)
+    short = line[:100]
+    yield {
+        **{"kind": "decision", "id": f"dec_x{number}", "title": line, "text": text, "context": text, "category": line[:60]},
+        **{"reasons": [{"type": "analysis", "text": text}], "tags": [short], "status": "accepted"},
+    }
+    yield {"kind": "source", "id": f"src_x{number}", "title": line, "authors": [line], "category": line, "tags": [short]}
+    yield {
+        **{"kind": "chunk", "id": f"chk_x{number}", "source_id": f"src_x{number}", "title": line, "author": line},
+        **{"content": text, "tags": [short], "cluster_ids": [f"clu_x{number}"], "place": {"section": line}},
+        **{"knowledge_card": {"summary": text, "takeaways": [line, line + " 2", line + " 3"]}},
+        **{"source_url": f"javascript:{line}", "readwise_url": line, "highlight_url": line},
+    }
+    yield {"kind": "cluster", "id": f"clu_x{number}", "name": line, "description": text}
+    contents: Mapping[str, Mapping[str, Any]] = {
+        "pattern": {"name": line, "problem": text, "solution": text, "code_example": text, "context": text},
+        "warning": {"title": line, "description": text, "symptoms": [line], "prevention": text},
+        "decision": {"question": text, "options": [line], "considerations": [line], "recommended_approach": text},
+    }
+    for kind, content in contents.items():
+        yield {
+            **{"kind": "extraction", "type": kind, "id": f"ext_{kind}{number}", "topics": [short], "source_title": line},
+            "content": content,
+        }
+    yield {
+        **{"kind": "episode", "id": 1000 + number, "query": text, "reward": 0.5, "reflection": text},
+        **{"tags": [short], "category": short, "created_at": "2026-01-01T00:00:00Z"},
+    }
+    yield {"kind": "entity", "id": f"ent_x{number}", "name": line, "type": "person", "aliases": [short], "role": line}
+    yield {
+        **{"kind": "artifact", "id": f"art_x{number}", "context": "meeting", "title": line, "author": line},
+        **{"participants": [f"ent_x{number}"], "source_system": line, "content": text, "source_url": line},
+        "ts": "2026-01-01T00:00:00Z",
+    }
+    yield {
+        **{"kind": "event", "id": f"evt_x{number}", "artifact_id": f"art_x{number}", "category": "Decision"},
+        **{"narrative": text, "actors": [{"ref": f"ent_x{number}"}], "subject": line, "evidence": [{"quote": text}]},
+        "event_time": "2026-01-01T00:00:00Z",
+    }
+    yield {
+        **{"kind": "turn", "id": f"art_t{number}", "conversation_id": "payloads", "turn_index": number, "content": text},
+        **{"role": "user", "speaker": line, "session": line, "ts": "2026-01-02T00:00:00Z"},
+    }
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
+    """A server that holds nothing but such texts."""
+    folder = tmp_path_factory.mktemp("hostile")
+    lines = [json.dumps(record) for number, text in enumerate(PAYLOADS) for record in _records(number, text)]
+    (folder / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    serving, stop = start(folder / "data", lasting_stores, None, None)
+    summary = ingest([folder / "records.jsonl"], Options(repository="hostile"), serving.records, None, Quiet(), 1)
+    assert summary.refused == 0
+    serving.caught_up()
+    yield serving
+    stop()
+
+
+def _unharmed(page: Page, place: str) -> None:
+    found = page.evaluate(
+        "selector => [window.pwned, ...[...document.body.querySelectorAll(selector)]"
+        ".filter(one => !one.closest('[data-own]')).map(one => one.outerHTML.slice(0, 200))]",
+        _FOREIGN,
+    )
+    assert found == [None], place
+
+
+def test_the_corpus_has_a_hundred_payloads_and_more() -> None:
+    assert len(set(PAYLOADS)) >= 100
+
+
+@pytest.mark.parametrize("kind", ["decision", "passage", "episode", "memory", "turn"])
+def test_the_page_of_a_record_shows_text_alone(hostile: Serving, visits: Visits, kind: str) -> None:
+    prefix = {"decision": "decision/dec_x", "passage": "passage/chk_x", "episode": "episode/10", "memory": "memory/art_x"}
+    page = visits.signed_in(hostile, "decisions")
+    for number in range(len(PAYLOADS)):
+        address = {"episode": f"episode/{1000 + number}", "turn": f"memory/art_t{number}"}.get(kind)
+        go(page, address or f"{prefix[kind]}{number}")
+        assert page.locator("main .failure").count() == 0, PAYLOADS[number]
+        _unharmed(page, f"{kind}: {PAYLOADS[number]}")
+        if kind == "decision":
+            assert page.locator("h1").inner_text() == _line(PAYLOADS[number])
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "decisions?columns=category,tags,project,recordedBy",
+        *(f"search?q={word}&why=1" for word in ("window", "pwned", "onerror", "javascript", "img")),
+        *("knowledge", "knowledge?what=warnings", "knowledge?what=decisions", "timeline?from=2026-01-01&to=2026-01-03"),
+        *("conversations", "conversation/payloads", "conversation/payloads?q=window+onerror", "activity", "server"),
+        *("graph/art_x1", "graph/art_x40", "graph/art_x90"),
+    ],
+)
+def test_a_list_of_them_shows_text_alone(hostile: Serving, visits: Visits, address: str) -> None:
+    page = visits.signed_in(hostile, address)
+    _unharmed(page, address)
+
+
+def test_what_is_in_the_address_shows_text_alone(hostile: Serving, visits: Visits) -> None:
+    page = visits.signed_in(hostile, "decisions")
+    for payload in PAYLOADS:
+        for address in ("search?q=", "decision/", "knowledge?topic=", "decisions?category=", "memory/"):
+            page.evaluate("([address, text]) => { location.hash = '#/' + address + encodeURIComponent(text) }", [address, payload])
+        page.wait_for_selector("h1")
+        _unharmed(page, payload)
+
+
+def test_a_name_of_a_payload_as_an_agent_shows_text_alone(hostile: Serving, visits: Visits) -> None:
+    for payload in PAYLOADS[:8]:
+        from_agent = _line(payload)[:120]
+        token = hostile_token(hostile, from_agent)
+        hostile.ask("recordDecision", token=token, decision=f"By {from_agent}", confidence=0.5)
+    hostile.caught_up()
+    for address in ("decisions?columns=recordedBy", "activity"):
+        page = visits.signed_in(hostile, address)
+        _unharmed(page, address)
+
+
+def hostile_token(serving: Serving, agent: str) -> str:
+    """A token of an agent that is named so."""
+    _, text = create_token(serving.settings.tokens_path, agent, scopes=("read", "write"), lifetime=timedelta(hours=1))
+    return text
