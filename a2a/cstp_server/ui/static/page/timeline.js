@@ -90,7 +90,6 @@
       <span class="moment-kind"><${Swatch} kind=${one.swatch} /> ${PAGES[one.kind]}</span>
       <span class="moment-text">
         <a data-row href=${cstp.address.recordAddress(one.kind, one.id)}>${one.title}</a>
-        ${one.text && html`<span class="muted"> ${one.text}</span>`}
       </span>
       <span class="moment-facts">${one.facts}</span>
     </li>`;
@@ -104,7 +103,8 @@
         facts: html`<${cstp.Pill} kind="status" value=${one.outcome ?? one.status} />`,
       })),
       ...events.map((one) => ({
-        kind: "event", swatch: "events", id: one.id, at: one.at, title: one.text, facts: html`<${cstp.Pill} kind="category" value=${one.title} />`,
+        kind: "event", swatch: "events", id: one.id, at: one.at, title: one.text,
+        facts: html`<${cstp.Pill} kind="category" value=${one.title} />`,
       })),
       ...episodes.map((one) => ({
         kind: "episode", swatch: one.reward < 0 ? "failed" : "rewarded", id: one.id, at: one.createdAt, title: one.query,
@@ -178,7 +178,10 @@
     const shown = useMemo(() => cstp.timeline.periods(unit, until), [unit, until]);
     const [first, last] = [shown[0].from, shown.at(-1).to];
     const chosen = Boolean(wish.from || wish.to);
-    const range = { from: wish.from ?? (wish.to < first ? wish.to : first), to: wish.to ?? (wish.from > last ? wish.from : last) };
+    const range = {
+      from: wish.from ?? (wish.to < first ? wish.to : first),
+      to: wish.to ?? (wish.from > last ? wish.from : last),
+    };
     const inside = first <= range.from && range.to <= last;
     const decided = cstp.useGather(off.includes("decisions") ? null : `${first} ${last}`, (call, signal) =>
       cstp.timeline.decisionDays(call, first, last, signal));
