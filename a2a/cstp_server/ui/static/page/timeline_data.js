@@ -136,7 +136,8 @@
         found.set(event.id, { id: event.id, at: event.eventTime, title: event.category, text: event.narrative });
       }
     }
-    const note = `Events are those of the newest records of each context (${CONTEXTS.join(", ")}), 50 with their records.`;
+    const note = "This server has no model to search by meaning. Events are those of the newest documents of each context "
+      + `(${CONTEXTS.join(", ")}), at most 50 with their documents.`;
     return { events: [...found.values()].filter((event) => event.at), note };
   }
 
