@@ -121,7 +121,7 @@ def found_places(body: bytes) -> list[int]:
 
 def wire_filters(filters: Filters) -> dict[str, object]:
     """The filters as a request has them."""
-    given = {_WIRE_NAMES.get(name, name): value for name, value in asdict(filters).items() if value is not None}
+    given = {_WIRE_NAMES.get(name, name): value for name, value in asdict(filters).items() if value not in (None, ())}
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in given.items()}
 
 

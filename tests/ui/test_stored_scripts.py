@@ -34,10 +34,24 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
     line = _line(text)
     short = line[:100]
     yield {
-        **{"kind": "decision", "id": f"dec_x{number}", "title": line, "text": text, "context": text, "category": line[:60]},
+        **{
+            "kind": "decision",
+            "id": f"dec_x{number}",
+            "title": line,
+            "text": text,
+            "context": text,
+            "category": line[:60],
+        },
         **{"reasons": [{"type": "analysis", "text": text}], "tags": [short], "status": "accepted"},
     }
-    yield {"kind": "source", "id": f"src_x{number}", "title": line, "authors": [line], "category": line, "tags": [short]}
+    yield {
+        "kind": "source",
+        "id": f"src_x{number}",
+        "title": line,
+        "authors": [line],
+        "category": line,
+        "tags": [short],
+    }
     yield {
         **{"kind": "chunk", "id": f"chk_x{number}", "source_id": f"src_x{number}", "title": line, "author": line},
         **{"content": text, "tags": [short], "cluster_ids": [f"clu_x{number}"], "place": {"section": line}},
@@ -52,7 +66,13 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
     }
     for kind, content in contents.items():
         yield {
-            **{"kind": "extraction", "type": kind, "id": f"ext_{kind}{number}", "topics": [short], "source_title": line},
+            **{
+                "kind": "extraction",
+                "type": kind,
+                "id": f"ext_{kind}{number}",
+                "topics": [short],
+                "source_title": line,
+            },
             "content": content,
         }
     yield {
@@ -71,7 +91,13 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
         "event_time": "2026-01-01T00:00:00Z",
     }
     yield {
-        **{"kind": "turn", "id": f"art_t{number}", "conversation_id": "payloads", "turn_index": number, "content": text},
+        **{
+            "kind": "turn",
+            "id": f"art_t{number}",
+            "conversation_id": "payloads",
+            "turn_index": number,
+            "content": text,
+        },
         **{"role": "user", "speaker": line, "session": line, "ts": "2026-01-02T00:00:00Z"},
     }
 
@@ -84,7 +110,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) ->
     (folder / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
     serving, stop = start(folder / "data", lasting_stores, None, None)
     summary = ingest([folder / "records.jsonl"], Options(repository="hostile"), serving.records, None, Quiet(), 1)
-    assert summary.refused == 0
+    assert [problem for problem in summary.rejected] == []
     serving.caught_up()
     yield serving
     stop()
@@ -105,11 +131,15 @@ def test_the_corpus_has_a_hundred_payloads_and_more() -> None:
 
 @pytest.mark.parametrize("kind", ["decision", "passage", "episode", "memory", "turn"])
 def test_the_page_of_a_record_shows_text_alone(hostile: Serving, visits: Visits, kind: str) -> None:
-    prefix = {"decision": "decision/dec_x", "passage": "passage/chk_x", "episode": "episode/10", "memory": "memory/art_x"}
+    prefix = {
+        "decision": "decision/dec_x",
+        "passage": "passage/chk_x",
+        "episode": "episode/10",
+        "memory": "memory/art_x",
+    }
     page = visits.signed_in(hostile, "decisions")
     for number in range(len(PAYLOADS)):
-        address = {"episode": f"episode/{1000 + number}", "turn": f"memory/art_t{number}"}.get(kind)
-        go(page, address or f"{prefix[kind]}{number}")
+        go(page, f"episode/{1000 + number}" if kind == "episode" else f"{names[kind]}{number}")
         assert page.locator("main .failure").count() == 0, PAYLOADS[number]
         _unharmed(page, f"{kind}: {PAYLOADS[number]}")
         if kind == "decision":
@@ -135,7 +165,9 @@ def test_what_is_in_the_address_shows_text_alone(hostile: Serving, visits: Visit
     page = visits.signed_in(hostile, "decisions")
     for payload in PAYLOADS:
         for address in ("search?q=", "decision/", "knowledge?topic=", "decisions?category=", "memory/"):
-            page.evaluate("([address, text]) => { location.hash = '#/' + address + encodeURIComponent(text) }", [address, payload])
+            page.evaluate(
+                "([address, text]) => { location.hash = '#/' + address + encodeURIComponent(text) }", [address, payload]
+            )
         page.wait_for_selector("h1")
         _unharmed(page, payload)
 
