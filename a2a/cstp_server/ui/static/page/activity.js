@@ -12,39 +12,35 @@
   const ENOUGH = 30; // rows to begin with, if there are so many
   const WAIT = 25_000; // milliseconds that a call waits for a change
   const SPANS = [600, 7200, 86_400, 1_036_800, 12_441_600].map((seconds) => seconds * 1_000_000); // microseconds
-  const MOST_HALVINGS = 6;
+  const MOST_ROUNDS = 8; // of two calls
 
   /**
-   * The last changes before the newest: { changes, cursor }, oldest first. A cursor is a time in microseconds, so spans
-   * back from the newest are tried until one has enough and not more than a call gives.
+   * The last changes: { changes, cursor, crowded }, oldest first. A cursor is a time in microseconds, so spans back from
+   * the newest are tried until one has enough and not more than a call gives; `crowded` where none was found.
    */
-  async function lastChanges(call, kinds, signal) {
+  async function lastChanges(call, kinds, signal, show) {
     const { cursor: newest } = await call("cstp.changes", { since: "now" }, signal);
     const after = (span) => call("cstp.changes", { since: Math.max(0, newest - span), kinds, limit: MOST }, signal);
     let best = { changes: [], cursor: newest };
-    let low = 0;
-    let high = null;
-    for (const span of [...SPANS, newest]) {
+    let low = 0; // a span with few enough
+    let high = null; // one with too many
+    const narrowed = async (span) => {
       const found = await after(span);
-      if (found.more) {
-        high = span;
-        break;
-      }
-      best = found;
-      low = span;
-      if (found.changes.length >= ENOUGH) return best;
-    }
-    for (let halving = 0; high !== null && halving < MOST_HALVINGS; halving++) {
-      const span = Math.floor(low ? Math.sqrt(low * high) : high / 16);
-      const found = await after(span);
-      if (found.more) high = span;
+      if (found.more) high = newest - found.cursor; // the first of them are known to be too early
       else {
-        best = found;
-        low = span;
-        if (found.changes.length >= ENOUGH) break;
+        [best, low] = [found, span];
+        if (found.changes.length) show(found.changes);
       }
+      return !found.more;
+    };
+    for (const span of [...SPANS, newest]) {
+      if (!(await narrowed(span)) || best.changes.length >= ENOUGH) break;
     }
-    return best;
+    for (let round = 0; high > low && best.changes.length < ENOUGH && round < MOST_ROUNDS; round++) {
+      if (await narrowed(high)) break;
+      await narrowed(Math.floor((low + high) / 2));
+    }
+    return { ...best, crowded: high > low && best.changes.length < ENOUGH };
   }
 
   const pause = (milliseconds, signal) =>
@@ -85,9 +81,10 @@
       const stop = new AbortController();
       const { signal } = stop;
       const begin = async (skipped) => {
-        const { changes, cursor: next } = await lastChanges(call, kinds, signal);
+        const show = (changes) => setKnown((before) => ({ ...before, rows: added([], changes), skipped, error: null }));
+        const { changes, cursor: next, crowded } = await lastChanges(call, kinds, signal, show);
         cursor.current = next;
-        setKnown(({ rows }) => ({ rows: added(skipped ? [] : (rows ?? []), changes), skipped, error: null }));
+        setKnown({ rows: added([], changes), skipped, crowded, error: null });
       };
       const step = async () => {
         if (cursor.current === null) return begin(false);
@@ -173,14 +170,17 @@
   function Changes({ params, set }) {
     const [paused, setPaused] = useState(false);
     const kind = KINDS.includes(params.kind) ? params.kind : "";
-    const { rows, skipped, error, again } = useChanges(kind, paused);
+    const { rows, skipped, crowded, error, again } = useChanges(kind, paused);
     const titles = useTitles(params.titles === "1");
     const state = paused ? "paused" : error ? "broken" : "live";
     return html`<section aria-label="Changes">
       <h2>Changes <span class=${`pulse ${state}`} role="status">${paused ? "paused" : error ? "not followed" : "live"}</span></h2>
       <div class="bar">
         <${cstp.Choice} label="Kind" value=${kind} options=${[["", "all"], ...KINDS.map((one) => [one, kindName(one)])]}
-          change=${(value) => set({ kind: value })} />
+          change=${(value) => {
+            setPaused(false);
+            set({ kind: value });
+          }} />
         <button type="button" class="small" aria-pressed=${paused ? "true" : "false"} onClick=${() => setPaused(!paused)}>
           ${paused ? "Follow again" : "Pause"}
         </button>
@@ -198,6 +198,7 @@
           title=${titles[change.key]} />`)}</ol>
       </div>
       <p class="hint">${skipped ? "There were more changes than this list holds; these are the last. " : ""}
+        ${crowded ? "Before these, so much changed at once that it is left out. " : ""}
         The newest first, the last of each record, ${MOST} at most.</p>
       <${cstp.CallShown} method="cstp.changes" params=${{ since: "now", kinds: kind ? [kind] : null, waitMs: WAIT }} />
     </section>`;
