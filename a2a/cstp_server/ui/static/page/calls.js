@@ -59,6 +59,21 @@
     };
   }
 
+  /** A function `read(path, signal)` that gets what the server has elsewhere, as { status, text }; raises CallError. */
+  function reader(token) {
+    return async function read(path, signal = undefined) {
+      try {
+        const reply = await fetch(`../${path}`, {
+          headers: { Authorization: `Bearer ${token}` }, signal, cache: "no-store",
+        });
+        return { status: reply.status, text: await reply.text() };
+      } catch (error) {
+        if (error.name === "AbortError") throw error;
+        throw new CallError("The server does not answer. This page asks again when it is back.", 0);
+      }
+    };
+  }
+
   /** The parameters that are set: nothing else may be sent. */
   function dense(params) {
     return Object.fromEntries(
@@ -104,5 +119,5 @@
     return { ...state, again: () => setRound(round + 1) };
   }
 
-  Object.assign(cstp, { CallError, connect, useCall, dense });
+  Object.assign(cstp, { CallError, connect, reader, useCall, dense });
 }

@@ -8,7 +8,7 @@
 
   function Reward({ value }) {
     const text = `${value > 0 ? "+" : ""}${value}`;
-    return html`<span class="percent reward">
+    return html`<span class="percent reward-meter">
       <meter min="-1" max="1" low="-0.2" high="0.2" optimum="1" value=${value} aria-label=${`reward ${text}`}></meter>${text}
     </span>`;
   }

@@ -28,6 +28,7 @@
     const projects = who.projects === null ? "all projects" : who.projects.join(", ");
     return {
       call,
+      read: cstp.reader(token),
       agent: who.agent,
       title: who.server.agent,
       scopes: who.scopes,
