@@ -50,46 +50,29 @@
     return html`${[...parts, text.slice(last)]}`;
   }
 
+  const escaped = (text) => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+
+  // markup in a record is shown as it was written
+  const markdown = new marked.Marked({ gfm: true, renderer: { html: ({ text }) => escaped(text) } });
+
+  /** Only what Markdown makes is let through: the second wall, should the first one have a hole. */
   const purified = {
     RETURN_DOM_FRAGMENT: true,
-    USE_PROFILES: { html: true },
-    FORBID_TAGS: ["style", "form", "input", "button", "textarea", "select", "img", "picture", "video", "audio", "map"],
-    FORBID_ATTR: ["style", "class", "id", "name", "background", "srcset", "src", "ping", "target"],
+    ALLOWED_TAGS: [
+      ..."p br hr strong em del code pre blockquote ul ol li a h1 h2 h3 h4 h5 h6".split(" "),
+      ..."table thead tbody tr th td".split(" "),
+    ],
+    ALLOWED_ATTR: ["href", "title", "start", "align"],
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
     ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
   };
-
-  /** The part of a long text around the first word of a query, or its beginning. */
-  function excerpt(text, query, before = 80) {
-    const at = text.search(wordPattern(query) ?? /^/);
-    return at > before ? `… ${text.slice(text.indexOf(" ", at - before) + 1)}` : text;
-  }
-
-  /** Marks the words of a query in elements that exist already. */
-  function markWords(root, query) {
-    const pattern = wordPattern(query);
-    if (pattern === null) return;
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    const nodes = [];
-    while (walker.nextNode()) nodes.push(walker.currentNode);
-    for (const node of nodes) {
-      const parts = [];
-      let last = 0;
-      for (const match of node.data.matchAll(pattern)) {
-        const mark = document.createElement("mark");
-        mark.append(match[0]);
-        parts.push(node.data.slice(last, match.index), mark);
-        last = match.index + match[0].length;
-      }
-      if (parts.length) node.replaceWith(...parts, node.data.slice(last));
-    }
-  }
 
   /** Markdown as elements, with the words of a query marked. Headings are paragraphs; links open without a referrer. */
   function Markdown({ text, query }) {
     const place = useRef(null);
     useLayoutEffect(() => {
-      const fragment = DOMPurify.sanitize(marked.parse(text ?? "", { gfm: true }), purified);
+      const fragment = DOMPurify.sanitize(markdown.parse(text ?? ""), purified);
       for (const link of fragment.querySelectorAll("a[href]")) {
         link.rel = "noopener noreferrer nofollow";
         link.target = "_blank";
