@@ -17,6 +17,7 @@
     recommendedApproach: "Recommended", codeExample: "Example", tradeOffs: "Trade-offs",
     communicationStyle: "Style", decisionPoints: "Points of decision",
   };
+  const BRIEF = { warning: ["description", "prevention"], methodology: ["steps"], checklist: ["items"], workflow: ["trigger", "steps"] };
   const NUMBERED = ["steps"];
 
   const labelOf = (member) => LABELS[member] ?? member[0].toUpperCase() + member.slice(1);
@@ -41,11 +42,12 @@
     return NUMBERED.includes(name) ? html`<ol>${entries}</ol>` : html`<ul>${entries}</ul>`;
   }
 
-  /** The content of an extraction without what names it; `brief` is its two first members, cut to a few lines. */
+  /** The content of an extraction without what names it; `brief` is what matters most, cut to a few lines. */
   function Extracted({ type, content, query, brief = false }) {
-    const members = MEMBERS[type].slice(1).filter((name) => !isEmpty(content[name]));
+    const wanted = brief ? (BRIEF[type] ?? MEMBERS[type].slice(1, 3)) : MEMBERS[type].slice(1);
+    const members = wanted.filter((name) => !isEmpty(content[name]));
     return html`<dl class=${brief ? "extracted brief" : "extracted"}>
-      ${(brief ? members.slice(0, 2) : members).map(
+      ${members.map(
         (name) => html`<div class=${name}>
           <dt>${labelOf(name)}</dt>
           <dd><${Member} name=${name} value=${content[name]} query=${query} /></dd>

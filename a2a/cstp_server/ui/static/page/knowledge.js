@@ -12,6 +12,7 @@
   const OVERVIEW = { limit: 200 }; // of each list, for the counts of topics and sources
   const PAGE = 50;
   const FOUND = 30;
+  const FIRST = 6; // of each list, where all three are shown
   const TOPICS = 30; // that are shown before one asks for all
   const FIND = [["", "everything"], ["chunk", "passages"], ["extraction", "extracted"]];
 
@@ -66,14 +67,14 @@
     return { ...pages, more: () => setPages((known) => ({ ...known, wanted: known.rows.length + PAGE })) };
   }
 
-  function Extraction({ row, type, query }) {
+  function Extraction({ row, type, query, level = "h2" }) {
     const heading = cstp.headingOf(type, row);
     return html`<${cstp.Row} label=${`${type}: ${heading}`}>
-      <h2>
+      <${level}>
         <a href=${cstp.address.to(["extraction", row.id], { type, q: heading })}>
           <${cstp.Marked} text=${heading} query=${query} />
         </a>
-      </h2>
+      </${level}>
       <p class="meta">
         <${cstp.Pill} kind="kind" value=${type} />
         ${row.topics.length > 0 && html`<span><${cstp.Topics} topics=${row.topics} /></span>`}
@@ -84,9 +85,9 @@
     </${cstp.Row}>`;
   }
 
-  function Rows({ rows, type }) {
+  function Rows({ rows, type, level }) {
     return html`<ol class="results tiles" aria-label=${`${type}s`}>
-      ${rows.map((row) => html`<${Extraction} key=${row.id} row=${row} type=${type} />`)}
+      ${rows.map((row) => html`<${Extraction} key=${row.id} row=${row} type=${type} level=${level} />`)}
     </ol>`;
   }
 
@@ -109,20 +110,39 @@
       <${cstp.CallShown} method=${method} params=${{ topic, limit: PAGE }} />`;
   }
 
-  /** What the three lists have of one source; they have no filter for it, so it is looked for in what was read. */
-  function OfSource({ what, source, topic, overview }) {
-    const { type, label } = LISTS[what];
-    const call = overview.calls[what];
-    const same = (text) => text?.toLowerCase() === source.toLowerCase();
-    const rows = (call.result?.results ?? []).filter(
-      (row) => (row.sourceId === source || same(row.sourceTitle)) &&
-        (!topic || row.topics.some((one) => one.toLowerCase() === topic.toLowerCase())),
+  /** The beginning of all three lists, or the whole of what was read of them. */
+  function Overview({ overview, topic, set, whole = false }) {
+    if (!overview.known) {
+      const failed = Object.values(overview.calls).find((call) => call.error);
+      return failed ? html`<${cstp.Failure} error=${failed.error} again=${failed.again} />` : html`<${cstp.Placeholder} lines=${14} />`;
+    }
+    return html`${Object.entries(LISTS).map(([name, { type, label }]) => {
+      const { results, metadata } = overview.calls[name].result;
+      const rows = topic ? results.filter((row) => topicsOf(row).some(([key]) => key === topic.toLowerCase())) : results;
+      const more = !whole && (rows.length > FIRST || metadata.totalCount > OVERVIEW.limit);
+      return html`<section key=${name} class="list">
+        <h2>${label}</h2>
+        ${rows.length
+          ? html`<${Rows} rows=${whole ? rows : rows.slice(0, FIRST)} type=${type} level="h3" />`
+          : html`<p class="empty">No ${type} ${topic ? `has the topic “${topic}”` : "was extracted from a source"}.</p>`}
+        ${more && html`<p><button type="button" onClick=${() => set({ what: name })}>
+          All ${topic ? "" : `${cstp.count(metadata.totalCount)} `}${label.toLowerCase()}
+        </button></p>`}
+      </section>`;
+    })}`;
+  }
+
+  const sameText = (one, other) => one?.toLowerCase() === other.toLowerCase();
+
+  /** The lists with the rows of one source alone; they have no filter for it, so it is looked for in what was read. */
+  function ofSource(overview, source) {
+    const calls = Object.fromEntries(
+      Object.entries(overview.calls).map(([name, call]) => {
+        const rows = call.result?.results.filter((row) => row.sourceId === source || sameText(row.sourceTitle, source)) ?? [];
+        return [name, call.result ? { ...call, result: { results: rows, metadata: { totalCount: rows.length } } } : call];
+      }),
     );
-    const part = call.result && call.result.metadata.totalCount > OVERVIEW.limit;
-    return html`<${cstp.Answer} of=${call} lines=${6} show=${() => html`
-      ${rows.length ? html`<${Rows} rows=${rows} type=${type} />` : html`<p class="empty">No ${type} of this source.</p>`}
-      ${part && html`<p class="hint">Looked for among the ${OVERVIEW.limit} newest of
-        ${cstp.count(call.result.metadata.totalCount)} ${label.toLowerCase()}.</p>`}`} />`;
+    return { ...overview, calls };
   }
 
   const place = (found) => Number.parseInt(found.chunkInfo ?? "0", 10);
@@ -216,22 +236,27 @@
     const title = overview.sources.find((one) => one.key === source)?.label ?? source;
     const total = (name) => overview.calls[name].result?.metadata.totalCount;
     if (query) return html`<${Search} query=${query} params=${params} />`;
-    return html`${source && html`<p class="bar"><span>From <b>${title}</b></span>
-        <button type="button" class="small" onClick=${() => set({ source: "" })}>All sources</button></p>`}
-      <div class="bar lists" role="group" aria-label="What was extracted">
+    if (source) {
+      return html`<p class="bar"><span>From <b>${title}</b></span>
+          <button type="button" class="small" onClick=${() => set({ source: "" })}>All sources</button></p>
+        <${Overview} overview=${ofSource(overview, source)} topic=${topic} set=${set} whole />
+        ${overview.known && !overview.whole && html`<p class="hint">Looked for among the ${OVERVIEW.limit} newest of each list.</p>`}
+        ${overview.known && html`<${PassagesOf} key=${source} source=${source} title=${title} />`}`;
+    }
+    return html`<div class="bar lists" role="group" aria-label="What was extracted">
+        <${cstp.Chip} label="All" on=${!what} toggle=${() => set({ what: "" })} />
         ${Object.entries(LISTS).map(([name, { label }]) => html`<${cstp.Chip} key=${name} label=${label} on=${name === what}
-          found=${topic || source ? null : total(name)} toggle=${() => set({ what: name })} />`)}
+          found=${topic ? null : total(name)} toggle=${() => set({ what: name === what ? "" : name })} />`)}
       </div>
-      ${source
-        ? html`<${OfSource} what=${what} source=${source} topic=${topic} overview=${overview} />
-            ${overview.known && html`<${PassagesOf} key=${source} source=${source} title=${title} />`}`
-        : html`<${List} what=${what} topic=${topic} />`}`;
+      ${what
+        ? html`<${List} what=${what} topic=${topic} />`
+        : html`<${Overview} overview=${overview} topic=${topic} set=${set} />`}`;
   }
 
   function Knowledge({ params }) {
     const overview = useOverview();
     const query = (params.q ?? "").trim();
-    const what = LISTS[params.what] ? params.what : "patterns";
+    const what = LISTS[params.what] ? params.what : "";
     const set = (changed) => cstp.address.go("knowledge", { ...params, ...changed }, { replace: true });
     return html`<${cstp.PageHead} title="Knowledge" />
       <div class="bar">
