@@ -111,7 +111,8 @@ def visits(browser: Browser) -> Iterator[Visits]:
     yield made
     for context in made.contexts:
         context.close()
-    assert made.unexpected() == []
+    if problems := made.unexpected():
+        pytest.fail("\n".join(problems))
 
 
 @pytest.fixture(scope="session")
