@@ -65,6 +65,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "doctor": _Entry("doctor", "Check settings, folder, tokens, model, records, indexes, limits and server"),
     "export": _Entry("export_import", "Write all records as lines of JSON"),
     "import": _Entry("export_import", "Bring exported records into the store"),
+    "site": _Entry("site", "Write what a token may see as files that need no server"),
     "conform": _Entry("conform", "Hold the conversations that define the protocol with a server"),
     "completion": _Entry("completion", "Print a script for the shell to read"),
 }

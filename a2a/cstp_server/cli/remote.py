@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import httpx
 import typer
@@ -16,7 +16,7 @@ from rich.highlighter import JSONHighlighter
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line, several_lines
-from cstp.call import raw_call
+from cstp.call import Call, raw_call
 from cstp.client.errors import ConnectionLost, DeadlineExceeded, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer, read_answer
 from cstp.client.sync_http import SyncHttp
@@ -35,6 +35,7 @@ from cstp_server.cli.exit_codes import FAMILIES, Unreachable
 from cstp_server.cli.suggestions import as_json_text
 from cstp_server.terminal import say, say_lines
 
+R = TypeVar("R")
 TokenOption = Annotated[
     str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
 ]
@@ -72,21 +73,31 @@ class Remote:
 
         Raises Unreachable when what answers does not speak JSON-RPC.
         """
-        # lone surrogates of a command line in no known encoding are left to the server to refuse
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
-        headers = HEADERS | {"Authorization": f"Bearer {self.token}"}
-        received = self._send("POST", self.endpoint, body, headers, tries)
+        received = self._post(method, params, tries)
         try:
-            return Answer(read_answer(received, raw_call(method)), None)
+            return Answer(self._read(received, raw_call(method)), None)
         except CstpError as error:
-            found = {"code": error.code, "message": error.message}
-            return Answer(None, found if error.data is None else found | {"data": error.data}, received.status)
-        except UnexpectedAnswer:
-            raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {received.status})") from None
+            return Answer(None, member_of(error), received.status)
+
+    def send(self, call: Call[R], tries: int = 1) -> R:
+        """As `call`, of a call with its types; its result. Raises CstpError for an error, and Unreachable."""
+        return self._read(self._post(call.method, call.params, tries), call)
 
     def get(self, path: str) -> HttpAnswer:
         """What a GET of a path below `base` answers. Raises Unreachable when there is no whole answer in time."""
         return self._send("GET", self.base + path, b"", {})
+
+    def _post(self, method: str, params: Mapping[str, object], tries: int) -> HttpAnswer:
+        # lone surrogates of a command line in no known encoding are left to the server to refuse
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
+        headers = HEADERS | {"Authorization": f"Bearer {self.token}"}
+        return self._send("POST", self.endpoint, body, headers, tries)
+
+    def _read(self, received: HttpAnswer, call: Call[R]) -> R:
+        try:
+            return read_answer(received, call)
+        except UnexpectedAnswer:
+            raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {received.status})") from None
 
     def _send(self, verb: str, url: str, body: bytes, headers: Mapping[str, str], tries: int = 1) -> HttpAnswer:
         deadline = deadline_after(self.timeout)
@@ -179,6 +190,12 @@ def _json(value: object, indent: int | None) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, indent=indent)
     return text
+
+
+def member_of(error: CstpError) -> Mapping[str, Any]:
+    """The error as the member of an answer."""
+    found = {"code": error.code, "message": error.message}
+    return found if error.data is None else {**found, "data": error.data}
 
 
 def code_of(error: Mapping[str, Any]) -> int:

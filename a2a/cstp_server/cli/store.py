@@ -21,6 +21,12 @@ def has_records(settings: Settings) -> bool:
     return schema_at(settings.store_url) is not None
 
 
+def require_records(loaded: LoadedSettings) -> None:
+    """Raises ConfigurationError where there is no store to read. Makes nothing."""
+    if not has_records(loaded.settings):
+        raise ConfigurationError(_nothing_there(loaded.settings))
+
+
 @contextmanager
 def opened_records(loaded: LoadedSettings) -> Iterator[Records]:
     """The records, made if missing; closed in the end. Names the store on standard error before it opens it."""
@@ -40,8 +46,7 @@ def records_in(folder: Path) -> Iterator[Records]:
 def existing_records(loaded: LoadedSettings) -> Iterator[Records]:
     """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
     name_store(loaded)
-    if not has_records(loaded.settings):
-        raise ConfigurationError(_nothing_there(loaded.settings))
+    require_records(loaded)
     with _opened(loaded.settings) as records:
         yield records
 

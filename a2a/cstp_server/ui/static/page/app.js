@@ -4,16 +4,17 @@
   const { html } = cstp;
   const { useEffect, useRef, useState } = cstp.hooks;
 
-  /** Where one can go. The pages are in files of their names; `pages` of an entry are shown under it. */
+  /** Where one can go. The pages are in files of their names; `pages` of an entry are shown under it, and
+   * one that is `live` needs a server. */
   const PLACES = [
     { path: "decisions", label: "Decisions", pages: ["decision"] },
     { path: "search", label: "Search", pages: ["memory", "episode", "extraction"] },
     { path: "timeline", label: "Timeline", pages: [] },
     { path: "graph", label: "Graph", pages: [] },
-    { path: "conversations", label: "Conversations", pages: ["conversation"] },
+    { path: "conversations", label: "Conversations", pages: ["conversation"], live: true },
     { path: "knowledge", label: "Knowledge", pages: ["passage"] },
-    { path: "activity", label: "Activity", pages: [] },
-    { path: "server", label: "Server", pages: [] },
+    { path: "activity", label: "Activity", pages: [], live: true },
+    { path: "server", label: "Server", pages: [], live: true },
   ];
 
   const THEMES = { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
@@ -43,10 +44,13 @@
     </button>`;
   }
 
+  const placesOf = (visitor) => PLACES.filter((place) => visitor.live || !place.live);
+
   function Navigation({ here }) {
+    const visitor = cstp.useVisitor();
     return html`<nav aria-label="Pages">
       <ul>
-        ${PLACES.map(
+        ${placesOf(visitor).map(
           ({ path, label, pages }) => html`<li>
             <a href=${cstp.address.to(path)} aria-current=${path === here || pages.includes(here) ? "page" : null}>
               ${label}
@@ -177,7 +181,7 @@
         <a class="brand" href=${cstp.address.to("decisions")}>CSTP <span>${visitor.title}</span></a>
         <${SearchBox} address=${address} />
         <div class="visitor">
-          <span title=${visitor.about}>${visitor.agent}</span>
+          <span title=${visitor.about}>${visitor.asOf ? html`as of <${cstp.Time} at=${visitor.asOf} />` : visitor.agent}</span>
           <${Theme} />
           ${leave && html`<button type="button" class="small" onClick=${leave}>Sign out</button>`}
         </div>

@@ -128,6 +128,7 @@
   function Readers({ id }) {
     const visitor = cstp.useVisitor();
     const audit = cstp.useCall("cstp.audit", visitor.may("admin") ? { id, limit: 20 } : null);
+    if (!visitor.live) return null;
     if (!visitor.may("admin")) {
       return html`<${Section} title="Who read it"><p class="muted">The audit needs a token with the scope admin.</p></${Section}>`;
     }
@@ -223,6 +224,7 @@
   }
 
   function KnownAt({ params, id }) {
+    if (!cstp.useVisitor().live) return null; // what a site holds is known now
     return html`<${Section} title="As it was known">
       <label class="choice">On <input type="date" value=${params.knownAt ?? ""}
         onChange=${(event) => cstp.address.go(["decision", id], { ...params, knownAt: event.currentTarget.value }, { replace: true })} /></label>

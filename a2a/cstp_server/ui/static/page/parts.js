@@ -94,6 +94,7 @@
 
   /** Shows which call was or will be made, to be copied. */
   function CallShown({ method, params, open = false }) {
+    if (!cstp.useVisitor().live) return null; // there is nothing to call
     return html`<details class="call-shown" open=${open}>
       <summary>The call: <code>${method}</code></summary>
       ${Object.entries(spelled(method, params)).map(
@@ -137,7 +138,7 @@
   /** A heading of a page, its title in the window's, and what stands at its right. */
   function PageHead({ title, children }) {
     useEffect(() => {
-      document.title = `${title} – CSTP`;
+      document.title = `${title} – ${cstp.name ?? "CSTP"}`;
     }, [title]);
     return html`<header class="page-head"><h1 tabindex="-1">${title}</h1>${children}</header>`;
   }

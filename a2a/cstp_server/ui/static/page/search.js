@@ -5,6 +5,7 @@
   const { useMemo, useState } = cstp.hooks;
 
   const KINDS = ["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"];
+  const OF_SITE = ["decision", "chunk", "extraction", "episode"];
   const LABELS = {
     decision: "decisions", chunk: "passages", extraction: "extracted", episode: "episodes", artifact: "documents",
     turn: "turns", event: "events",
@@ -34,6 +35,7 @@
   }
 
   function Filters({ params, set }) {
+    const { live } = cstp.useVisitor();
     const [open, setOpen] = useState(["project", "source", "tag", "from", "to", "sensitivity", "mode"].some((one) => params[one]));
     const field = (name, label, type = "text") => html`<label class="choice">
       ${label}
@@ -43,26 +45,29 @@
     return html`<details class="filters" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>Filters</summary>
       <div class="bar">
-        <${cstp.Choice} label="Find" value=${params.mode ?? ""} options=${MODES} change=${(mode) => set({ mode })} />
+        ${live ? html`<${cstp.Choice} label="Find" value=${params.mode ?? ""} options=${MODES} change=${(mode) => set({ mode })} />` : null}
         ${field("project", "Project")} ${field("source", "Source")} ${field("tag", "Tag")}
         ${field("from", "From", "date")} ${field("to", "To", "date")}
         <${cstp.Choice} label="Sensitivity" value=${params.sensitivity ?? ""} options=${SENSITIVITIES}
           change=${(sensitivity) => set({ sensitivity })} />
-        <label class="check">
-          <input type="checkbox" checked=${params.abstain === "1"}
-            onChange=${(event) => set({ abstain: event.currentTarget.checked ? "1" : "" })} />
-          Nothing rather than poor results
-        </label>
+        ${live
+          ? html`<label class="check">
+              <input type="checkbox" checked=${params.abstain === "1"}
+                onChange=${(event) => set({ abstain: event.currentTarget.checked ? "1" : "" })} />
+              Nothing rather than poor results
+            </label>`
+          : null}
       </div>
     </details>`;
   }
 
   /** The kinds as chips, each with how many of the results it has. */
   function Kinds({ results, chosen, toggle }) {
+    const { live } = cstp.useVisitor();
     const found = Object.fromEntries(KINDS.map((kind) => [kind, 0]));
     for (const one of results) found[one.type] += 1;
     return html`<div class="bar" role="group" aria-label="Kinds of records">
-      ${KINDS.map(
+      ${(live ? KINDS : OF_SITE).map(
         (kind) => html`<${cstp.Chip} label=${LABELS[kind]} found=${found[kind]} on=${chosen.includes(kind)}
           toggle=${() => toggle(kind)} />`,
       )}
@@ -98,7 +103,7 @@
       </h2>
       <p class="meta">
         <${cstp.Pill} kind="kind" value=${one.type} />
-        <span>score ${rounded(one.score)}</span>
+        ${one.score !== null && html`<span>score ${rounded(one.score)}</span>`}
         ${one.date && html`<${cstp.Time} at=${one.date} />`}
         ${one.source && html`<span>${one.source}</span>`}
       </p>
@@ -116,6 +121,7 @@
   }
 
   function Search({ params }) {
+    const visitor = cstp.useVisitor();
     const chosen = list(params.kind).filter((kind) => KINDS.includes(kind));
     const asked = useMemo(() => request(params), [params]);
     const found = cstp.useCall("cstp.search", asked, { delay: 120, keep: true });
@@ -142,12 +148,14 @@
       <${Kinds} results=${all} chosen=${chosen} toggle=${toggle} />
       ${asked === null
         ? html`<p class="empty">Type a question or some words. Results come as you type, over all kinds of records.</p>`
-        : html`<div class="bar">
-            <label class="check">
-              <input type="checkbox" checked=${why} onChange=${(event) => set({ why: event.currentTarget.checked ? "1" : "" })} />
-              Why each was found
-            </label>
-          </div>
+        : html`${visitor.live
+            ? html`<div class="bar">
+                <label class="check">
+                  <input type="checkbox" checked=${why} onChange=${(event) => set({ why: event.currentTarget.checked ? "1" : "" })} />
+                  Why each was found
+                </label>
+              </div>`
+            : html`<p class="hint">Found by words, in titles, tags and ${visitor.cut ? `the first ${cstp.count(visitor.cut)} characters of each text` : "texts"}.</p>`}
           <${Interpreted} times=${found.result?.interpreted} />
           <${cstp.Answer} of=${found} lines=${12} isEmpty=${() => !results.length}
             empty=${found.result?.noGoodMatch ? "Nothing that is likely to answer this." : "Nothing was found with these filters."}

@@ -1,0 +1,90 @@
+"""Calls of a data folder in this process, with rights that no token of the folder needs to have."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from random import getrandbits
+from typing import Final, TypeVar
+
+from cstp.call import Call as Sent
+from cstp.client.messages import HttpAnswer, read_answer, request_body
+from cstp.client.sync_methods import Methods
+from cstp.fields import format_instant
+from cstp_server.app import State, create_app
+from cstp_server.rpc.bound import Call
+from cstp_server.rpc.dispatch import Dispatcher
+from cstp_server.settings import Settings
+from cstp_server.tokens import Token
+
+R = TypeVar("R")
+_NO_LIMIT: Final = "1000000000/second"
+
+
+@contextmanager
+def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
+    """The methods over what the settings name, with the rights of `token` and without limits; closed in the end.
+
+    Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot be opened.
+    """
+    limits = settings.limits.model_copy(
+        update={"default": _NO_LIMIT, "writes": _NO_LIMIT, "agents": {}, "redis_url": None}
+    )
+    # what is read here is what was stored before: collections that a server follows are left to it
+    app = create_app(settings.model_copy(update={"limits": limits, "sources": ()}))
+    with asyncio.Runner() as runner:
+        opened: asyncio.Future[State] = runner.get_loop().create_future()
+        closing = asyncio.Event()
+
+        async def keep() -> None:
+            """Opens and closes in one task, since some of what is opened is bound to it."""
+            async with app.router.lifespan_context(app) as state:
+                opened.set_result(state)  # type: ignore[arg-type]
+                await closing.wait()
+
+        async def start() -> State:
+            await asyncio.wait((opened, keeping), return_when=asyncio.FIRST_COMPLETED)
+            if keeping.done():
+                keeping.result()
+            return opened.result()
+
+        async def stop() -> None:
+            closing.set()
+            await keeping
+
+        keeping = runner.get_loop().create_task(keep())
+        state = runner.run(start())
+        try:
+            yield _FolderMethods(runner, state["parts"].dispatcher, token)
+        finally:
+            runner.run(stop())
+
+
+def reading_token(agent: str, clearance: str, projects: Sequence[str] | None) -> Token:
+    """A token for calls of this process, which reads and is stored nowhere. `projects` None is no restriction."""
+    now = datetime.now(UTC)
+    return Token(
+        id="process",
+        agent=agent,
+        digest="0" * 64,
+        scopes=("read",),
+        clearance=clearance,
+        projects=None if projects is None else tuple(projects),
+        created=format_instant(now),
+        expires=format_instant(now + timedelta(days=1)),
+    )
+
+
+class _FolderMethods(Methods):
+    """Sends calls to a dispatcher, one at a time."""
+
+    def __init__(self, runner: asyncio.Runner, dispatcher: Dispatcher, token: Token) -> None:
+        self._runner = runner
+        self._dispatcher = dispatcher
+        self._token = token
+
+    def send(self, call: Sent[R], *, timeout: float | None = None) -> R:
+        """One call; its result. Raises CstpError; a call takes as long as the settings let it, whatever `timeout`."""
+        context = Call(self._token, f"{getrandbits(128):032x}")  # identifies a request, is no secret
+        answer = self._runner.run(self._dispatcher.handle(request_body(call), context))
+        return read_answer(HttpAnswer(200, None, answer.body or b""), call)

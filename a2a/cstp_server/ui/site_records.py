@@ -1,0 +1,213 @@
+"""Reads what a token may see, by public methods alone, into the data of a site."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, get_args
+
+from pydantic_core import to_json
+
+from cstp.client.sync_methods import Methods
+from cstp.contract import Wire
+from cstp.errors import NotFound
+from cstp.methods.decision_reads import ListedDecision
+from cstp.methods.decision_records import DecisionEdge
+from cstp.methods.episodes import EpisodeSummary
+from cstp_server.ui.site_data import DataFiles
+from cstp_server.ui.site_search import (
+    Extracted,
+    SearchEntry,
+    decision_entry,
+    episode_entry,
+    extraction_entry,
+    passage_entry,
+    searched_characters,
+)
+
+SiteKind = Literal["decision", "episode", "extraction", "chunk"]
+SITE_KINDS: Final[tuple[SiteKind, ...]] = get_args(SiteKind)
+_PAGE: Final = 500
+_EXTRACTED: Final = 100  # of a page: the answer of a server may have 5 MB
+_CHANGES: Final = 1000
+_FARTHEST: Final = 5  # links that one call follows
+
+
+class Steps(Protocol):
+    """Shows how far the reading is."""
+
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many records of each kind a site has; of each text the first `searched` characters are searched."""
+
+    decisions: int
+    links: int
+    episodes: int
+    extractions: int
+    passages: int
+    searched: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What there is to read: all kinds in the order of their lists, decisions as they were recorded."""
+
+    decisions: Sequence[ListedDecision]
+    episodes: Sequence[EpisodeSummary]
+    extracted: Sequence[tuple[str, Extracted]]
+    passages: Sequence[str]
+
+
+def write_records(methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps) -> Counts:
+    """Reads all records of these kinds; one that is deleted meanwhile is left out.
+
+    Raises CstpError, OSError, and what `methods` raise where no answer comes.
+    """
+    listed = _list(methods, kinds)
+    total = len(listed.decisions) + len(listed.episodes) + len(listed.extracted) + len(listed.passages)
+    search = _Search(files, searched_characters(total))
+    decisions = _write_decisions(methods, listed.decisions, files, search, steps)
+    links = _write_links(methods, decisions, files, steps)
+    return Counts(
+        decisions=len(decisions),
+        links=links,
+        episodes=_write_episodes(methods, listed.episodes, files, search, steps),
+        extractions=_write_extracted(listed.extracted, files, search),
+        passages=_write_passages(methods, listed.passages, files, search, steps),
+        searched=search.characters,
+        cut=search.cut,
+    )
+
+
+class _Search:
+    """Adds entries of the search, and notes whether one was cut."""
+
+    def __init__(self, files: DataFiles, characters: int) -> None:
+        self._files = files
+        self.characters = characters
+        self.cut = False
+
+    def add(self, entry: SearchEntry) -> None:
+        self.cut |= len(entry.text) > self.characters
+        self._files.add("search", entry.json(self.characters))
+
+
+def _list(methods: Methods, kinds: frozenset[SiteKind]) -> _Listed:
+    extracted: list[tuple[str, Extracted]] = []
+    if "extraction" in kinds:
+        extracted += [("extracted", one) for one in methods.iter_decisions(page_size=_EXTRACTED)]
+        extracted += [("patterns", one) for one in methods.iter_patterns(page_size=_EXTRACTED)]
+        extracted += [("warnings", one) for one in methods.iter_warnings(page_size=_EXTRACTED)]
+    recorded = methods.iter_recorded_decisions(sort="recordedAt", order="asc", page_size=_PAGE)
+    return _Listed(
+        decisions=list(recorded) if "decision" in kinds else [],
+        episodes=list(methods.iter_episodes(page_size=100)) if "episode" in kinds else [],
+        extracted=extracted,
+        passages=list(dict.fromkeys(_chunk_ids(methods))) if "chunk" in kinds else [],
+    )
+
+
+def _chunk_ids(methods: Methods) -> Iterator[str]:
+    """No list names all chunks, but the changes do: of each record that is there the last one, which put it."""
+    since, more = 0, True
+    while more:
+        page = methods.changes_page(since, kinds=["chunk"], limit=_CHANGES)
+        yield from (change.id for change in page.changes if change.op == "put")
+        since, more = page.cursor, page.more
+
+
+def _write_decisions(
+    methods: Methods, listed: Sequence[ListedDecision], files: DataFiles, search: _Search, steps: Steps
+) -> dict[str, Sequence[DecisionEdge]]:
+    """The ids of those that are still there, with the links that agents made."""
+    steps.start("decisions", len(listed))
+    found: dict[str, Sequence[DecisionEdge]] = {}
+    for one in listed:
+        steps.advance(1)
+        try:
+            whole = methods.get_decision(one.id).decision
+        except NotFound:
+            continue
+        file = files.add("texts", _json(whole))
+        # the members that lists filter by and do not return
+        row = {"listed": one, "file": file, "reviewBy": whole.review_by, "validTo": whole.valid_to}
+        files.add("decisions", to_json(row, by_alias=True).decode())
+        search.add(decision_entry(whole))
+        found[one.id] = whole.links or []
+    return found
+
+
+def _write_links(
+    methods: Methods, decisions: Mapping[str, Sequence[DecisionEdge]], files: DataFiles, steps: Steps
+) -> int:
+    """All links between the decisions, by as few calls as their groups allow."""
+    steps.start("links", len(decisions))
+    # what agents linked is known already, and what files state in addition is in graphs alone
+    edges: dict[tuple[str, str, str], Wire] = {
+        (edge.source_id, edge.edge_type, edge.target_id): edge for made in decisions.values() for edge in made
+    }
+    known: set[str] = set()
+    for id in decisions:
+        steps.advance(1)
+        if id in known:
+            continue
+        try:
+            around = methods.get_graph(id, depth=_FARTHEST)
+            if around.truncated:
+                around = methods.get_graph(id, depth=1)
+            # of the farthest ones not all links were followed
+            known |= {node.id for node in around.nodes if node.depth < around.depth}
+        except NotFound:
+            continue
+        edges |= {(edge.source_id, edge.edge_type, edge.target_id): edge for edge in around.edges}
+    for name in sorted(edges):
+        files.add("links", _json(edges[name]))
+    return len(edges)
+
+
+def _write_episodes(
+    methods: Methods, listed: Sequence[EpisodeSummary], files: DataFiles, search: _Search, steps: Steps
+) -> int:
+    steps.start("episodes", len(listed))
+    count = 0
+    for one in listed:
+        steps.advance(1)
+        try:
+            episode = methods.get_episode(one.id)
+        except NotFound:
+            continue
+        files.add("episodes", _json(episode))
+        search.add(episode_entry(episode))
+        count += 1
+    return count
+
+
+def _write_extracted(extracted: Sequence[tuple[str, Extracted]], files: DataFiles, search: _Search) -> int:
+    for name, one in extracted:
+        files.add(name, _json(one))
+        search.add(extraction_entry(one))
+    return len(extracted)
+
+
+def _write_passages(methods: Methods, ids: Sequence[str], files: DataFiles, search: _Search, steps: Steps) -> int:
+    steps.start("passages", len(ids))
+    count = 0
+    for id in ids:
+        steps.advance(1)
+        try:
+            chunk = methods.get_chunk(id, related_limit=20)
+        except NotFound:
+            continue
+        file = files.add("passageTexts", _json(chunk))
+        files.add("passages", to_json({"id": id, "file": file}).decode())
+        search.add(passage_entry(chunk))
+        count += 1
+    return count
+
+
+def _json(record: Wire) -> str:
+    return record.model_dump_json(by_alias=True)

@@ -1,0 +1,106 @@
+"""What the search of a site finds: a title, tags and the first characters of a text for each record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic_core import to_json
+
+from cstp.methods.decision_reads import WholeDecision
+from cstp.methods.episode_records import GetEpisodeResult
+from cstp.methods.extractions import ExtractedDecision, ExtractedPattern, ExtractedWarning
+from cstp.methods.knowledge import GetChunkResult
+
+Extracted = ExtractedDecision | ExtractedPattern | ExtractedWarning
+MOST_CHARACTERS: Final = 6_000_000  # of all texts, which a browser has to read and index at the first search
+LEAST_CHARACTERS: Final = 600  # of a text, however many there are
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEntry:
+    """A record as the search of a site knows it; what its kind does not have is None.
+
+    `date` is ISO 8601, `source` where it comes from, `system` what a filter by source compares, `text` not cut yet.
+    """
+
+    type: Literal["decision", "episode", "extraction", "chunk"]
+    id: str | int
+    title: str | None
+    tags: list[str]
+    text: str
+    date: str | None = None
+    project: str | None = None
+    sensitivity: str | None = None
+    source: str | None = None
+    system: str | None = None
+
+    def json(self, characters: int) -> str:
+        """With the first `characters` of its text; members that are None are left out."""
+        members = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
+        return to_json({**members, "text": self.text[:characters]}).decode()
+
+
+def searched_characters(records: int) -> int:
+    """How many characters of each text are searched where there are so and so many records."""
+    return max(LEAST_CHARACTERS, MOST_CHARACTERS // max(1, records))
+
+
+def decision_entry(decision: WholeDecision) -> SearchEntry:
+    """With its reasons, alternatives, and what reviews found."""
+    reviews = decision.reviews or []
+    texts = [
+        decision.context,
+        decision.text,
+        *(one.text for one in decision.reasons),
+        *(f"{one.option} {one.why or ''}" for one in decision.alternatives),
+        *(text for one in reviews for text in (one.actual_result, one.lessons, one.notes)),
+    ]
+    return SearchEntry(
+        "decision",
+        decision.id,
+        decision.title,
+        [*decision.tags, *([decision.category] if decision.category else [])],
+        _joined(texts),
+        decision.model_dump(mode="json", include={"date"})["date"],
+        decision.project,
+        decision.sensitivity,
+        decision.provenance.path,
+    )
+
+
+def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
+    """With what was tried and what was learned."""
+    return SearchEntry(
+        "episode",
+        episode.id,
+        None,
+        [*episode.tags, *([episode.category] if episode.category else [])],
+        _joined([episode.query, episode.reflection]),
+        episode.model_dump(mode="json", include={"created_at"})["createdAt"],
+        episode.project,
+        episode.sensitivity,
+    )
+
+
+def extraction_entry(one: Extracted) -> SearchEntry:
+    """With all that it says."""
+    match one:
+        case ExtractedDecision():
+            title, texts = one.question, [*one.options, *one.considerations, one.recommended_approach]
+        case ExtractedPattern():
+            title, texts = one.name, [one.problem, one.solution, one.context, one.code_example, *(one.trade_offs or [])]
+        case ExtractedWarning():
+            lists = (*(one.symptoms or []), *(one.consequences or []))
+            title, texts = one.title, [one.description, *lists, one.prevention]
+    return SearchEntry("extraction", one.id, title, one.topics, _joined(texts), source=one.source_title)
+
+
+def passage_entry(chunk: GetChunkResult) -> SearchEntry:
+    """With its summary, if it has one."""
+    card = chunk.knowledge_card
+    texts = [chunk.content, *([] if card is None else [card.summary, *card.takeaways])]
+    return SearchEntry("chunk", chunk.chunk_id, chunk.title, chunk.tags, _joined(texts), system=chunk.source)
+
+
+def _joined(texts: Sequence[str | None]) -> str:
+    return "\n".join(text for text in texts if text)
