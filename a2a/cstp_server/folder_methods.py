@@ -19,6 +19,7 @@ from cstp_server.tokens import Token
 
 R = TypeVar("R")
 _NO_LIMIT: Final = "1000000000/second"
+_PATIENCE: Final = 120.0  # seconds
 
 
 @contextmanager
@@ -27,11 +28,7 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
 
     Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot be opened.
     """
-    limits = settings.limits.model_copy(
-        update={"default": _NO_LIMIT, "writes": _NO_LIMIT, "agents": {}, "redis_url": None}
-    )
-    # what is read here is what was stored before: collections that a server follows are left to it
-    app = create_app(settings.model_copy(update={"limits": limits, "sources": ()}))
+    app = create_app(_for_one_caller(settings))
     with asyncio.Runner() as runner:
         opened: asyncio.Future[State] = runner.get_loop().create_future()
         closing = asyncio.Event()
@@ -58,6 +55,18 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
             yield _FolderMethods(runner, state["parts"].dispatcher, token)
         finally:
             runner.run(stop())
+
+
+def _for_one_caller(settings: Settings) -> Settings:
+    """Without limits, and with deadlines that are there for what hangs, as no one else waits.
+
+    What is read is what was stored before: collections that a server follows are left to it.
+    """
+    unlimited = {"default": _NO_LIMIT, "writes": _NO_LIMIT, "agents": {}, "redis_url": None}
+    patient = {name: {"deadline_seconds": _PATIENCE} for name in ("store", "vectors", "embedding")}
+    changed = {"limits": unlimited, "server": {"handler_seconds": _PATIENCE}, **patient}
+    groups = {name: getattr(settings, name).model_copy(update=values) for name, values in changed.items()}
+    return settings.model_copy(update={**groups, "sources": ()})
 
 
 def reading_token(agent: str, clearance: str, projects: Sequence[str] | None) -> Token:

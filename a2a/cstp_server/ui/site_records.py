@@ -12,6 +12,8 @@ from cstp.errors import NotFound
 from cstp.methods.decision_reads import ListedDecision
 from cstp.methods.decision_records import DecisionEdge
 from cstp.methods.episodes import EpisodeSummary
+from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
+from cstp.methods.recall import ChunkMetadata
 from cstp_server.ui.site_data import DataFiles
 from cstp_server.ui.site_search import (
     Extracted,
@@ -28,6 +30,7 @@ SITE_KINDS: Final[tuple[SiteKind, ...]] = get_args(SiteKind)
 _PAGE: Final = 500
 _EXTRACTED: Final = 100  # of a page: the answer of a server may have 5 MB
 _CHANGES: Final = 1000
+_QUERY: Final = 1000  # characters of a passage that find its source
 _FARTHEST: Final = 5  # links that one call follows
 
 
@@ -195,18 +198,33 @@ def _write_extracted(extracted: Sequence[tuple[str, Extracted]], files: DataFile
 
 def _write_passages(methods: Methods, ids: Sequence[str], files: DataFiles, search: _Search, steps: Steps) -> int:
     steps.start("passages", len(ids))
+    titles: dict[str, str] = {}
     count = 0
     for id in ids:
         steps.advance(1)
         try:
             chunk = methods.get_chunk(id, related_limit=20)
+            source = _source_of(methods, chunk, titles)
         except NotFound:
             continue
         file = files.add("passageTexts", _json(chunk))
-        files.add("passages", to_json({"id": id, "file": file}).decode())
-        search.add(passage_entry(chunk))
+        files.add("passages", to_json({"id": id, "file": file, "source": source}, by_alias=True).decode())
+        search.add(passage_entry(chunk, source))
         count += 1
     return count
+
+
+def _source_of(methods: Methods, chunk: GetChunkResult, titles: dict[str, str]) -> SourceReference | None:
+    """The source of a passage, which only a recall names; `titles` are those that are known, by id."""
+    item = methods.recall(id=chunk.chunk_id, expand=False, include_events=False, include_entities=False).results[0]
+    id = item.metadata.source_id if isinstance(item.metadata, ChunkMetadata) else None
+    if id is None:
+        return None
+    if id not in titles:
+        only = KnowledgeFilters(type=["chunk"], source=id)
+        found = methods.search_knowledge(chunk.content[:_QUERY], filters=only, limit=1).results
+        titles[id] = found[0].source.title if found and found[0].source is not None else id
+    return SourceReference(source_id=id, title=titles[id])
 
 
 def _json(record: Wire) -> str:

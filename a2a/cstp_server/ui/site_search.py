@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
 from cstp.methods.decision_reads import WholeDecision
 from cstp.methods.episode_records import GetEpisodeResult
 from cstp.methods.extractions import ExtractedDecision, ExtractedPattern, ExtractedWarning
-from cstp.methods.knowledge import GetChunkResult
+from cstp.methods.knowledge import GetChunkResult, SourceReference
 
 Extracted = ExtractedDecision | ExtractedPattern | ExtractedWarning
 MOST_CHARACTERS: Final = 6_000_000  # of all texts, which a browser has to read and index at the first search
@@ -32,11 +33,12 @@ class SearchEntry:
     project: str | None = None
     sensitivity: str | None = None
     source: str | None = None
+    source_id: str | None = None
     system: str | None = None
 
     def json(self, characters: int) -> str:
         """With the first `characters` of its text; members that are None are left out."""
-        members = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
+        members = {to_camel(name): getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
         return to_json({**members, "text": self.text[:characters]}).decode()
 
 
@@ -92,14 +94,25 @@ def extraction_entry(one: Extracted) -> SearchEntry:
         case ExtractedWarning():
             lists = (*(one.symptoms or []), *(one.consequences or []))
             title, texts = one.title, [one.description, *lists, one.prevention]
-    return SearchEntry("extraction", one.id, title, one.topics, _joined(texts), source=one.source_title)
+    return SearchEntry(
+        "extraction", one.id, title, one.topics, _joined(texts), source=one.source_title, source_id=one.source_id
+    )
 
 
-def passage_entry(chunk: GetChunkResult) -> SearchEntry:
+def passage_entry(chunk: GetChunkResult, source: SourceReference | None) -> SearchEntry:
     """With its summary, if it has one."""
     card = chunk.knowledge_card
     texts = [chunk.content, *([] if card is None else [card.summary, *card.takeaways])]
-    return SearchEntry("chunk", chunk.chunk_id, chunk.title, chunk.tags, _joined(texts), system=chunk.source)
+    return SearchEntry(
+        "chunk",
+        chunk.chunk_id,
+        chunk.title,
+        chunk.tags,
+        _joined(texts),
+        source=None if source is None else source.title,
+        source_id=None if source is None else source.source_id,
+        system=chunk.source,
+    )
 
 
 def _joined(texts: Sequence[str | None]) -> str:

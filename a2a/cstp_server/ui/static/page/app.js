@@ -152,6 +152,13 @@
       : null;
   }
 
+  /** A page that a site has not, as it has no server. */
+  function NeedsServer() {
+    return html`<${cstp.PageHead} title="This page needs a server" />
+      <p class="empty">These files hold decisions, episodes, what was extracted from sources, and passages.
+        <a href=${cstp.address.to("decisions")}>Decisions</a></p>`;
+  }
+
   function Unknown() {
     return html`<${cstp.PageHead} title="No such page" />
       <p class="empty">The address names no page. <a href=${cstp.address.to("decisions")}>Decisions</a></p>`;
@@ -160,7 +167,8 @@
   function Frame({ visitor, leave }) {
     const address = cstp.address.useAddress();
     const [here = "decisions", ...rest] = address.path;
-    const Page = cstp.pages[here] ?? Unknown;
+    const shownUnder = PLACES.find(({ path, pages }) => path === here || pages.includes(here));
+    const Page = shownUnder?.live && !visitor.live ? NeedsServer : (cstp.pages[here] ?? Unknown);
     const main = useRef(null);
     const place = [here, ...rest].join("/");
     const first = useRef(true);

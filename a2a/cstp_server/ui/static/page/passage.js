@@ -63,14 +63,15 @@
 
   /** The passage with the ones before and after it, where they are asked for. */
   function Text({ id, chunk, query }) {
+    const { live } = cstp.useVisitor();
     const [around, setAround] = useState(false);
     const found = cstp.useCall("cstp.recall", around ? { id, ...BARE, expandNeighbors: true } : null);
     const text = around && found.result ? found.result.results[0].content : chunk.content;
     return html`<div class="card whole-text"><${cstp.Markdown} text=${text} query=${query} /></div>
-      <p><label class="check">
+      ${live && html`<p><label class="check">
         <input type="checkbox" checked=${around} onChange=${(event) => setAround(event.currentTarget.checked)} />
         With the passages before and after it
-      </label></p>
+      </label></p>`}
       ${around && found.error && html`<${cstp.Failure} error=${found.error} again=${found.again} />`}`;
   }
 

@@ -67,6 +67,11 @@
     return whole.get(name);
   }
 
+  const needsServer = (method) =>
+    new cstp.CallError(
+      `This needs a server (${method}). A site holds decisions, episodes, what was extracted from sources, and passages.`,
+      NO_METHOD,
+    );
   const missing = (id) => new cstp.CallError(`There is no record ${id} in this site.`, NOT_FOUND, { id });
   const refused = (message) => new cstp.CallError(message, REFUSED);
 
@@ -123,11 +128,27 @@
       return { results, metadata };
     };
 
+  /** Where each passage is, and its source, by its id. */
+  const passages = () => list("passages", (all) => new Map(all.map((one) => [one.id, one])));
+
   async function getChunk({ chunkId, includeRelated = true, relatedLimit = 5 }) {
-    const places = await list("passages", (all) => new Map(all.map((one) => [one.id, one.file])));
-    if (!places.has(chunkId)) throw missing(chunkId);
-    const found = (await part("passageTexts", places.get(chunkId))).find((one) => one.chunkId === chunkId);
+    const place = (await passages()).get(chunkId);
+    if (!place) throw missing(chunkId);
+    const found = (await part("passageTexts", place.file)).find((one) => one.chunkId === chunkId);
     return { ...found, relatedChunks: includeRelated ? found.relatedChunks.slice(0, relatedLimit) : [] };
+  }
+
+  /** Of the memory a site has nothing, so what is near a context is nothing; a passage is read by its id. */
+  async function recall({ id, query, conversationId, context, expandNeighbors }) {
+    const answer = { results: [], related: [], entities: [], totalCount: 0, selector: "context" };
+    if (query || conversationId || expandNeighbors) throw needsServer("cstp.recall");
+    if (!id) return context ? answer : Promise.reject(refused("one of id, query, conversationId and context must be given"));
+    const chunk = await getChunk({ chunkId: id });
+    const { source } = (await passages()).get(id);
+    const { title, author, source: system, chunkInfo, tags } = chunk;
+    const metadata = { title, author, source: system, sourceId: source?.sourceId ?? null, artifactId: null, chunkInfo, tags };
+    const item = { id, type: "chunk", content: chunk.content, context: null, metadata, score: null, events: [] };
+    return { ...answer, results: [item], totalCount: 1, selector: "id" };
   }
 
   async function whoami() {
@@ -143,22 +164,18 @@
     "cstp.getPatterns": extracted("patterns"),
     "cstp.getWarnings": extracted("warnings"),
     "cstp.getChunk": getChunk,
+    "cstp.recall": recall,
     "cstp.whoami": whoami,
   };
 
   /** A function `call(method, params, signal)` as that of a server; raises CstpError for what a site cannot answer. */
   async function call(method, params = {}, signal = undefined) {
     const answer = methods[method];
-    if (!answer) {
-      throw new cstp.CallError(
-        `This needs a server (${method}). A site holds decisions, episodes, what was extracted from sources, and passages.`,
-        NO_METHOD,
-      );
-    }
+    if (!answer) throw needsServer(method);
     const result = await answer(cstp.dense(params));
     if (signal?.aborted) throw new DOMException("no longer wanted", "AbortError");
     return structuredClone(result);
   }
 
-  cstp.site = { add, about, part, list, call, methods, missing, refused, page, fold, instant, now, between };
+  cstp.site = { add, about, part, list, call, methods, missing, needsServer, refused, page, fold, instant, now, between };
 }

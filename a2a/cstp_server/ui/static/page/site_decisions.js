@@ -1,7 +1,7 @@
 "use strict";
 // Decisions of a site: lists, statistics, one whole, and the links between them, as a server answers.
 {
-  const { between, fold, instant, list, missing, now, page, part, refused } = cstp.site;
+  const { between, fold, instant, list, missing, needsServer, now, page, part, refused } = cstp.site;
 
   const ENDED = ["superseded", "deprecated", "rejected"]; // what is not in force
   const RANKS = ["low", "medium", "high", "critical"]; // of stakes; all others come after these
@@ -113,7 +113,7 @@
   }
 
   async function getDecision({ id, knownAt, includeHistory = true, includeReviews = true, includeLinks = true }) {
-    if (knownAt) throw new cstp.CallError("This needs a server: a site has decisions as they are known now.", -32601);
+    if (knownAt) throw needsServer("cstp.getDecision with knownAt");
     const row = (await decisions()).byId.get(id);
     if (!row) throw missing(id);
     const decision = { ...(await part("texts", row.file)).find((one) => one.id === id) };

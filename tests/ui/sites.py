@@ -1,0 +1,71 @@
+"""Runs `cstp site`, and reads what it wrote as the page does."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+ENTRY: Final = "from cstp_server.cli.entry import main; main()"
+_SCRIPT: Final = re.compile(r"cstp\.site\.add\('(\w+)', (\d+), '((?:[^'\\]|\\.)*)'\);\n", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(u202[89]|.)")
+
+
+def cstp(
+    folder: Path, *words: object, environment: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Runs a command in a folder, without settings in the environment but these, and without an embedding model."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    return subprocess.run(
+        [sys.executable, "-c", ENTRY, *map(str, words)],
+        cwd=folder,
+        env=own | {"CSTP_EMBEDDING__MODEL": "none", **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def made(folder: Path, *words: object, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The summary of `cstp site`, which succeeds."""
+    done = cstp(folder, "site", *words, "--json", environment=environment)
+    assert done.returncode == 0, done.stderr
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
+
+
+def records(site: Path, name: str) -> list[Any]:
+    """All records of a list of a site, in their order."""
+    paths = sorted(site.glob(f"data/{name}-*.js"), key=lambda path: int(path.stem.rpartition("-")[2]))
+    return [one for number, path in enumerate(paths) for one in part(path, name, number)]
+
+
+def part(path: Path, name: str, number: int) -> list[Any]:
+    """The records of one file, which hands them over under this name and number."""
+    shape = _SCRIPT.fullmatch(path.read_text(encoding="utf-8"))
+    assert shape is not None, path
+    assert (shape[1], int(shape[2])) == (name, number)
+    text = _ESCAPED.sub(lambda found: chr(int(found[1][1:], 16)) if len(found[1]) > 1 else found[1], shape[3])
+    found: list[Any] = json.loads(text)
+    return found
+
+
+def about(site: Path) -> dict[str, Any]:
+    """What a site says of itself."""
+    (found,) = part(site / "data" / "about.js", "about", 0)
+    held: dict[str, Any] = found
+    return held
+
+
+def everything(site: Path) -> bytes:
+    """The contents of all files of a site, and their names."""
+    files = sorted(path for path in site.rglob("*") if path.is_file())
+    return b"\n".join(part for path in files for part in (str(path.relative_to(site)).encode(), path.read_bytes()))
+
+
+def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    return path
