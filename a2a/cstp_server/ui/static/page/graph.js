@@ -44,6 +44,7 @@
     const down = (event) => {
       if (event.key === "ArrowDown" || event.key === "Enter") {
         event.preventDefault();
+        event.stopPropagation(); // the keys of the page would go one further
         document.querySelector(".finder [data-row]")?.focus();
       }
     };
