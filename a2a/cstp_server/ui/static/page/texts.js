@@ -94,32 +94,6 @@
     ALLOW_ARIA_ATTR: false,
   };
 
-  /** The part of a long text around the first word of a query, or its beginning. */
-  function excerpt(text, query, before = 80) {
-    const at = text.search(wordPattern(query) ?? /^/);
-    return at > before ? `… ${text.slice(text.indexOf(" ", at - before) + 1)}` : text;
-  }
-
-  /** Marks the words of a query in elements that exist already. */
-  function markWords(root, query) {
-    const pattern = wordPattern(query);
-    if (pattern === null) return;
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    const nodes = [];
-    while (walker.nextNode()) nodes.push(walker.currentNode);
-    for (const node of nodes) {
-      const parts = [];
-      let last = 0;
-      for (const match of node.data.matchAll(pattern)) {
-        const mark = document.createElement("mark");
-        mark.append(match[0]);
-        parts.push(node.data.slice(last, match.index), mark);
-        last = match.index + match[0].length;
-      }
-      if (parts.length) node.replaceWith(...parts, node.data.slice(last));
-    }
-  }
-
   /** Markdown as elements, with the words of a query marked. Headings are paragraphs; links open without a referrer. */
   function Markdown({ text, query }) {
     const place = useRef(null);
