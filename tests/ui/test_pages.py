@@ -37,7 +37,7 @@ def addresses(library: Serving) -> dict[str, tuple[str, str]]:
         "episode": ("episode/2", "Six conditions cost 231 ms"),
         "extraction": (f"extraction/{first}", ""),
         "memory": ("memory/art_filters-meeting", "Jonas showed three ways"),
-        "activity": ("activity", "cstp.whoami"),
+        "activity": ("activity", "cstp.recall"),
         "server": ("server", "keywords"),
     }
 
