@@ -19,6 +19,7 @@ def addresses(library: Serving) -> dict[str, tuple[str, str]]:
     """Each page by name: its address, and a text that it shows of the records."""
     first = library.ask("getDecisions", limit=1)["results"][0]["id"]
     decision = library.ask("queryDecisions", query="one store of truth", limit=1)["decisions"][0]
+    linked = library.ask("listDecisions", status="superseded", limit=1)["decisions"][0]
     turn = library.ask("recall", context="conversation", limit=1)["results"][0]
     conversation = turn["metadata"]["conversationId"]
     return {
@@ -26,7 +27,7 @@ def addresses(library: Serving) -> dict[str, tuple[str, str]]:
         "decision": (f"decision/{decision['id']}", "Provenance"),
         "search": ("search?q=damaged+index&why=1", "by words: place 1"),
         "timeline": ("timeline", "Recall documents before their events"),
-        "graph": (f"graph/{decision['id']}", decision["title"]),
+        "graph": (f"graph/{linked['id']}", linked["title"]),
         "conversations": ("conversations", "slow-filters"),
         "conversation": (
             f"conversation/{conversation}?turn={turn['id']}",

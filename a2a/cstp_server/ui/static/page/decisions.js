@@ -24,7 +24,7 @@
     tags: { label: "Tags", width: "minmax(8rem, 1.5fr)", show: (one) => one.tags.join(", ") || "–" },
   };
   const USUAL = ["title", "status", "category", "stakes", "confidence", "outcome", "date", "reviewBy"];
-  const NARROW = ["title", "status", "date"];
+  const NARROW = { title: "minmax(7rem, 1fr)", status: "6.2rem", date: "6.8rem" }; // a phone has room for these
 
   const VIEWS = [
     { name: "all", label: "All", params: {} },
@@ -131,15 +131,16 @@
       setTop(0);
     }, [pages.key]);
     useEffect(() => heard(pages.total), [pages.total]);
-    const columns = width < 640 ? NARROW.filter((name) => shown.includes(name) || name === "title") : shown;
+    const narrow = width < 640;
+    const columns = narrow ? Object.keys(NARROW).filter((name) => shown.includes(name)) : shown;
     const row = (index) => pages.held.get(Math.floor(index / PAGE))?.[index % PAGE];
     const indexes = Array.from({ length: Math.max(0, Math.min(last, total) - first) }, (_, at) => first + at);
     return html`${pages.error && html`<${cstp.Failure} error=${pages.error} again=${pages.again} />`}
       <div class="table" ref=${place} role="table" aria-label="Decisions" aria-rowcount=${pages.total === null ? -1 : total + 1}
         tabindex="0" onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
         style=${{
-          "--columns": columns.map((name) => (width < 640 && name === "title" ? "minmax(9rem, 1fr)" : COLUMNS[name].width)).join(" "),
-          "--least": width < 640 ? "0" : `${columns.length * 8}rem`,
+          "--columns": columns.map((name) => (narrow ? NARROW[name] : COLUMNS[name].width)).join(" "),
+          "--least": narrow ? "0" : `${columns.length * 8}rem`,
         }}>
         <div role="rowgroup">
           <div role="row" class="head" aria-rowindex="1">
@@ -209,7 +210,10 @@
       options=${counted(numbers, "any")} change=${(value) => set({ [name]: value })} />`;
     const tags = Object.fromEntries((statistics?.topTags ?? []).map(({ tag, count }) => [tag, count]));
     const chosen = ["category", "stakes", "status", "outcome", "agent", "tag", "project", "from", "to"].filter((name) => params[name]);
-    return html`<div class="bar filters-of-table">
+    const narrow = matchMedia("(max-width: 46rem)").matches; // there they would push the table out of sight
+    return html`<details class="filters" open=${!narrow || chosen.length > 0}>
+      <summary>Filters</summary>
+      <div class="bar filters-of-table">
       ${choice("category", "Category", statistics?.byCategory)} ${choice("stakes", "Stakes", statistics?.byStakes)}
       ${params.view === "superseded" ? null : choice("status", "Status", statistics?.byStatus)}
       <${cstp.Choice} label="Outcome" value=${params.outcome ?? ""} options=${[["", "any"], ["yes", "known"], ["no", "not yet"]]}
@@ -227,7 +231,8 @@
           </button>`
         : null}
       ${children}
-    </div>`;
+      </div>
+    </details>`;
   }
 
   function ColumnPicker({ shown, set }) {
