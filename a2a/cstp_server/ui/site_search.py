@@ -43,7 +43,7 @@ class SearchEntry:
 
 
 def searched_characters(records: int) -> int:
-    """How many characters of each text are searched where there are so and so many records."""
+    """How many characters of each text are searched where there are that many records."""
     return max(LEAST_CHARACTERS, MOST_CHARACTERS // max(1, records))
 
 
