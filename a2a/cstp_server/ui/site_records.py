@@ -136,8 +136,8 @@ def _write_decisions(
         except NotFound:
             continue
         file = files.add("texts", _json(whole))
-        # the members that lists filter by and do not return
-        row = {"listed": one, "file": file, "reviewBy": whole.review_by, "validTo": whole.valid_to}
+        # lists filter by the end and do not return it
+        row = {"listed": one, "file": file, "validTo": whole.model_dump(mode="json", include={"valid_to"})["validTo"]}
         files.add("decisions", to_json(row, by_alias=True).decode())
         search.add(decision_entry(whole))
         found[one.id] = whole.links or []

@@ -16,12 +16,12 @@
   /** The rows of all decisions, newest first by date, then by id; and each of them by its id. */
   const decisions = () =>
     list("decisions", (entries) => {
-      const rows = entries.map(({ listed, file, reviewBy, validTo }, place) => ({
-        one: { ...listed, reviewBy },
+      const rows = entries.map(({ listed, file, validTo }, place) => ({
+        one: listed,
         file,
         place,
         at: instant(listed.date),
-        due: instant(reviewBy),
+        due: instant(listed.reviewBy),
         until: ENDED.includes(listed.status) ? "" : instant(validTo),
         tags: listed.tags.map(fold),
       }));
