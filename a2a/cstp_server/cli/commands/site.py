@@ -44,6 +44,10 @@ from cstp_server.ui.site_records import SITE_KINDS, SiteKind
 from cstp_server.ui.site_writing import WrittenSite, write_site
 
 app = command_family()
+KindOption = Annotated[
+    list[str] | None,
+    typer.Option("--kind", metavar="KIND", help=f"{', '.join(SITE_KINDS)}; repeatable. Default: all of these."),
+]
 _AGENT: Final = "site"  # who reads a folder, in the audit
 
 
@@ -54,10 +58,7 @@ def site_command(
     title: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the site is called. Default: the agent's name.")
     ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KIND", help=f"{', '.join(SITE_KINDS)}; repeatable. Default: all of these."),
-    ] = None,
+    kind: KindOption = None,
     clearance: Annotated[
         str | None,
         typer.Option(
