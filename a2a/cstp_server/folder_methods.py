@@ -62,7 +62,7 @@ def _for_one_caller(settings: Settings) -> Settings:
 
     What is read is what was stored before: collections that a server follows are left to it.
     """
-    unlimited = {"default": _NO_LIMIT, "writes": _NO_LIMIT, "agents": {}, "redis_url": None}
+    unlimited: dict[str, object] = {"default": _NO_LIMIT, "writes": _NO_LIMIT, "agents": {}, "redis_url": None}
     patient = {name: {"deadline_seconds": _PATIENCE} for name in ("store", "vectors", "embedding")}
     changed = {"limits": unlimited, "server": {"handler_seconds": _PATIENCE}, **patient}
     groups = {name: getattr(settings, name).model_copy(update=values) for name, values in changed.items()}
