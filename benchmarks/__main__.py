@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, Final
 
+from playwright.sync_api import Browser
+
 from benchmarks.call_costs import current_version, measure_call_costs, version_of
 from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
@@ -24,6 +26,8 @@ from benchmarks.kind_table import KindRun, render_kinds
 from benchmarks.kinds import KindsCorpus
 from benchmarks.machine import describe_machine, describe_versions
 from benchmarks.measure import WARM_UP
+from benchmarks.pages import PAGE_ROUNDS, NoBrowser, chromium, measure_pages
+from benchmarks.pages_table import PAGE_SPEED, PageBlock, PageRun, render_pages
 from benchmarks.results import Block, Results, RunFacts
 from benchmarks.searching import measure_costs, measure_search
 from benchmarks.serving import fill, served
@@ -84,6 +88,8 @@ def main() -> int:
         return _measure_writes(options)
     if options.workers:
         return _measure_workers(options)
+    if options.pages:
+        return _measure_pages(options)
     rounds = min(50, options.rounds) if options.quick else options.rounds
     plan = Plan(options.sizes, options.real, rounds, options.quick, options.stores)
     began = perf_counter()
@@ -177,6 +183,37 @@ def _measure_workers(options: argparse.Namespace) -> int:
     return 0
 
 
+def _measure_pages(options: argparse.Namespace) -> int:
+    """The page for people, over every size of `--sizes`; the texts' vectors may be those of an earlier run."""
+    rounds = min(PAGE_ROUNDS, options.rounds)
+    try:
+        with chromium() as browser:
+            material = _prepare(options.texts, Plan(options.sizes, (), rounds, quick=True, stores=options.stores))
+            run = PageRun(
+                date=datetime.now(UTC).date().isoformat(),
+                machine=describe_machine(),
+                versions=describe_versions() | {"chromium": browser.version},
+                command=f"python -m benchmarks --pages --sizes {','.join(map(str, options.sizes))} --rounds {rounds}",
+                blocks=[_pages_of(browser, material, size, rounds, options.stores) for size in options.sizes],
+            )
+    except NoBrowser as error:
+        _say(f"--pages needs a chromium: {error}")
+        return 1
+    _write(options, PAGE_SPEED, render_pages(run), asdict(run))
+    return 0
+
+
+def _pages_of(browser: Browser, material: Material, size: int, rounds: int, stores: Path | None) -> PageBlock:
+    corpus = make_corpus(material.texts, material.embedded.vectors, size, real_windows=False)
+    _say(f"{size} decisions: filling the store and its indexes")
+    with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
+        settings = Settings(data_dir=(stores or Path(folder)) / str(size) / "data")
+        fill(settings, corpus, material.embedder.model).knowledge.close()
+        _say("  measuring the page")
+        with served(settings) as caller:
+            return measure_pages(browser, caller, size, material.asked.fresh, rounds)
+
+
 def _write_writes(options: argparse.Namespace, embedder: Embedder, texts: Sequence[Text]) -> None:
     """Measures writes, which have a page of their own."""
     _say("measuring writes")
@@ -208,6 +245,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--costs", action="store_true", help="instead: what a call costs, in CPU time")
     parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="with --costs: an older version, to compare")
     parser.add_argument("--workers", action="store_true", help="instead: one worker and two")
+    parser.add_argument("--pages", action="store_true", help="instead: the page for people, in chromium")
     parser.add_argument("--rounds", type=_positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")
