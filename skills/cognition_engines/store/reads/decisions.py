@@ -115,7 +115,7 @@ def _select_links(*, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], sa.S
     statement = (
         sa.select(source.c.id, target.c.id, *columns)
         .select_from(decision_links)
-        .join(source, source.c.key == decision_links.c.key)
+        .join(source, sa.and_(source.c.key == decision_links.c.key, source.c.kind == int(Kind.DECISION)))
         .join(target, sa.and_(target.c.id == decision_links.c.target, target.c.kind == int(Kind.DECISION)))
     )
     if guarded:

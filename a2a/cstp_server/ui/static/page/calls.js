@@ -1,7 +1,7 @@
 "use strict";
 // Calls of the server: one POST each, with the visitor's token, and errors that give the remedy.
 {
-  const { useEffect, useState, useRef } = cstp.hooks;
+  const { useLayoutEffect, useState, useRef } = cstp.hooks;
 
   /** An error of a call. `code` is that of JSON-RPC, or 0 where there was no answer; `field` what was wrong, if known. */
   class CallError extends Error {
@@ -90,8 +90,8 @@
     const [state, setState] = useState({ result: null, error: null, loading: params !== null });
     const [round, setRound] = useState(0);
     const key = params === null ? null : JSON.stringify(dense(params));
-    const first = useRef(true);
-    useEffect(() => {
+    const last = useRef(-Infinity); // when a question was last asked
+    useLayoutEffect(() => {
       if (key === null) {
         setState({ result: null, error: null, loading: false });
         return undefined;
@@ -99,8 +99,9 @@
       const stop = new AbortController();
       let timer;
       setState((known) => ({ ...known, loading: true }));
-      const ask = () =>
-        call(method, JSON.parse(key), stop.signal).then(
+      const ask = () => {
+        last.current = performance.now();
+        return call(method, JSON.parse(key), stop.signal).then(
           (result) => setState({ result, error: null, loading: false, of: key }),
           (error) => {
             if (error.name === "AbortError") return;
@@ -108,9 +109,10 @@
             if (error.code === 0) timer = setTimeout(ask, 2000);
           },
         );
-      const delay = first.current ? 0 : (options.delay ?? 0);
-      first.current = false;
-      timer = setTimeout(ask, delay);
+      };
+      // the first letter is asked for at once, those that follow fast wait for the next pause
+      if (performance.now() - last.current >= (options.delay ?? 0)) ask();
+      else timer = setTimeout(ask, options.delay);
       return () => {
         clearTimeout(timer);
         stop.abort();

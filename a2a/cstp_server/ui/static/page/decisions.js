@@ -7,6 +7,7 @@
   const PAGE = 100;
   const ROW = 40; // px, as in style.css
   const HEAD = 38;
+  const PAUSE = 60; // ms without a scroll, after which a table that flew by counts as standing
   const TALLEST = 8_000_000; // px; browsers draw no element much taller, so a longer list scrolls in larger steps
 
   const COLUMNS = {
@@ -119,11 +120,23 @@
     const view = place.current?.clientHeight ?? 800;
     const first = Math.max(0, Math.floor((top * scale) / ROW) - 8);
     const last = Math.min(pages.total === null ? PAGE : total, first + Math.ceil(view / ROW) + 16);
-    useEffect(() => {
+    const askedAt = useRef(-Infinity);
+    useLayoutEffect(() => {
       const wanted = [];
       for (let number = Math.floor(first / PAGE); number <= Math.floor(Math.max(first, last - 1) / PAGE); number += 1) wanted.push(number);
       pages.keep(wanted);
-      const timer = setTimeout(() => wanted.forEach(pages.load), pages.total === null ? 0 : 40);
+      const load = () => {
+        askedAt.current = performance.now();
+        wanted.forEach(pages.load);
+      };
+      // a jump is asked for at once; while the table flies by, only where it stops
+      const soon = performance.now() - askedAt.current < PAUSE;
+      askedAt.current = performance.now();
+      if (!soon) {
+        load();
+        return undefined;
+      }
+      const timer = setTimeout(load, PAUSE);
       return () => clearTimeout(timer);
     }, [pages.key, pages.round, first, last]);
     useEffect(() => {
