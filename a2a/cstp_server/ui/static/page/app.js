@@ -82,7 +82,7 @@
         ref=${box}
         type="search"
         autocomplete="off"
-        spellcheck="false"
+        spellcheck=${false}
         placeholder="Search everything  ( / )"
         value=${text}
         onInput=${type}

@@ -43,7 +43,7 @@
   function Filter({ name, label, type = "text", params, set }) {
     return html`<label class="choice">
       ${label}
-      <input type=${type} size=${type === "text" ? 14 : null} value=${params[name] ?? ""} autocomplete="off" spellcheck="false"
+      <input type=${type} size=${type === "text" ? 14 : null} value=${params[name] ?? ""} autocomplete="off" spellcheck=${false}
         onChange=${(event) => set({ [name]: event.currentTarget.value.trim() })} />
     </label>`;
   }

@@ -238,7 +238,7 @@
     return html`<aside class="card" aria-label="Search in the conversation">
       <label class="choice wide">
         Search in it
-        <input type="search" autocomplete="off" spellcheck="false" value=${params.q ?? ""}
+        <input type="search" autocomplete="off" spellcheck=${false} value=${params.q ?? ""}
           onInput=${(event) => set({ q: event.currentTarget.value })} />
       </label>
       ${query ? html`<${Matches} id=${id} query=${query} marked=${params.turn} />` : html`<${About} turns=${found.turns ?? []} />`}

@@ -161,7 +161,7 @@
       <div class="bar">
         <label class="choice wide">
           Search what was said
-          <input type="search" autocomplete="off" spellcheck="false" value=${params.q ?? ""}
+          <input type="search" autocomplete="off" spellcheck=${false} value=${params.q ?? ""}
             onInput=${(event) => set({ q: event.currentTarget.value })} />
         </label>
         <label class="choice">

@@ -50,7 +50,7 @@
     };
     return html`<div class="finder">
       <label for="graph-search">Find a record to look around</label>
-      <input id="graph-search" type="search" autocomplete="off" spellcheck="false" value=${query} onKeyDown=${down}
+      <input id="graph-search" type="search" autocomplete="off" spellcheck=${false} value=${query} onKeyDown=${down}
         placeholder="Words of a decision, a document, an event" onInput=${(event) => type(event.currentTarget.value)} />
       ${text && html`<div class="finder-found card" aria-live="polite">
         ${found.error && html`<${cstp.Failure} error=${found.error} again=${found.again} />`}

@@ -262,7 +262,7 @@
       <div class="bar">
         <label class="choice wide">
           Search what was read
-          <input type="search" autocomplete="off" spellcheck="false" value=${params.q ?? ""}
+          <input type="search" autocomplete="off" spellcheck=${false} value=${params.q ?? ""}
             onInput=${(event) => set({ q: event.currentTarget.value })} />
         </label>
         <${cstp.Choice} label="In" value=${params.type ?? ""} options=${FIND} change=${(type) => set({ type })} />

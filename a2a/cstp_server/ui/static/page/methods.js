@@ -54,7 +54,7 @@
       const shown = text.trim() ? methods.filter((method) => matches(method, text.trim())) : methods;
       return html`<div class="bar">
           <label class="choice wide">Name or words
-            <input type="search" autocomplete="off" spellcheck="false" value=${text} onInput=${(event) => setText(event.currentTarget.value)} />
+            <input type="search" autocomplete="off" spellcheck=${false} value=${text} onInput=${(event) => setText(event.currentTarget.value)} />
           </label>
           <span class="muted" role="status">${cstp.plural(shown.length, "method")}</span>
           <a href="../openrpc.json" target="_blank" rel="noopener">The whole description (OpenRPC)</a>

@@ -82,7 +82,7 @@
       <p>What this server's agent decided, learned and remembers. The page sees what the token may see.</p>
       <form onSubmit=${submit}>
         <label for="token">Token</label>
-        <input id="token" ref=${box} type="password" autocomplete="off" spellcheck="false" required value=${token}
+        <input id="token" ref=${box} type="password" autocomplete="off" spellcheck=${false} required value=${token}
           aria-describedby=${error ? "sign-in-error" : null} aria-invalid=${error ? "true" : null}
           onInput=${(event) => setToken(event.currentTarget.value)} />
         <label class="check">
