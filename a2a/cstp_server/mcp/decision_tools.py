@@ -14,6 +14,7 @@ from cstp.methods.decision_records import (
 )
 from cstp.methods.statistics import GET_STATS
 from cstp_server.mcp.tool import Tool, make_tool
+from cstp_server.mcp.views import DECISION_VIEW
 
 DECISION_TOOLS: Final[tuple[Tool, ...]] = (
     make_tool(
@@ -22,6 +23,7 @@ DECISION_TOOLS: Final[tuple[Tool, ...]] = (
         "Read one decision",
         "Read one decision whole: its text, reasons and alternatives, how it turned out (reviews), what it is linked "
         "to, what it said before (history), and who recorded it. Needs an id, which query_decisions returns.",
+        view=DECISION_VIEW,
     ),
     make_tool(
         LIST_DECISIONS,
@@ -29,6 +31,7 @@ DECISION_TOOLS: Final[tuple[Tool, ...]] = (
         "List decisions",
         "List the decisions that agents and files recorded, page by page, newest first, by category, stakes, status, "
         "agent, tags, project and date. Use it without a question; with one use query_decisions.",
+        view=DECISION_VIEW,
     ),
     make_tool(
         GET_STATS,

@@ -5,14 +5,19 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 from mcp.server import Server, ServerRequestContext
+from mcp.server.apps import EXTENSION_ID
 from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
     TextContent,
 )
 
@@ -20,15 +25,20 @@ import cstp
 from cstp.errors import MethodNotFound
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
+from cstp_server.mcp.views import listed_views, read_view, view_file
 from cstp_server.rpc.dispatch import UNKNOWN, Outcome
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[str, Mapping[str, object], Context], Awaitable[Outcome]]
-_LIST_SECONDS: Final = 300  # a client may cache the list of tools, which changes with the server's version only
+# what a client may cache for five minutes: it changes with the server's version only
+_CACHED: Final = CacheHint(ttl_ms=300_000, scope="public")
 
 
 def make_mcp_server(run: Run) -> Server[Any]:
-    """A server whose tools are run by `run(method, arguments, context)`, which raises nothing."""
+    """A server whose tools are run by `run(method, arguments, context)`, which raises nothing.
+
+    Raises OSError where the page of MCP Apps cannot be read.
+    """
     listed = ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
 
     async def list_tools(_: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -51,15 +61,36 @@ def make_mcp_server(run: Run) -> Server[Any]:
         found = tool.result(outcome.result)
         return CallToolResult(content=[_as_text(found)], structured_content=found)
 
-    return Server(
+    views, page = listed_views(), view_file().read_text(encoding="utf-8")
+
+    async def list_resources(_: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        return views
+
+    async def list_templates(_: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[])
+
+    async def read_resource(_: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return read_view(params.uri, page)
+
+    server = Server(
         "cstp",
         version=cstp.__version__,
         title="CSTP",
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_SECONDS * 1000, scope="public")},
+        cache_hints={
+            "tools/list": _CACHED,
+            "resources/list": _CACHED,
+            "resources/templates/list": _CACHED,
+            "resources/read": _CACHED,
+        },
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
     )
+    server.extensions[EXTENSION_ID] = {}
+    return server
 
 
 def _as_text(members: Mapping[str, Any]) -> TextContent:

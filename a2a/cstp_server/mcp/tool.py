@@ -20,7 +20,8 @@ class Tool:
     """A method as a tool. `naming` are members of its result whose value is the name of a parameter.
 
     `defaults` are what parameters are that a caller leaves out, where it is not what the method takes. `adds` says that
-    a call that writes takes nothing away, `repeatable` that the same one again changes nothing more.
+    a call that writes takes nothing away, `repeatable` that the same one again changes nothing more. `view` is the
+    address of the page that a client may show for an answer.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Tool:
     naming: tuple[str, ...] = ()
     adds: bool = True
     repeatable: bool = False
+    view: str | None = None
 
     @property
     def listed(self) -> Listed:
@@ -49,6 +51,7 @@ class Tool:
                 idempotent_hint=self.repeatable or not self.method.writes,
                 open_world_hint=False,
             ),
+            _meta=None if self.view is None else {"ui": {"resourceUri": self.view}},
         )
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,8 +81,9 @@ def make_tool(
     *naming: str,
     adds: bool = True,
     repeatable: bool = False,
+    view: str | None = None,
     **defaults: JsonValue,
 ) -> Tool:
     """A tool; see `Tool`. `defaults` are named after parameters."""
     schemas = schemas_of(method.params, method.result, defaults)
-    return Tool(name, title, description, method, schemas, shape, defaults, naming, adds, repeatable)
+    return Tool(name, title, description, method, schemas, shape, defaults, naming, adds, repeatable, view)

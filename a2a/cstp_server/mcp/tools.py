@@ -14,6 +14,7 @@ from cstp_server.mcp.decision_tools import DECISION_TOOLS
 from cstp_server.mcp.errors import of_episodes, of_recall
 from cstp_server.mcp.memory_tools import MEMORY_TOOLS
 from cstp_server.mcp.tool import Tool, make_tool
+from cstp_server.mcp.views import DECISION_VIEW
 
 INSTRUCTIONS: Final = (
     "What an agent, or a team, has decided, learned and remembers. Start with search, which looks through all of it; "
@@ -48,6 +49,7 @@ _TOOLS: Final = (
         ", how sure it was, how it turned out, what superseded it (links). Use it first for questions such as why "
         "something was chosen or whether it was decided already. Filters narrow by category, confidence, date, stakes "
         "and status before the limit. recall with its id gives a decision's whole text.",
+        view=DECISION_VIEW,
         include=["snippet", "links", "provenance"],
         max_tokens=ANSWER_TOKENS,
     ),
