@@ -113,7 +113,7 @@
     const answers = [];
     const seen = new Set();
     while (ids.length && seen.size < FIRST_DECISIONS) {
-      const next = ids.splice(0, 4).filter((id) => !seen.has(id));
+      const next = ids.splice(0, 2).filter((id) => !seen.has(id)); // few at a time: others wait for the same threads
       const found = await Promise.all(next.map((id) => call("cstp.getGraph", { nodeId: id, depth: 2, limit: FIRST_DECISIONS }, signal)));
       for (const answer of found.filter((one) => one.edges.length)) {
         answers.push({ ...answer, note: null });
