@@ -1,37 +1,38 @@
 """Conversations, what was read, and single records of the memory."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.run import ingest
 from tests.serving import Serving
-from tests.ui.visits import Visits, go, shown
+from tests.ui.visits import Quiet, Visits, go, shown
 
 BEGIN = datetime(2026, 8, 1, 9, tzinfo=UTC)
 LONG = "ferry/talk & more"  # a name that an address has to quote
 
 
-def _talk(serving: Serving, turns: int) -> None:
+def _talk(serving: Serving, folder: Path, turns: int) -> None:
     """A conversation of so many turns, a minute apart."""
-    batch = [
-        {
-            "jsonrpc": "2.0",
-            "id": at,
-            "method": "cstp.remember",
-            "params": {
+    lines = [
+        json.dumps(
+            {
+                "kind": "turn",
                 "content": f"Turn {at:03} of the ferry" + (", with a lighthouse" if at == 60 else ""),
                 "conversationId": LONG,
                 "turnIndex": at,
                 "role": ("user", "assistant")[at % 2],
-                "date": (BEGIN + timedelta(minutes=at)).isoformat(),
-            },
-        }
+                "ts": (BEGIN + timedelta(minutes=at)).isoformat(),
+            }
+        )
         for at in range(turns)
     ]
-    for start in range(0, turns, 20):  # what an agent may write in a second
-        fields = {"Authorization": f"Bearer {serving.token(scopes=('read', 'write'))}"}
-        reply = serving.client.post(serving.url, json=batch[start : start + 20], headers=fields)
-        assert all("result" in one for one in reply.json()), reply.text
+    file = folder / "turns.jsonl"
+    file.write_text("\n".join(lines))
+    ingest([file], Options(repository="cstp"), serving.records, None, Quiet(), 1)
     serving.caught_up()
 
 
@@ -39,8 +40,10 @@ def _numbers(page: Page) -> list[int]:
     return [int(text.removeprefix("#")) for text in page.locator(".turn .meta a:first-of-type").all_inner_texts()]
 
 
-def test_a_long_conversation_is_read_from_a_turn_to_both_ends_without_a_gap(library: Serving, visits: Visits) -> None:
-    _talk(library, 180)
+def test_a_long_conversation_is_read_from_a_turn_to_both_ends_without_a_gap(
+    library: Serving, visits: Visits, tmp_path: Path
+) -> None:
+    _talk(library, tmp_path, 180)
     page = visits.signed_in(library, "conversations?q=lighthouse")
     page.get_by_role("heading", name=LONG).get_by_role("link").first.click()
     shown(page)
@@ -57,7 +60,10 @@ def test_a_long_conversation_is_read_from_a_turn_to_both_ends_without_a_gap(libr
     expect(page.locator(".page-head")).to_contain_text("180 of 180 turns")
 
 
-def test_conversations_are_listed_once_each_with_older_ones_on_demand(library: Serving, visits: Visits) -> None:
+def test_conversations_are_listed_once_each_with_older_ones_on_demand(
+    library: Serving, visits: Visits, tmp_path: Path
+) -> None:
+    _talk(library, tmp_path, 180)
     page = visits.signed_in(library, "conversations")
     older = page.get_by_role("button", name="Older conversations")
     while older.count():
