@@ -13,7 +13,7 @@ from cstp.methods.decision_reads import ListedDecision
 from cstp.methods.decision_records import DecisionEdge
 from cstp.methods.episodes import EpisodeSummary
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
-from cstp.methods.recall import ChunkMetadata
+from cstp.methods.recall import ChunkMetadata, RecallItem
 from cstp_server.ui.site_data import DataFiles
 from cstp_server.ui.site_search import (
     Extracted,
@@ -204,20 +204,21 @@ def _write_passages(methods: Methods, ids: Sequence[str], files: DataFiles, sear
         steps.advance(1)
         try:
             chunk = methods.get_chunk(id, related_limit=20)
-            source = _source_of(methods, chunk, titles)
+            recalled = methods.recall(id=id, expand=False, include_events=False, include_entities=False).results[0]
         except NotFound:
             continue
         file = files.add("passageTexts", _json(chunk))
-        files.add("passages", to_json({"id": id, "file": file, "source": source}, by_alias=True).decode())
-        search.add(passage_entry(chunk, source))
+        files.add("passages", to_json({"id": id, "file": file, "metadata": recalled.metadata}, by_alias=True).decode())
+        search.add(passage_entry(chunk, _source_of(methods, chunk, recalled, titles)))
         count += 1
     return count
 
 
-def _source_of(methods: Methods, chunk: GetChunkResult, titles: dict[str, str]) -> SourceReference | None:
-    """The source of a passage, which only a recall names; `titles` are those that are known, by id."""
-    item = methods.recall(id=chunk.chunk_id, expand=False, include_events=False, include_entities=False).results[0]
-    id = item.metadata.source_id if isinstance(item.metadata, ChunkMetadata) else None
+def _source_of(
+    methods: Methods, chunk: GetChunkResult, recalled: RecallItem, titles: dict[str, str]
+) -> SourceReference | None:
+    """The source of a passage, which only a recall names by its id; `titles` are those that are known."""
+    id = recalled.metadata.source_id if isinstance(recalled.metadata, ChunkMetadata) else None
     if id is None:
         return None
     if id not in titles:

@@ -128,7 +128,7 @@
       return { results, metadata };
     };
 
-  /** Where each passage is, and its source, by its id. */
+  /** Where each passage is, and what a recall says of it, by its id. */
   const passages = () => list("passages", (all) => new Map(all.map((one) => [one.id, one])));
 
   async function getChunk({ chunkId, includeRelated = true, relatedLimit = 5 }) {
@@ -144,9 +144,7 @@
     if (query || conversationId || expandNeighbors) throw needsServer("cstp.recall");
     if (!id) return context ? answer : Promise.reject(refused("one of id, query, conversationId and context must be given"));
     const chunk = await getChunk({ chunkId: id });
-    const { source } = (await passages()).get(id);
-    const { title, author, source: system, chunkInfo, tags } = chunk;
-    const metadata = { title, author, source: system, sourceId: source?.sourceId ?? null, artifactId: null, chunkInfo, tags };
+    const { metadata } = (await passages()).get(id);
     const item = { id, type: "chunk", content: chunk.content, context: null, metadata, score: null, events: [] };
     return { ...answer, results: [item], totalCount: 1, selector: "id" };
   }

@@ -1,5 +1,5 @@
 "use strict";
-// The search of a site: by words, their beginnings and near spellings, in titles, tags and texts.
+// The search of a site: by words and their beginnings, in titles, tags and texts.
 {
   const { between, fold, instant, list, refused } = cstp.site;
 
@@ -7,14 +7,10 @@
   const SNIPPET = 300; // characters
   const LEAD = 40; // characters of it before the first of the words
   const KINDS = ["decision", "chunk", "extraction", "episode"];
-  const LONG = 5; // letters of a word that may be spelt a little differently
+  const LONG = 5; // letters of a word that may be misspelt
   const OPTIONS = {
     fields: ["title", "tags", "text"],
-    searchOptions: {
-      boost: { title: 3, tags: 2 },
-      prefix: (word) => word.length > 2,
-      fuzzy: (word) => (word.length >= LONG ? 0.15 : false),
-    },
+    searchOptions: { boost: { title: 3, tags: 2 }, prefix: (word) => word.length > 2 },
   };
 
   const WORDS = 12; // a longer query is a text, of which every word is taken as it is
@@ -32,7 +28,9 @@
   /** What is found of the entries that are accepted, best first: [{ entry, score, terms }]. */
   async function found(query, accepts) {
     const { entries, words } = await index();
-    const options = query.split(/\s+/).length > WORDS ? { prefix: false, fuzzy: false } : {};
+    // a word that is nowhere stands for those that are spelt nearly so
+    const fuzzy = (word) => (word.length >= LONG && !words.search(word).length ? 0.2 : false);
+    const options = query.split(/\s+/).length > WORDS ? { prefix: false } : { fuzzy };
     return words
       .search(query, { ...options, filter: ({ id }) => accepts(entries[id]) })
       .map(({ id, score, terms }) => ({ entry: entries[id], score, terms }));
