@@ -143,9 +143,7 @@ async def _claimed(scope: Scope, sessions: PageSessions, parts: Parts, code: str
         return _error(409, f"{error}; then make another link: cstp ui")
     except (ConfigurationError, ComponentFailed, OSError) as error:
         _log.error("no_session", reason=str(error), request_id=request_id)
-        return _error(
-            503, "the server cannot make a token, and its log has the reason; then make another link: cstp ui"
-        )
+        return _error(503, _FAILED)
     if made is None:
         return unauthenticated(scope, Refusal(presented=True), parts, request_id, _in_words)
     token, text = made
