@@ -65,6 +65,20 @@ def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around
 
 
 @pytest.mark.timeout(300)
+def test_a_ci_job_writes_pages_and_leaves_nothing_else(
+    repository: Path, around: Mapping[str, str], tmp_path: Path
+) -> None:
+    command = ["sh", str(repository / "pages.sh"), "build/pages"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=tmp_path, env=around, capture_output=True, text=True, timeout=140)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("2 decisions, 0 episodes")
+    assert "Decisions of the shop" in (tmp_path / "build" / "pages" / "index.html").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "repository"]
+    assert [path.name for path in (tmp_path / "build").iterdir()] == ["pages"]
+
+
+@pytest.mark.timeout(300)
 def test_a_ci_job_publishes_the_decisions_to_a_server_elsewhere_once(
     repository: Path, secure_server: Mapping[str, str], tmp_path: Path
 ) -> None:

@@ -255,6 +255,10 @@ def test_a_visitor_walks_from_the_table_to_a_decision_and_searches(written: Writ
     assert page.get_by_role("navigation").get_by_role("link").all_inner_texts() == [
         *("Decisions", "Search", "Timeline", "Graph", "Knowledge")
     ]
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("g then d, s, t, g, kgo to decisions, search, timeline")
+    page.keyboard.press("Escape")
+    page.keyboard.type("ga")  # the activity, which a site has not
     page.get_by_role("button", name="Overdue for review 2").click()
     expect(page.locator(".row")).to_have_count(2)
     page.get_by_role("link", name="Build a second berth").click()

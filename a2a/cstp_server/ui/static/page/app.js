@@ -4,17 +4,17 @@
   const { html } = cstp;
   const { useEffect, useRef, useState } = cstp.hooks;
 
-  /** Where one can go. The pages are in files of their names; `pages` of an entry are shown under it, and
-   * one that is `live` needs a server. */
+  /** Where one can go. The pages are in files of their names; `pages` of an entry are shown under it, the `key`
+   * after g leads there, and one that is `live` needs a server. */
   const PLACES = [
-    { path: "decisions", label: "Decisions", pages: ["decision"] },
-    { path: "search", label: "Search", pages: ["memory", "episode", "extraction"] },
-    { path: "timeline", label: "Timeline", pages: [] },
-    { path: "graph", label: "Graph", pages: [] },
-    { path: "conversations", label: "Conversations", pages: ["conversation"], live: true },
-    { path: "knowledge", label: "Knowledge", pages: ["passage"] },
-    { path: "activity", label: "Activity", pages: [], live: true },
-    { path: "server", label: "Server", pages: [], live: true },
+    { path: "decisions", key: "d", label: "Decisions", pages: ["decision"] },
+    { path: "search", key: "s", label: "Search", pages: ["memory", "episode", "extraction"] },
+    { path: "timeline", key: "t", label: "Timeline", pages: [] },
+    { path: "graph", key: "g", label: "Graph", pages: [] },
+    { path: "conversations", key: "c", label: "Conversations", pages: ["conversation"], live: true },
+    { path: "knowledge", key: "k", label: "Knowledge", pages: ["passage"] },
+    { path: "activity", key: "a", label: "Activity", pages: [], live: true },
+    { path: "server", key: "v", label: "Server", pages: [], live: true },
   ];
 
   const THEMES = { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
@@ -90,17 +90,14 @@
     </form>`;
   }
 
-  const HELP = [
+  const helpOf = (places) => [
     ["/", "go to the search box"],
     ["j, k or ↓, ↑", "next and previous result or row"],
     ["Enter", "open it"],
-    ["g then d, s, t, g, c, k, a, v", "go to decisions, search, timeline, graph, conversations, knowledge, activity, server"],
+    [`g then ${places.map(({ key }) => key).join(", ")}`, `go to ${places.map(({ path }) => path).join(", ")}`],
     ["?", "this list"],
     ["Esc", "close it, or leave the box"],
   ];
-  const GO = {
-    d: "decisions", s: "search", t: "timeline", g: "graph", c: "conversations", k: "knowledge", a: "activity", v: "server",
-  };
 
   function focusedRow(step) {
     const rows = [...document.querySelectorAll("[data-row]")];
@@ -111,6 +108,7 @@
   }
 
   function Keys() {
+    const places = placesOf(cstp.useVisitor());
     const [help, setHelp] = useState(false);
     useEffect(() => {
       let going = false;
@@ -135,7 +133,8 @@
           actions.ArrowDown = actions.j;
           actions.ArrowUp = actions.k;
         }
-        const action = going && GO[event.key] ? () => cstp.address.go(GO[event.key]) : actions[event.key];
+        const place = going && places.find(({ key }) => key === event.key);
+        const action = place ? () => cstp.address.go(place.path) : actions[event.key];
         going = !going && event.key === "g";
         if (action) {
           event.preventDefault();
@@ -147,7 +146,7 @@
     }, []);
     return help
       ? html`<${cstp.Dialog} title="Keys" close=${() => setHelp(false)}>
-          <dl class="keys">${HELP.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>
+          <dl class="keys">${helpOf(places).map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>
         </${cstp.Dialog}>`
       : null;
   }
