@@ -154,7 +154,7 @@
   /** A page that a site has not, as it has no server. */
   function NeedsServer() {
     return html`<${cstp.PageHead} title="This page needs a server" />
-      <p class="empty">These files hold decisions, episodes, what was extracted from sources, and passages.
+      <p class="empty">These files hold decisions, episodes, what was extracted from sources, and passages.${" "}
         <a href=${cstp.address.to("decisions")}>Decisions</a></p>`;
   }
 
