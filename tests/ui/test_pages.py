@@ -103,7 +103,7 @@ def test_the_first_key_leads_past_the_navigation(library: Serving, visits: Visit
 
 def test_the_theme_is_chosen_and_stays(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "decisions", color_scheme="light")
-    page.get_by_role("button", name="Theme: as the system").click()
+    page.get_by_role("button", name="Theme: auto").click()
     page.get_by_role("button", name="Theme: light").click()
     page.reload()
     shown(page)
@@ -127,3 +127,29 @@ def test_nothing_moves_while_a_page_loads(library: Serving, visits: Visits) -> N
         page.reload()
         shown(page)
         assert page.evaluate("window.moved") < 0.1, address  # what is called good of a page
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "__proto__",
+        "constructor",
+        "toString/x",
+        "search?q=a&q=index&mode=keyword",
+        "knowledge?topic=a&topic=b",
+        "decision/__proto__",
+        "graph/%00",
+        "timeline?from=x&to=y",
+        "conversation/%E0%A4%A",
+        "episode/1e999",
+        "memory/ ",
+    ],
+)
+def test_an_odd_address_is_answered_in_place_and_the_next_one_as_ever(
+    library: Serving, visits: Visits, address: str
+) -> None:
+    page = visits.signed_in(library, address)
+    expect(page.locator("main h1")).to_be_visible()
+    go(page, "decisions")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    expect(page.locator(".row").first).to_be_visible()

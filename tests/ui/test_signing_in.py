@@ -1,5 +1,6 @@
 """Who visits: a pasted token, one that is kept, wrong, expired, revoked or narrow."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 from playwright.sync_api import expect
@@ -90,3 +91,39 @@ def test_a_narrow_token_sees_what_it_may_and_no_action(library: Serving, visits:
     expect(page.get_by_role("button", name="Forget")).to_have_count(0)
     go(page, "activity")
     expect(page.get_by_text("admin").first).to_be_visible()
+
+
+def test_a_visitor_who_came_by_a_link_stays_after_a_reload_on_request(
+    library: Serving, visits: Visits, link: Callable[..., str]
+) -> None:
+    page = visits.page()
+    page.goto(f"{base(library)}/ui/#code={link(library)}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    assert "code" not in page.url
+    page.get_by_role("button", name="Stay signed in").click()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    expect(page.get_by_role("button", name="Stay signed in")).to_have_count(0)
+
+
+def test_a_link_is_used_in_a_tab_that_shows_the_page_already(
+    library: Serving, visits: Visits, link: Callable[..., str]
+) -> None:
+    page = visits.page()
+    page.goto(f"{base(library)}/ui/")
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.evaluate("code => { location.hash = '#code=' + code }", link(library))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    assert "code" not in page.url
+
+
+def test_a_link_that_was_used_leaves_a_session_that_is_kept(
+    library: Serving, visits: Visits, link: Callable[..., str]
+) -> None:
+    visits.expected.append("401")
+    code = link(library)
+    visits.page().goto(f"{base(library)}/ui/#code={code}")
+    page = visits.signed_in(library, "decisions")
+    page.goto(f"{base(library)}/healthz")
+    page.goto(f"{base(library)}/ui/#code=wrong-{code}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")

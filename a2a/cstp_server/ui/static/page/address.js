@@ -3,13 +3,14 @@
 {
   const { useEffect, useState } = cstp.hooks;
 
-  /** The current address: { path: ["decisions"], params: {...} }; a parameter that repeats is a list. */
+  const LISTS = ["kind", "tag"]; // parameters that may repeat; of any other the last one counts
+
+  /** The current address: { path: ["decisions"], params: {...} }; `kind` and `tag` are lists where they repeat. */
   function read() {
     const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
-    const params = {};
+    const params = Object.create(null);
     for (const [name, value] of new URLSearchParams(query)) {
-      if (!(name in params)) params[name] = value;
-      else params[name] = [].concat(params[name], value);
+      params[name] = name in params && LISTS.includes(name) ? [].concat(params[name], value) : value;
     }
     return { path: path.split("/").filter(Boolean).map(decoded), params };
   }

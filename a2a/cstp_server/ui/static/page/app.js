@@ -17,7 +17,7 @@
     { path: "server", key: "v", label: "Server", pages: [], live: true },
   ];
 
-  const THEMES = { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" };
+  const THEMES = { auto: "Theme: auto", light: "Theme: light", dark: "Theme: dark" };
 
   function remembered(name) {
     try {
@@ -163,7 +163,22 @@
       <p class="empty">The address names no page. <a href=${cstp.address.to("decisions")}>Decisions</a></p>`;
   }
 
-  function Frame({ visitor, leave }) {
+  /** A page that fails shows why in place, and the next page is shown as if nothing had happened. */
+  class Guarded extends preact.Component {
+    static getDerivedStateFromError(error) {
+      return { error };
+    }
+
+    render({ children }, { error }) {
+      if (!error) return children;
+      return html`<${cstp.PageHead} title="This page cannot be shown" />
+        <${cstp.Failure} error=${{ message: `The address or an answer was not understood: ${error.message}` }}
+          again=${() => this.setState({ error: null })} />
+        <p><a href=${cstp.address.to("decisions")}>Decisions</a></p>`;
+    }
+  }
+
+  function Frame({ visitor, leave, stay }) {
     const address = cstp.address.useAddress();
     const [here = "decisions", ...rest] = address.path;
     const shownUnder = PLACES.find(({ path, pages }) => path === here || pages.includes(here));
@@ -190,12 +205,17 @@
         <div class="visitor">
           <span title=${visitor.about}>${visitor.asOf ? html`as of <${cstp.Time} at=${visitor.asOf} />` : visitor.agent}</span>
           <${Theme} />
+          ${stay && html`<button type="button" class="small" onClick=${stay} title="Keeps the token until this tab is closed">
+            Stay signed in
+          </button>`}
           ${leave && html`<button type="button" class="small" onClick=${leave}>Sign out</button>`}
         </div>
         <${Navigation} here=${here} />
       </header>
       <main id="main" tabindex="-1" ref=${main}>
-        <${Page} key=${here === "search" ? here : place} path=${rest} params=${address.params} />
+        <${Guarded} key=${here === "search" ? here : place}>
+          <${Page} path=${rest} params=${address.params} />
+        </${Guarded}>
       </main>
       <${Keys} />
     </${cstp.Visitor.Provider}>`;

@@ -1,6 +1,6 @@
 "use strict";
 // What the files of this page share. Each adds its part to `cstp`; index.html names them in their order.
-const cstp = { pages: {} };
+const cstp = { pages: Object.create(null) }; // no name of a prototype is a page
 
 cstp.html = htm.bind(preact.h);
 cstp.hooks = preactHooks;

@@ -237,6 +237,7 @@
     const found = cstp.useCall("cstp.getDecision", { id: id ?? "", knownAt: params.knownAt || null }, { keep: true });
     const title = html`<${cstp.PageHead} title="Decision" />`;
     if (found.error) return html`${title}<${cstp.Failure} error=${found.error} again=${found.again} />
+      <p><a href=${cstp.address.to("decisions")}>All decisions</a></p>
       ${params.knownAt ? html`<${KnownAt} params=${params} id=${id} />` : null}`;
     if (!found.result) return html`${title}<${cstp.Placeholder} lines=${14} />`;
     return html`<${Whole} decision=${found.result.decision} params=${params} again=${found.again} />`;

@@ -25,7 +25,7 @@
     tags: { label: "Tags", width: "minmax(8rem, 1.5fr)", show: (one) => one.tags.join(", ") || "–" },
   };
   const USUAL = ["title", "status", "category", "stakes", "confidence", "outcome", "date", "reviewBy"];
-  const NARROW = { title: "minmax(7rem, 1fr)", status: "6.2rem", date: "6.8rem" }; // a phone has room for these
+  const NARROW = { title: "minmax(0, 1fr)", status: "6.5rem" }; // a phone has room for these
 
   const VIEWS = [
     { name: "all", label: "All", params: {} },

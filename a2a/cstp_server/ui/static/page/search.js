@@ -10,6 +10,7 @@
     decision: "decisions", chunk: "passages", extraction: "extracted", episode: "episodes", artifact: "documents",
     turn: "turns", event: "events",
   };
+  const SINGULAR = { chunk: "passage", artifact: "document" };
   const MODES = [["", "by meaning and words"], ["semantic", "by meaning"], ["keyword", "by words"]];
   const SENSITIVITIES = [["", "any"], "normal", "sensitive", "highly_sensitive"];
   const LIMIT = 50;
@@ -67,6 +68,7 @@
     const found = Object.fromEntries(KINDS.map((kind) => [kind, 0]));
     for (const one of results) found[one.type] += 1;
     return html`<div class="bar" role="group" aria-label="Kinds of records">
+      <span class="muted">${results.length === LIMIT ? `Of the first ${LIMIT}:` : "Kinds:"}</span>
       ${(live ? KINDS : OF_SITE).map(
         (kind) => html`<${cstp.Chip} label=${LABELS[kind]} found=${found[kind]} on=${chosen.includes(kind)}
           toggle=${() => toggle(kind)} />`,
@@ -102,7 +104,7 @@
         </${cstp.RecordLink}>
       </h2>
       <p class="meta">
-        <${cstp.Pill} kind="kind" value=${one.type} />
+        <${cstp.Pill} kind="kind" value=${SINGULAR[one.type] ?? one.type} />
         ${one.score !== null && html`<span>score ${rounded(one.score)}</span>`}
         ${one.date && html`<${cstp.Time} at=${one.date} />`}
         ${one.source && html`<span>${one.source}</span>`}

@@ -10,6 +10,7 @@
     const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
     if (!code) return null;
     history.replaceState(null, "", `${location.pathname}#/decisions`);
+    dispatchEvent(new Event("cstp:address"));
     const reply = await fetch("session", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
@@ -100,34 +101,62 @@
   /** The whole page: who visits, then the frame. */
   function Page() {
     const [visitor, setVisitor] = useState(null);
+    const [keeps, setKeeps] = useState(false); // whether this tab keeps the token
     const [problem, setProblem] = useState(null);
     const [ready, setReady] = useState(false);
     const enter = async (token, stay) => {
       const found = await visitorOf(token);
       keep(stay ? token : null);
+      setKeeps(stay);
       setProblem(null);
-      setVisitor(found);
+      setVisitor({ ...found, token });
     };
     const leave = (reason = null) => {
       keep(null);
       setProblem(reason);
       setVisitor(null);
     };
+    const stay = () => {
+      keep(visitor.token);
+      setKeeps(true);
+    };
     useEffect(() => {
-      const start = async () => {
+      let timer;
+      const byLink = async () => {
+        const token = await tokenOfLink();
+        if (token) await enter(token, false);
+        return token !== null;
+      };
+      /** By the token that this tab keeps; asked again while the server is away. */
+      const byKept = async (otherwise) => {
         try {
-          const token = (await tokenOfLink()) ?? kept();
-          if (token) await enter(token, kept() === token);
+          const token = kept();
+          if (token) await enter(token, true);
+          else setProblem(otherwise);
         } catch (error) {
           setProblem(error.message);
+          if (error.code === 0) timer = setTimeout(byKept, 2000, otherwise);
+        }
+      };
+      const start = async () => {
+        try {
+          if (!(await byLink())) await byKept(null);
+        } catch (error) {
+          await byKept(error.message);
         }
         setReady(true);
       };
+      const follow = () => byLink().catch((error) => setProblem(error.message)); // a link opened in a tab of this page
       start();
+      addEventListener("hashchange", follow);
+      return () => {
+        clearTimeout(timer);
+        removeEventListener("hashchange", follow);
+      };
     }, []);
     if (!ready) return html`<p class="starting">Loading …</p>`;
     if (visitor === null) return html`<${SignIn} enter=${enter} problem=${problem} />`;
-    return html`<${cstp.Frame} visitor=${watched(visitor, leave)} leave=${() => leave()} />`;
+    return html`<${cstp.Frame} visitor=${watched(visitor, leave)} leave=${() => leave()} stay=${keeps ? null : stay} />`;
   }
 
   const seen = new WeakMap();
