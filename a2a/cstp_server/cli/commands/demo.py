@@ -109,6 +109,7 @@ def _say(token: str, url: str, settings: Settings) -> None:
     with suppress(OSError):  # the reader has gone; calls are answered all the same
         if settings.ui_enabled:
             say(f"Look at the demo's data in a browser within {_LINK_MINUTES} minutes, once: {_link(url, settings)}")
+            say("The link's holder sees and may change all that the demo holds.")
             say()
         _write(token, url, settings.server.ssl_certfile)
         _print_calls(token, url)
