@@ -117,6 +117,7 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     id = await recorded(engine, "Sell the oven")
     done = await forgotten(engine, id)
     again = await recorded(engine, "Sell the oven once more")
+    await engine.reached(engine.records.last_seq(), seconds=60.0)
     (stored,) = engine.records.find([(Kind.DECISION, again)], None)
     wrong = replace(done, gone=(replace(done.gone[0], key=stored.key, id=again),))
     found = await engine.writing._erasures.verified(engine.pools.caller("ann"), wrong)
