@@ -23,7 +23,8 @@ from tests.serving import Serving, start
 from tests.stores import ChromaProgram, PostgreSQL, Stores
 
 MODEL = "/models/gte-small-int8"
-# Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp.
+# Programs of others, and what is tested elsewhere: tests/image, tests/client, tests/cli/test_demo.py, tests/mcp;
+# `cstp ui` in tests/ui.
 NOT_RUN = ("docker", "claude", "pip", "make")
 WRITING = ("writing.md", "SKILL.md", "audit.md", "forgetting.md")  # whose commands write
 BLOCKS = {
@@ -72,7 +73,7 @@ def programs(tmp_path: Path, cstp_for_shells: Path) -> Path:
     (folder / "serve.py").write_text(SERVE)
     entry = cstp_for_shells / "cstp"
     scripts = dict.fromkeys(NOT_RUN, "true") | {
-        "cstp": f'case "$1" in serve) exec {sys.executable} -IS {folder}/serve.py {entry} "$@";; demo) exit 0;; esac\n'
+        "cstp": f'case "$1" in serve) exec {sys.executable} -IS {folder}/serve.py {entry} "$@";; demo|ui) exit 0;; esac\n'
         f'exec {entry} "$@"'
     }
     for name, script in scripts.items():

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,9 @@ def browser() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium")
-    with sync_playwright() as playwright:
+    with ThreadPoolExecutor(1, "browser") as executor, sync_playwright() as playwright:
+        executor.submit(int).result()  # its thread is this fixture's, and not of the test that needs it first
+        playwright._loop.set_default_executor(executor)
         opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield opened
         opened.close()
@@ -121,6 +124,6 @@ def picture() -> Callable[[Page, str], None]:
     PICTURES.mkdir(parents=True, exist_ok=True)
 
     def take(page: Page, name: str) -> None:
-        page.screenshot(path=PICTURES / f"{name}.png")
+        (PICTURES / f"{name}.png").write_bytes(page.screenshot())
 
     return take
