@@ -73,7 +73,8 @@ def programs(tmp_path: Path, cstp_for_shells: Path) -> Path:
     (folder / "serve.py").write_text(SERVE)
     entry = cstp_for_shells / "cstp"
     scripts = dict.fromkeys(NOT_RUN, "true") | {
-        "cstp": f'case "$1" in serve) exec {sys.executable} -IS {folder}/serve.py {entry} "$@";; demo|ui) exit 0;; esac\n'
+        "cstp": f'case "$1" in serve) exec {sys.executable} -IS {folder}/serve.py {entry} "$@";; esac\n'
+        f'case "$1" in demo | ui) exit 0;; esac\n'
         f'exec {entry} "$@"'
     }
     for name, script in scripts.items():
