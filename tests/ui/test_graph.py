@@ -136,12 +136,12 @@ def test_a_click_on_the_canvas_extends_the_graph_and_a_double_click_opens_the_re
 ) -> None:
     page = visits.signed_in(berths, "graph/c-1?depth=1", reduced_motion="reduce")
     expect(_row(page, "Publish by mail")).to_be_visible()
-    page.wait_for_function("document.querySelector('.graph-place')._cyreg?.cy.nodes().length === 3")
+    page.wait_for_function("() => document.querySelector('.graph-place')._cyreg?.cy.nodes().length === 3")
     page.mouse.click(*_on_canvas(page, "c-2"))
     expect(page.locator(".graph-panel h2")).to_have_text("Publish by mail")
     expect(_row(page, "Publish by post")).to_be_visible()
     expect(_row(page, "Publish by mail").get_by_role("link")).to_be_focused()
-    page.wait_for_function("document.querySelector('.graph-place')._cyreg.cy.nodes().length === 4")
+    page.wait_for_function("() => document.querySelector('.graph-place')._cyreg.cy.nodes().length === 4")
     page.mouse.dblclick(*_on_canvas(page, "c-3"))
     page.wait_for_url("**/#/decision/c-3")
 

@@ -72,7 +72,7 @@ def hosted(visits: Visits, serving: Serving, context: Mapping[str, Any] | None =
     }
     answer(page, "ui/initialize", result=result)
     page.evaluate(FRAME, content["text"].replace("<head>", f"<head>{policy}", 1))
-    page.wait_for_function("heard.some(one => one.method === 'ui/notifications/initialized')")
+    page.wait_for_function("() => heard.some(one => one.method === 'ui/notifications/initialized')")
     yield page
 
 
@@ -136,14 +136,14 @@ def test_the_view_begins_the_protocol_and_shows_a_decision_whole(
 
 def test_the_view_says_how_high_it_is(library: Serving, visits: Visits, decided: Mapping[str, str]) -> None:
     with hosted(visits, library) as page:
-        page.wait_for_function("heard.some(one => one.method === 'ui/notifications/size-changed')")
+        page.wait_for_function("() => heard.some(one => one.method === 'ui/notifications/size-changed')")
         before = heard(page, "ui/notifications/size-changed")[-1]["params"]["height"]
         tell(page, "tool-result", **asked(library, "tools/call", name="get_decision", arguments={"id": decided["one"]}))
         page.wait_for_function(
             "before => heard.at(-1).method === 'ui/notifications/size-changed' && heard.at(-1).params.height > before",
             arg=before,
         )
-        page.wait_for_function("document.querySelector('iframe').clientHeight > 300")
+        page.wait_for_function("() => document.querySelector('iframe').clientHeight > 300")
         assert view(page).evaluate("document.documentElement.scrollHeight <= innerHeight")
 
 
