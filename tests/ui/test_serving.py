@@ -58,16 +58,21 @@ def folder_of_assets(get: Get, live: Live) -> str:
     return f"/ui/{found[0]}"
 
 
-def test_the_page_is_index_html_with_the_place_of_its_files_and_exactly_these_headers(
+def test_the_page_is_index_html_with_one_file_of_all_its_scripts_in_their_order_and_exactly_these_headers(
     common_server: Callable[..., Live], get: Get
 ) -> None:
     live = common_server()
     reply = get(live, "/ui/")
     place = folder_of_assets(get, live).removeprefix("/ui/")
-    template = (STATIC / INDEX).read_bytes()
-    assert template.count(b"{{assets}}") > 1
+    template = (STATIC / INDEX).read_text(encoding="utf-8")
+    tags = re.findall(r'<script defer src="\{\{assets\}\}(.+)"></script>\n', template)
+    assert len(tags) > 30
     assert reply.status == 200
-    assert reply.body == template.replace(b"{{assets}}", place.encode())
+    body = reply.body.decode()
+    assert re.findall("<script.*>", body) == [f'<script defer src="{place}all.js"></script>']
+    assert re.sub("<script.*>\n", "", body) == re.sub("<script.*>\n", "", template).replace("{{assets}}", place)
+    scripts = get(live, f"/ui/{place}all.js").body.split(b"\n;\n")
+    assert scripts == [(STATIC / name).read_bytes() for name in tags]
     assert shown(reply) == GUARDS | {
         "content-type": "text/html; charset=utf-8",
         "cache-control": "no-cache",

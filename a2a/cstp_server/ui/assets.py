@@ -1,6 +1,7 @@
 """The files of the page for people, as they are sent: read and compressed once, known by one digest."""
 
 import gzip
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,6 +11,8 @@ from typing import Final
 
 INDEX: Final = "index.html"
 PLACEHOLDER: Final = b"{{assets}}"  # stands in index.html for where the other files are
+ALL_SCRIPTS: Final = "all.js"  # what stands for the scripts that index.html names
+_SCRIPT: Final = re.compile(rb'<script defer src="\{\{assets\}\}([^"]+)"></script>\n')
 _DIGEST_CHARACTERS: Final = 16
 TYPES: Final[Mapping[str, str]] = {
     ".css": "text/css; charset=utf-8",
@@ -48,7 +51,8 @@ def static_folder() -> Path:
 def load_assets(folder: Path) -> Assets:
     """Reads all files of a type in `TYPES`; others, such as drafts of an editor, are no part of the page.
 
-    Takes about 50 ms, mostly to compress. Raises OSError for a file that cannot be read.
+    The scripts that index.html names are sent as one, because a browser takes longer for each request than for what
+    it answers. Takes about 50 ms, mostly to compress. Raises OSError for a file that cannot be read.
     """
     paths = sorted(path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file())
     contents = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
@@ -56,7 +60,11 @@ def load_assets(folder: Path) -> Assets:
     for name, content in contents.items():
         digest.update(b"%s\0%d\0%s" % (name.encode(), len(content), content))  # lengths, so that no two lists are equal
     short = digest.hexdigest()[:_DIGEST_CHARACTERS]
-    index = contents[INDEX].replace(PLACEHOLDER, f"assets/{short}/".encode())
+    names = [name.decode() for name in _SCRIPT.findall(contents[INDEX])]
+    contents[ALL_SCRIPTS] = b"\n;\n".join(contents[name] for name in names)
+    one = b'<script defer src="%s%s"></script>\n' % (PLACEHOLDER, ALL_SCRIPTS.encode())
+    index = _SCRIPT.sub(b"", contents[INDEX]).replace(b"</head>", one + b"</head>")
+    index = index.replace(PLACEHOLDER, f"assets/{short}/".encode())
     return Assets(short, index, {name: _asset(name, content) for name, content in contents.items() if name != INDEX})
 
 

@@ -113,13 +113,13 @@
     return { ...known, again: () => setRound(round + 1) };
   }
 
-  const timeFormat = new Intl.DateTimeFormat(undefined, {
+  const timeFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, {
     month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit",
-  });
+  }));
 
   /** A moment to the second. */
   function Moment({ at }) {
-    return html`<time datetime=${at} title=${at}>${timeFormat.format(new Date(at))}</time>`;
+    return html`<time datetime=${at} title=${at}>${timeFormat().format(new Date(at))}</time>`;
   }
 
   const SHOWN = new Set(["decision", "chunk", "extraction", "episode", "artifact", "artifact_chunk", "turn", "event"]);

@@ -10,10 +10,16 @@ cstp.Fragment = preact.Fragment;
 cstp.Visitor = preact.createContext(null);
 cstp.useVisitor = () => preactHooks.useContext(cstp.Visitor);
 
+/** A function that makes a value at the first call: formats of dates take milliseconds each that a page may not need. */
+cstp.once = (make) => {
+  let made;
+  return () => (made ??= make());
+};
+
 /** Loads a library of vendor/ once, when a page first needs it. */
 cstp.library = (() => {
   const loading = new Map();
-  const base = document.currentScript.src.replace(/page\/base\.js.*$/, "");
+  const base = document.currentScript.src.replace(/(page\/base|all)\.js.*$/, "");
   const add = (name, tag, member) =>
     new Promise((resolve, reject) => {
       const element = document.createElement(tag);

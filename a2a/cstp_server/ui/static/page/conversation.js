@@ -128,8 +128,8 @@
 
   const SIDES = { user: "user", system: "system" };
   const hue = (name) => [...name].reduce((sum, letter) => sum + letter.codePointAt(0), 0) % 3;
-  const hourFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-  const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+  const hourFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { timeStyle: "short" }));
+  const dayFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "full" }));
 
   function Turn({ id, turn, marked, query }) {
     const speaker = cstp.speakerOf(turn);
@@ -146,7 +146,7 @@
         <p class="meta">
           <b>${speaker}</b>
           ${turn.role && turn.role !== speaker ? html`<span>${turn.role}</span>` : null}
-          ${turn.ts && html`<time datetime=${turn.ts} title=${turn.ts}>${hourFormat.format(new Date(turn.ts))}</time>`}
+          ${turn.ts && html`<time datetime=${turn.ts} title=${turn.ts}>${hourFormat().format(new Date(turn.ts))}</time>`}
           <a href=${cstp.address.to(["conversation", id], { turn: turn.id, q: query })}
             aria-label=${`Turn ${turn.turnIndex}, its address`}>#${turn.turnIndex}</a>
           <a href=${cstp.address.to(["memory", turn.id])} aria-label=${`Turn ${turn.turnIndex} as a record`}>record</a>
@@ -156,7 +156,7 @@
     </li>`;
   }
 
-  const dayOf = (turn) => (turn.ts ? dayFormat.format(new Date(turn.ts)) : null);
+  const dayOf = (turn) => (turn.ts ? dayFormat().format(new Date(turn.ts)) : null);
 
   /** The chat by sessions, each a heading and a list, with a line wherever a day begins. */
   function Chat({ id, turns, marked, query }) {

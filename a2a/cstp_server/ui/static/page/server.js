@@ -17,7 +17,7 @@
     unavailable: "failed", building: "partial",
   };
 
-  const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+  const timeFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }));
   const bytes = (value) => (value === null ? null : `${cstp.count(Math.round(value / 1_048_576))} MiB`);
   const LONGEST = 15; // seconds: the last bound that the server counts by
 
@@ -289,7 +289,7 @@
     if (!live) return html`<${cstp.PageHead} title="Server" /><p class="empty">This page was saved: it has no server to ask.</p>`;
     return html`<${cstp.PageHead} title="Server">
         <span class=${`pulse ${seen.error ? "broken" : "live"}`} role="status">
-          ${seen.error ? `does not answer${seen.at ? `; as of ${timeFormat.format(seen.at)}` : ""}` : "every 5 seconds"}
+          ${seen.error ? `does not answer${seen.at ? `; as of ${timeFormat().format(seen.at)}` : ""}` : "every 5 seconds"}
         </span>
       </${cstp.PageHead}>
       ${!ready && (seen.error ? html`<${cstp.Failure} error=${seen.error} />` : html`<${cstp.Placeholder} lines=${18} />`)}

@@ -4,15 +4,15 @@
   const { html } = cstp;
   const { useLayoutEffect, useRef } = cstp.hooks;
 
-  const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
-  const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const dayFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" }));
+  const timeFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }));
 
   /** A time as a day, or with the hour; the whole of it in the tooltip. */
   function Time({ at, hours = false }) {
     if (!at) return html`<span class="none">–</span>`;
     const moment = new Date(at);
     if (Number.isNaN(moment.valueOf())) return html`<span>${String(at)}</span>`;
-    const text = (hours ? timeFormat : dayFormat).format(moment);
+    const text = (hours ? timeFormat : dayFormat)().format(moment);
     return html`<time datetime=${at} title=${at}>${text}</time>`;
   }
 
@@ -116,8 +116,8 @@
     return html`<div class="markdown" ref=${place}></div>`;
   }
 
-  const counted = new Intl.NumberFormat();
-  const count = (number) => counted.format(number);
+  const counted = cstp.once(() => new Intl.NumberFormat());
+  const count = (number) => counted().format(number);
   const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
   Object.assign(cstp, { Time, Percent, Pill, Marked, Markdown, excerpt, count, plural });

@@ -19,12 +19,12 @@
   }
 
   const formats = {
-    day: new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" }),
-    whole: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" }),
-    month: new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" }),
-    shortMonth: new Intl.DateTimeFormat(undefined, { month: "short", timeZone: "UTC" }),
+    day: cstp.once(() => new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" })),
+    whole: cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" })),
+    month: cstp.once(() => new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" })),
+    shortMonth: cstp.once(() => new Intl.DateTimeFormat(undefined, { month: "short", timeZone: "UTC" })),
   };
-  const spelledDay = (day) => formats.whole.format(at(day));
+  const spelledDay = (day) => formats.whole().format(at(day));
 
   /** The units of the bars: how many are shown at once, where one starts, and its name. */
   const UNITS = {
@@ -33,21 +33,21 @@
       start: (time) => time,
       before: (start) => start - DAY,
       name: (from) => spelledDay(from),
-      tick: (from) => formats.day.format(at(from)),
+      tick: (from) => formats.day().format(at(from)),
     },
     week: {
       shown: 52,
       start: (time) => time - ((new Date(time).getUTCDay() + 6) % 7) * DAY,
       before: (start) => start - 7 * DAY,
-      name: (from, to) => `${formats.day.format(at(from))} – ${spelledDay(to)}`,
-      tick: (from) => formats.day.format(at(from)),
+      name: (from, to) => `${formats.day().format(at(from))} – ${spelledDay(to)}`,
+      tick: (from) => formats.day().format(at(from)),
     },
     month: {
       shown: 36,
       start: (time) => Date.UTC(new Date(time).getUTCFullYear(), new Date(time).getUTCMonth(), 1),
       before: (start) => Date.UTC(new Date(start).getUTCFullYear(), new Date(start).getUTCMonth() - 1, 1),
-      name: (from) => formats.month.format(at(from)),
-      tick: (from) => formats.shortMonth.format(at(from)),
+      name: (from) => formats.month().format(at(from)),
+      tick: (from) => formats.shortMonth().format(at(from)),
     },
   };
 
