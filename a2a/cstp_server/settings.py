@@ -6,16 +6,18 @@ The shipped file and `docs/configuration.md` are generated from this module.
 import re
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.choice import VectorIndex
 from cognition_engines.ingest.chroma.names import is_address, parsed_address
+from cognition_engines.ingest.file_filter import compiled
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.relevance import Language
 
+T = TypeVar("T")
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 _PUBLIC_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?")
@@ -247,22 +249,52 @@ class AuditSettings(Section):
 
 
 class SourceSettings(Section):
-    """A Chroma collection that is followed. The names are those of the options of `cstp ingest`."""
+    """A collection, folder or file that is followed. The names are those of the options of `cstp ingest`."""
 
-    url: str
+    path: Path | None = None
+    url: str | None = Field(None, validate_default=True)
+    prune: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     project: str | None = None
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None
     repository: str | None = None
 
+    @field_validator("path")
+    @classmethod
+    def _is_absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.absolute()
+
     @field_validator("url")
     @classmethod
-    def _is_an_address(cls, value: str) -> str:
+    def _is_an_address(cls, value: str | None, info: ValidationInfo) -> str | None:
+        has_path = info.data.get("path") is not None
+        if value is None:
+            if not has_path:
+                raise ValueError("must be given where there is no path")
+            return None
+        if has_path:
+            raise ValueError("must not be given next to a path")
         if not is_address(value):
             raise ValueError("must read like chroma:http://host:8000/collection or chroma:PATH/collection")
         try:
             return parsed_address(value)
         except ConfigurationError as error:
             raise ValueError(str(error)) from None
+
+    @field_validator("prune", "include", "exclude")
+    @classmethod
+    def _is_of_a_path(cls, value: T, info: ValidationInfo) -> T:
+        if value and info.data.get("url") is not None:
+            raise ValueError("must not be given next to a url: a collection is followed whole")
+        if isinstance(value, tuple):
+            compiled(value)
+        return value
+
+    @property
+    def address(self) -> str:
+        """The url, or the absolute path."""
+        return self.url or str(self.path)
 
     @field_validator("project", "repository")
     @classmethod
@@ -290,8 +322,9 @@ class Settings(Section):
     audit: AuditSettings = AuditSettings()
     sources: tuple[SourceSettings, ...] = Field(
         (),
-        description="Chroma collections to follow: a list of url (chroma:http://host:8000/NAME or "
-        "chroma:FOLDER/NAME), project, sensitivity, repository.",
+        description="What to follow: a list of url (a Chroma collection: chroma:http://host:8000/NAME or "
+        "chroma:FOLDER/NAME) or path (a folder or file, with prune, include, exclude), project, sensitivity, "
+        "repository.",
     )
 
     @property

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import httpx
 
-from cstp_server.cli.commands.demo_calls import CALLS
+from cstp_server.cli.demo_calls import CALLS
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "calls.md"

@@ -16,7 +16,7 @@ import trustme
 
 from cstp.methods.registry import METHODS
 from cstp_server.cli.commands.demo import demo_paths
-from cstp_server.cli.commands.demo_writes import STEPS
+from cstp_server.cli.demo_writes import STEPS
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
 

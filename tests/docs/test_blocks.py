@@ -1,7 +1,7 @@
 """Every block of shell commands in the documents, run as somebody would who pastes one after the other.
 
 What stands in a block for a place of the reader's own, a host or a folder, is replaced by one that the test has made.
-`cstp serve` runs until it says where it listens, and must then end well.
+`cstp serve` runs until it says where it listens, `cstp watch` until its first summary, and both must then end well.
 """
 
 import os
@@ -44,6 +44,13 @@ for line in server.stderr:
 sys.stderr.writelines(told)
 sys.exit(server.wait() or not any('"serving"' in line for line in told))
 """
+WATCH = """
+import subprocess, sys
+watch = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
+first = watch.stdout.readline()
+watch.terminate()
+sys.exit(watch.wait() or not first)
+"""
 FIRST_ID = 'import json, sys; print(json.load(sys.stdin)[0]["id"])'
 
 pytestmark = pytest.mark.timeout(300)
@@ -71,9 +78,11 @@ def programs(tmp_path: Path, cstp_for_shells: Path) -> Path:
     folder = tmp_path / "programs"
     folder.mkdir()
     (folder / "serve.py").write_text(SERVE)
+    (folder / "watch.py").write_text(WATCH)
     entry = cstp_for_shells / "cstp"
     scripts = dict.fromkeys(NOT_RUN, "true") | {
         "cstp": f'case "$1" in serve) exec {sys.executable} -IS {folder}/serve.py {entry} "$@";; esac\n'
+        f'case "$1" in watch) exec {sys.executable} -IS {folder}/watch.py {entry} "$@";; esac\n'
         f'case "$1" in demo | ui) exit 0;; esac\n'
         f'exec {entry} "$@"'
     }

@@ -11,7 +11,7 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.options import Amount, Options
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
@@ -51,10 +51,10 @@ SECRET = (
 class Quiet:
     """No progress."""
 
-    def start(self, total: int) -> None:
+    def start(self, total: Amount) -> None:
         """Nothing to show."""
 
-    def advance(self, done: int) -> None:
+    def advance(self, done: Amount) -> None:
         """Nothing to show."""
 
 

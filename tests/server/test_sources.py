@@ -38,3 +38,24 @@ def test_a_server_answers_from_the_collections_that_its_settings_name(
     assert 0 <= gauges()[("cstp_source_age_seconds", (("source", address),))] < 60
     assert ("cstp_source_age_seconds", (("source", away),)) not in gauges()
     assert get(server, request_bytes, "/readyz").status == 200
+
+
+def test_a_server_keeps_in_step_with_the_folders_that_its_settings_name(
+    live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
+    (docs / "draft.md").write_text("# Draft\n\nA heron, perhaps.\n")
+    server = live_server({"sources": [{"path": str(docs), "prune": True, "exclude": ["draft*"]}]})
+    token = server.token()
+
+    def found() -> set[str]:
+        results = server.call("cstp.searchKnowledge", token, SEARCH).json["result"]["results"]
+        return {result["title"] for result in results}
+
+    wait_until(lambda: found() == {"Herons"})
+    (docs / "b.md").write_text("# More herons\n\nAnother heron.\n")
+    wait_until(lambda: found() == {"Herons", "More herons"})
+    (docs / "a.md").unlink()
+    wait_until(lambda: found() == {"More herons"})

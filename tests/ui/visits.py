@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
-from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.options import Amount, Options
 from cognition_engines.ingest.run import ingest
 from cstp_server.cli.commands.demo import demo_paths
 from tests.serving import Serving, start
@@ -23,9 +23,9 @@ EVERYTHING: dict[str, Any] = {"scopes": ("read", "write", "review", "ratify", "a
 class Quiet:
     """No progress."""
 
-    def start(self, total: int) -> None: ...
+    def start(self, total: Amount) -> None: ...
 
-    def advance(self, done: int) -> None: ...
+    def advance(self, done: Amount) -> None: ...
 
 
 @pytest.fixture(scope="session")

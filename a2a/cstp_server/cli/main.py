@@ -41,6 +41,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "serve": _Entry("serve", "Answer calls until stopped"),
     "mcp": _Entry("mcp", "Serve MCP on standard input and output"),
     "ingest": _Entry("ingest", "Read records of all kinds"),
+    "watch": _Entry("watch", "Read folders and files, then again whatever changes, until stopped"),
     "show": _Entry("records", "Print one record, whole"),
     "delete": _Entry("records", "Delete records from everything"),
     "schema": _Entry("records", "Print the JSON Schema of a record"),

@@ -6,8 +6,21 @@ from time import monotonic
 from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
+
+from cognition_engines.ingest.options import Amount, Silent
+from cognition_engines.ingest.options import Progress as Reading
+from cstp_server.terminal import say
 
 EACH_SECONDS: Final = 10.0
 
@@ -37,25 +50,87 @@ class RecordBars:
         self._progress.advance(self._task, records)
 
 
-class ByteLines:
-    """A line every EACH_SECONDS that says how much of a run over files is done, for logs and pipes."""
+class ReadingBar:
+    """The bar of a run over files: their number, the records in them, how fast, and the time that is left."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._total = Amount(0)
+        self._done = Amount(0)
+        self._task = progress.add_task("reading", total=None, visible=False, amount="")
+        self._began = monotonic()
+
+    def start(self, total: Amount) -> None:
+        self._total, self._done, self._began = total, Amount(0), monotonic()
+        self._progress.reset(self._task, total=total.size, visible=True)
+
+    def advance(self, done: Amount) -> None:
+        self._done = _sum(self._done, done)
+        amount = _amount(self._total, self._done, monotonic() - self._began)
+        self._progress.update(self._task, completed=self._done.size, amount=amount)
+
+
+class ReadingLines:
+    """A line every EACH_SECONDS with how far a run over files is, for logs and pipes."""
 
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float] = monotonic) -> None:
         self._write = write
         self._clock = clock
-        self._total = self._done = 0
-        self._last = clock()
+        self._total = self._done = Amount(0)
+        self._began = self._last = clock()
 
-    def start(self, total: int) -> None:
-        self._total, self._last = total, self._clock()
+    def start(self, total: Amount) -> None:
+        self._total, self._done = total, Amount(0)
+        self._began = self._last = self._clock()
 
-    def advance(self, done: int) -> None:
-        self._done += done
+    def advance(self, done: Amount) -> None:
+        self._done = _sum(self._done, done)
         now = self._clock()
-        if now - self._last >= EACH_SECONDS:
-            self._last = now
-            share = self._done / self._total if self._total else 1.0
-            self._write(f"reading: {share:.0%}, {self._done / 1e6:,.1f} of {self._total / 1e6:,.1f} MB")
+        if now - self._last < EACH_SECONDS:
+            return
+        self._last = now
+        elapsed = now - self._began
+        amount = _amount(self._total, self._done, elapsed)
+        if not self._total.size:
+            self._write(f"reading: {amount}")
+            return
+        share = min(1.0, self._done.size / self._total.size)
+        left = f", {_duration(elapsed / share - elapsed)} left" if 0 < share < 1 else ""
+        self._write(f"reading: {share:.0%}, {amount}{left}")
+
+
+def _sum(one: Amount, other: Amount) -> Amount:
+    return Amount(one.size + other.size, one.files + other.files, one.records + other.records)
+
+
+def _amount(total: Amount, done: Amount, seconds: float) -> str:
+    """`12 of 296 files, 1,204 records, 85.0 records/s`."""
+    rate = done.records / seconds if seconds > 0 else 0.0
+    files = f"{done.files:,} of {total.files:,} files, " if total.files else ""
+    return f"{files}{done.records:,} records, {rate:,.1f} records/s"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@contextmanager
+def reading_progress(*, quiet: bool) -> Iterator[Reading]:
+    """A bar on a terminal, lines elsewhere, both on standard error; nothing when `quiet`."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield Silent() if quiet else ReadingLines(lambda line: say(line, err=True))
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[amount]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield ReadingBar(progress)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def diagnose(loaded: LoadedSettings) -> Iterator[Finding]:
         _INDEX_SECONDS, "vectors", remedy, lambda: indexes.check_vectors(settings, store.learned, model.learned)
     ).findings
     if settings.sources:
-        remedy = "check that Chroma is up (sources)"
+        remedy = "check that what is followed is up (sources)"
         yield from within(_INDEX_SECONDS, "sources", remedy, lambda: check_sources(settings)).findings
     remedy = "see the limits settings (cstp config); without its Redis each server counts by itself"
     yield from within(_SECONDS, "limits", remedy, lambda: parts.check_limits(settings)).findings

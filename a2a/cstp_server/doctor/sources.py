@@ -1,26 +1,39 @@
-"""Chroma collections that the server follows."""
+"""Collections, folders and files that the server follows."""
 
+from pathlib import Path
 from typing import Final
 
 from cognition_engines.errors import EngineError
 from cognition_engines.ingest.chroma.names import checked_address
 from cognition_engines.ingest.chroma.source import opened
+from cognition_engines.ingest.options import Selection
+from cognition_engines.ingest.watching.watched import file_states
 from cstp_server.doctor.finding import CheckResult, Finding, Level
-from cstp_server.settings import Settings
+from cstp_server.settings import Settings, SourceSettings
 
 _SOURCE_SECONDS: Final = 10.0
 
 
 def check_sources(settings: Settings) -> CheckResult[None]:
-    """Whether each collection that is followed is there and answers."""
+    """Whether each collection that is followed is there and answers, and each folder and file can be read."""
     findings = []
     for source in settings.sources:
         try:
-            checked_address(source.url)
-            with opened(source.url, None, _SOURCE_SECONDS) as collection:
-                seen = f"{source.url}: {collection.count():,} items"
-            findings.append(Finding("sources", Level.OK, seen))
-        except EngineError as error:
+            seen = _files(source.path, source) if source.path is not None else _items(source.address)
+            findings.append(Finding("sources", Level.OK, f"{source.address}: {seen}"))
+        except (EngineError, OSError) as error:
             remedy = "check that it is up and named right (sources); its records stay as they were last read"
             findings.append(Finding("sources", Level.PROBLEM, str(error), remedy))
     return CheckResult(findings)
+
+
+def _files(path: Path, source: SourceSettings) -> str:
+    """Raises OSError."""
+    return f"{len(file_states([path], Selection(source.include, source.exclude))):,} files"
+
+
+def _items(address: str) -> str:
+    """Raises EngineError."""
+    checked_address(address)
+    with opened(address, None, _SOURCE_SECONDS) as collection:
+        return f"{collection.count():,} items"

@@ -7,7 +7,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE
-from cognition_engines.ingest.options import FollowedSource
+from cognition_engines.ingest.options import FollowedSource, Selection
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance
 from cstp_server.process.model import LOCAL_MODELS, open_model
@@ -64,7 +64,8 @@ def audit_options(settings: Settings) -> AuditOptions:
 
 def _followed(source: SourceSettings) -> FollowedSource:
     level = None if source.sensitivity is None else SENSITIVITIES[source.sensitivity]
-    return FollowedSource(source.url, source.project, level, source.repository)
+    selection = Selection(source.include, source.exclude)
+    return FollowedSource(source.address, source.project, level, source.repository, source.prune, selection)
 
 
 def vector_choice(vectors: VectorSettings) -> VectorChoice:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Final, Protocol
 
 from cognition_engines.models import Problem, Sensitivity
@@ -38,6 +39,22 @@ BY_MARKS: Final = Texts()
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files of folders are read; a file that a person named is read in any case.
+
+    Patterns are as in a `.gitignore`, relative to the folder that was named: with `include` only what one of them
+    matches, without what one of `exclude` matches. With `only`, which are absolute, no other file.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    only: frozenset[Path] | None = None
+
+
+ALL_FILES: Final = Selection()
+
+
+@dataclass(frozen=True, slots=True)
 class Pruned:
     """A record that was deleted, and the file that it was read from. `part`: it is one that a document was cut into."""
 
@@ -52,7 +69,7 @@ class Options:
     """`project` and `sensitivity` hold for records that do not give their own; None changes none that they have.
 
     `repository` is the name of the repository that all files belong to; None finds it for each. `texts` says what
-    texts are.
+    texts are. A run ends after `limit` records, of which a document with its chunks is one.
     """
 
     project: str | None = None
@@ -62,16 +79,24 @@ class Options:
     dry_run: bool = False
     strict: bool = False
     texts: Texts = BY_MARKS
+    selection: Selection = ALL_FILES
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FollowedSource:
-    """A collection to follow. `address` is as `checked_address` returns it; the rest is as in `Options`."""
+    """A collection, folder or file to follow; the rest is as in `Options`.
+
+    `address` is that of a collection, as `checked_address` returns it, or an absolute path. What a collection holds no
+    longer is always deleted, what a folder holds no longer with `prune`.
+    """
 
     address: str
     project: str | None = None
     sensitivity: Sensitivity | None = None
     repository: str | None = None
+    prune: bool = False
+    selection: Selection = ALL_FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +112,9 @@ class SourceState:
 class Summary:
     """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind.
 
-    `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first; `pruned`
-    names what was deleted.
+    `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first; `ignored`
+    the files and folders that patterns leave out; `pruned` names what was deleted. `limited` says that there were more
+    records than `Options.limit`.
     """
 
     read: int
@@ -101,19 +127,30 @@ class Summary:
     kinds: dict[str, int]
     skipped: dict[str, int]
     pruned: tuple[Pruned, ...] = ()
+    ignored: int = 0
+    limited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much is to be read, or was: bytes of files, files, and records, of which a document is one."""
+
+    size: int
+    files: int = 0
+    records: int = 0
 
 
 class Progress(Protocol):
-    """Receives how far a run is, in bytes of files."""
+    """Receives how far a run is; how many records there are is not known before."""
 
-    def start(self, total: int) -> None: ...
+    def start(self, total: Amount) -> None: ...
 
-    def advance(self, done: int) -> None: ...
+    def advance(self, done: Amount) -> None: ...
 
 
 class Silent:
     """A progress that is not shown."""
 
-    def start(self, total: int) -> None: ...
+    def start(self, total: Amount) -> None: ...
 
-    def advance(self, done: int) -> None: ...
+    def advance(self, done: Amount) -> None: ...

@@ -34,7 +34,9 @@ class Tally:
     counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
     kinds: Counter[Kind] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)  # files of folders that hold no records, by extension
+    ignored: int = 0  # files and folders that patterns leave out
     unlisted: bool = False  # whether a folder could not be read
+    limited: bool = False  # whether there were more records than the run was to read
     read: int = 0
     rejected: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)

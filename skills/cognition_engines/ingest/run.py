@@ -24,7 +24,7 @@ from cognition_engines.ingest.final_checks import left_behind, less_guarded, poi
 from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
 from cognition_engines.ingest.open_file import NotAFile, open_file
-from cognition_engines.ingest.options import Options, Progress, Pruned, Summary, Texts
+from cognition_engines.ingest.options import Amount, Options, Progress, Pruned, Selection, Summary, Texts
 from cognition_engines.ingest.plan import Batch, compare, settled
 from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally
@@ -54,11 +54,11 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A batch whose texts are being embedded, and how many bytes were read for it."""
+    """A batch whose texts are being embedded, and how much was read for it."""
 
     batch: Batch
     vectors: Sequence[AsyncResult[FloatArray] | FloatArray | None]
-    read: int
+    read: Amount
 
 
 def ingest(
@@ -76,12 +76,12 @@ def ingest(
     embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    files = _expand(paths, Places(options.repository), tally)
-    progress.start(sum(file.size for file in files))
+    files = _expand(paths, Places(options.repository), options.selection, tally)
+    progress.start(Amount(sum(file.size for file in files), len(files)))
     # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
-        units = _units(files, collections, options, tally, records)
+        units = _limited(_units(files, collections, options, tally, records), options.limit, tally)
         for ready in _ahead(_begun(units, options, tally, records, embed)):
             _write(ready, options, tally, records, embed)
             progress.advance(ready.read)
@@ -90,14 +90,18 @@ def ingest(
     tally.warnings += tally.notices()
     refused = options.strict and bool(tally.rejected)
     pruned: tuple[Pruned, ...] = ()
-    # what a folder that cannot be read still holds is not known
-    if options.prune and not tally.unlisted and not refused:
+    # what a folder that cannot be read, or a file of which a part was read, still holds is not known
+    if options.prune and not (tally.unlisted or tally.limited or refused):
         assert isinstance(records, Records), "only a store is pruned"
         pruned = prune(paths, collections, tally, records, dry_run=options.dry_run)
     if not options.dry_run and not refused:
         tally.warnings += left_behind(tally, records)
         tally.warnings += (pointing_nowhere(one, records) for one in records.dangling(sorted(tally.sources)))
         tally.warnings += map(less_guarded, records.exposed(sorted(tally.sources)))
+    return _summary(tally, pruned)
+
+
+def _summary(tally: Tally, pruned: tuple[Pruned, ...]) -> Summary:
     return Summary(
         tally.read,
         tally.counts[Outcome.NEW],
@@ -109,10 +113,12 @@ def ingest(
         {kind.label: tally.kinds[kind] for kind in sorted(tally.kinds)},
         dict(tally.skipped.most_common()),
         pruned,
+        tally.ignored,
+        tally.limited,
     )
 
 
-def _expand(paths: Iterable[Path], places: Places, tally: Tally) -> list[_File]:
+def _expand(paths: Iterable[Path], places: Places, selection: Selection, tally: Tally) -> list[_File]:
     """The files to read, each once; what folders hold besides goes to the tally."""
     paths = [Path(os.path.abspath(path)) for path in paths]
     for path in paths:
@@ -121,10 +127,12 @@ def _expand(paths: Iterable[Path], places: Places, tally: Tally) -> list[_File]:
     found: dict[Path, _File] = {}
     for path in paths:
         if not path.is_dir():
-            found.setdefault(path, _File(path, places.of(path, path), None, _size(path)))
+            if selection.only is None or path in selection.only:
+                found.setdefault(path, _File(path, places.of(path, path), None, _size(path)))
             continue
-        walked = walk(path)
+        walked = walk(path, selection)
         tally.skipped.update(walked.skipped)
+        tally.ignored += walked.ignored
         tally.warnings += walked.warnings
         tally.rejected += walked.refused
         tally.unlisted = tally.unlisted or bool(walked.refused)
@@ -159,6 +167,20 @@ def _units(
         tally.open(place)
         items = ((item, 0) for item in collection.items())
         yield from _settled(items, place, options, tally, records, guards, local=False)
+
+
+def _limited(
+    units: Iterator[tuple[Unit | None, int]], limit: int | None, tally: Tally
+) -> Iterator[tuple[Unit | None, int]]:
+    """The first `limit` records."""
+    done = 0
+    for unit, size in units:
+        if unit is not None and done == limit:
+            tally.read -= 1 + len(unit.parts)
+            tally.limited = True
+            return
+        done += unit is not None
+        yield unit, size
 
 
 def _settled(
@@ -240,20 +262,22 @@ def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]
         yield RejectedRecord(Problem(source, None, f"cannot be read: {error.strerror}")), 0
 
 
-def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], int]]:
-    """The records, BATCH at a time, and how many bytes were read for them. A document is never cut in two."""
+def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], Amount]]:
+    """The records, BATCH at a time, and how much was read for them. A document is never cut in two."""
     batch: list[Unit] = []
-    held = done = 0
+    held = done = files = 0
     for unit, more in units:
         size = 0 if unit is None else 1 + len(unit.parts)
         if held and held + size > BATCH and not options.strict:
-            yield batch, done
-            batch, held, done = [], 0, 0
-        if unit is not None:
+            yield batch, Amount(done, files, len(batch))
+            batch, held, done, files = [], 0, 0, 0
+        if unit is None:
+            files += 1
+        else:
             batch.append(unit)
             held += size
         done += more
-    yield batch, done
+    yield batch, Amount(done, files, len(batch))
 
 
 def _begun(

@@ -13,13 +13,13 @@ from typing import Final
 import typer
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.options import Amount, Options
 from cognition_engines.ingest.run import ingest
 from cstp.client.errors import TransportError
 from cstp.errors import CstpError
-from cstp_server.cli.commands.demo_calls import CALLS, Call
-from cstp_server.cli.commands.demo_writes import write_through
 from cstp_server.cli.commands.serve import HostOption, PortOption
+from cstp_server.cli.demo_calls import CALLS, Call
+from cstp_server.cli.demo_writes import write_through
 from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line
 from cstp_server.cli.store import records_in
 from cstp_server.observe.log import announce, configure_logging, write_rest
@@ -43,11 +43,11 @@ PAGES: Final = ("architecture", "decision-files", "getting-started", "operations
 class _Quiet:
     """No progress bar: the samples are few."""
 
-    def start(self, total: int) -> None:
-        sentence = f"reading {total / 1000:.0f} kB of decisions, pages and records (about ten seconds) ..."
-        announce("reading", sentence, bytes=total)
+    def start(self, total: Amount) -> None:
+        sentence = f"reading {total.size / 1000:.0f} kB of decisions, pages and records (about ten seconds) ..."
+        announce("reading", sentence, bytes=total.size)
 
-    def advance(self, done: int) -> None:
+    def advance(self, done: Amount) -> None:
         """Nothing to draw."""
 
 

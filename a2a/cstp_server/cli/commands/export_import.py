@@ -17,7 +17,6 @@ from cognition_engines.exchange.runs import ImportSummary, exported, import_file
 from cognition_engines.ingest.open_file import kind_of_place
 from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
 from cognition_engines.kinds.kind import KINDS, Kind
-from cstp_server.cli.commands.skipped_files import problem_lines
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -26,6 +25,7 @@ from cstp_server.cli.options import (
     settings_for,
 )
 from cstp_server.cli.progress import record_bars
+from cstp_server.cli.reading.skipped_files import problem_lines
 from cstp_server.cli.spooling import copied
 from cstp_server.cli.store import existing_records, opened_records
 from cstp_server.loaded_settings import LoadedSettings

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cstp.client.sync_client import Client
-from cstp_server.cli.commands.demo_calls import Call
+from cstp_server.cli.demo_calls import Call
 
 ID: Final = "<id>"  # stands for that of the decision, SEQ for the change that recorded it
 SEQ: Final = "<seq>"

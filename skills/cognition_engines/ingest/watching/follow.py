@@ -1,29 +1,34 @@
-"""Follows Chroma collections: a thread reads them again and again, so that the store has what they have.
+"""Follows collections, folders and files: a thread reads them again and again, so that the store has what they have.
 
-A collection that is away, or that is gone, is an outage: its records stay as they were last read.
+A collection or folder that is away, or that is gone, is an outage: its records stay as they were last read.
 """
 
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import EngineError
 from cognition_engines.indexes.outage import Outage
-from cognition_engines.ingest.chroma.names import checked_address
+from cognition_engines.ingest.chroma.names import checked_address, is_address
 from cognition_engines.ingest.chroma.source import opened
-from cognition_engines.ingest.options import FollowedSource, Options, SourceState, Summary
+from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.options import FollowedSource, Options, Silent, SourceState, Summary
 from cognition_engines.ingest.run import ingest
+from cognition_engines.ingest.watching.stopping import Stopped, UntilStopped
+from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cognition_engines.store.records import Records
 
 _log = logging.getLogger(__name__)
 
 
 class SourceFollower:
-    """Reads each source as `cstp ingest --prune` does, and once more after a pause. Close it before the records.
+    """Reads each source as `cstp ingest` does, and what changed once more. Close it before the records.
 
-    The pause is `pause_seconds`, or as long as the last read of all sources took where that is longer.
+    Folders and files are read when they change. All sources are looked at after `pause_seconds`, or as long as the
+    last read of all took where that is longer.
     """
 
     def __init__(
@@ -37,6 +42,8 @@ class SourceFollower:
         self._sources = [_Followed(source, records, embedder, threads) for source in sources]
         self._pause_seconds = pause_seconds
         self._closing = Event()
+        paths = [source.path for source in self._sources if source.path is not None]
+        self._events = ChangeEvents(paths, self._closing, pause_seconds) if paths else None
         self._thread = Thread(target=self._follow, name="sources", daemon=True)
 
     @property
@@ -53,11 +60,25 @@ class SourceFollower:
         self._thread.join(wait_seconds)
 
     def _follow(self) -> None:
+        due = 0.0
         while not self._closing.is_set():
             began = monotonic()
+            whole = began >= due
             for source in self._sources:
-                source.follow(self._closing)
-            self._closing.wait(max(self._pause_seconds, monotonic() - began))
+                if whole or source.path is not None:
+                    source.follow(self._closing)
+            pause = max(self._pause_seconds, monotonic() - began)
+            due = began + pause if whole else due
+            self._wait(pause)
+
+    def _wait(self, seconds: float) -> None:
+        """Until a folder or file changes, or the time is over."""
+        if self._events is None:
+            self._closing.wait(seconds)
+            return
+        if any(source.path is not None and source.failed for source in self._sources):
+            self._events.restart()
+        self._events.wait()
 
 
 class _Followed:
@@ -73,6 +94,21 @@ class _Followed:
         self._failure: str | None = None
         self._digest: bytes | None = None
         self._rejected: frozenset[str] = frozenset()
+        options = Options(
+            source.project,
+            source.sensitivity,
+            source.repository,
+            prune=source.prune or is_address(source.address),
+            selection=source.selection,
+        )
+        self._options = options
+        self.path = None if is_address(source.address) else Path(source.address)  # of a folder or file
+        self._watched = None if self.path is None else WatchedPaths([self.path], options)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last attempt to read it failed."""
+        return self._failure is not None
 
     def state(self) -> SourceState:
         read_at = self._read_at
@@ -81,29 +117,39 @@ class _Followed:
     def follow(self, closing: Event) -> None:
         """Reads the source. Failures are logged once."""
         began = monotonic()
+        until = UntilStopped(closing, Silent())
         try:
-            self._read(closing)
-        except _Closing:
+            if self._watched is not None:
+                paths = [Path(self._source.address)]
+                summary = self._watched.read_changes(lambda options: self._ingest(options, until, paths, ()))
+            else:
+                summary = self._read_collection(until)
+        except Stopped:
             return
         except (EngineError, OSError) as error:
             self._failure = str(error)
             self._outage.note(error)
             return
+        if summary is not None:
+            self._report(summary)
         self._outage.over()
         self._read_at, self._failure = began, None
 
-    def _read(self, closing: Event) -> None:
+    def _read_collection(self, until: UntilStopped) -> Summary | None:
         """Brings the store in line with the collection, unless it holds what it held the last time."""
-        source = self._source
-        checked_address(source.address)
-        options = Options(source.project, source.sensitivity, source.repository, prune=True)
-        with opened(source.address, self._embedder) as collection:
+        checked_address(self._source.address)
+        with opened(self._source.address, self._embedder) as collection:
             digest = collection.digest()
             if digest == self._digest:
-                return
-            until = _UntilClosing(closing)
-            self._report(ingest((), options, self._records, self._embedder, until, self._threads, [collection]))
+                return None
+            summary = self._ingest(self._options, until, (), [collection])
             self._digest = digest
+            return summary
+
+    def _ingest(
+        self, options: Options, until: UntilStopped, paths: Sequence[Path], collections: Sequence[Collection]
+    ) -> Summary:
+        return ingest(paths, options, self._records, self._embedder, until, self._threads, collections)
 
     def _report(self, summary: Summary) -> None:
         """Logs what changed, and each rejection when it is new."""
@@ -114,21 +160,3 @@ class _Followed:
         for reason in sorted(rejected - self._rejected):
             _log.warning("the source %s: rejected: %s", self._source.address, reason)
         self._rejected = frozenset(rejected)
-
-
-class _Closing(Exception):
-    """The engine closes while a source is read."""
-
-
-class _UntilClosing:
-    """Progress of a run that ends between two batches when the engine closes."""
-
-    def __init__(self, closing: Event) -> None:
-        self._closing = closing
-
-    def start(self, total: int) -> None:
-        self.advance(0)
-
-    def advance(self, done: int) -> None:
-        if self._closing.is_set():
-            raise _Closing

@@ -1,0 +1,145 @@
+"""`cstp watch`: keeps the records in step with folders and files until it is stopped."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import Annotated, Final
+
+import typer
+
+from cognition_engines.errors import EngineError
+from cognition_engines.ingest.options import Options, Progress, Summary
+from cognition_engines.ingest.watching.stopping import Stopped, UntilStopped
+from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
+from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.progress import reading_progress
+from cstp_server.cli.reading.options import (
+    FOLDERS,
+    AsOption,
+    ExcludeOption,
+    FoldersOption,
+    IncludeOption,
+    LevelOption,
+    ProjectOption,
+    PruneOption,
+    RepositoryOption,
+    UrlOption,
+    options_of,
+)
+from cstp_server.cli.reading.print_summary import print_summary
+from cstp_server.cli.reading.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
+from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
+from cstp_server.cli.remote_records import METHOD, RemoteRefused
+from cstp_server.process.model import open_model
+from cstp_server.terminal import say
+
+app = command_family()
+_LOOK_SECONDS: Final = 30.0  # between two looks where no event comes, as on network drives
+_STOPS: Final = (signal.SIGINT, signal.SIGTERM)
+_Run = Callable[[Options, Progress], Summary]
+
+
+@app.command("watch")
+def watch_command(
+    ctx: typer.Context,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files.")],
+    project: ProjectOption = None,
+    sensitivity: LevelOption = None,
+    repository: RepositoryOption = None,
+    kind: AsOption = None,
+    decision_folder: FoldersOption = FOLDERS,
+    include: IncludeOption = [],  # noqa: B006 - typer copies it
+    exclude: ExcludeOption = [],  # noqa: B006
+    prune: PruneOption = False,
+    url: UrlOption = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 60.0,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Read folders and files as `cstp ingest` does, then again whatever changes, until stopped.
+
+    Each run that finds a change prints a summary; with --json it is a line. Records of files that are gone stay unless
+    --prune is given. A folder that is away is waited for, and nothing of it is deleted.
+    """
+    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude)
+    options = replace(given, prune=prune)
+    files = [path.absolute() for path in existing_files(paths)]
+    if url is None:
+        loaded = settings_for(ctx, data_dir, config)
+        embedder = open_model(loaded.settings)
+
+        def run(options: Options, shown: Progress) -> Summary:
+            return run_here(Sources(files), options, loaded, embedder, shown)
+    else:
+        target = Target(base_of(url, "--url"), required_token(token), timeout)
+
+        def run(options: Options, shown: Progress) -> Summary:
+            return run_elsewhere(Sources(files), options, target, shown)
+
+    try:
+        with _stopped_by_signals() as stop:
+            _follow(WatchedPaths(files, options), run, files, stop, as_json=as_json)
+    except RemoteRefused as refused:
+        return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
+    return 0
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[Event]:
+    """Set by the first SIGINT or SIGTERM; the next one ends the process."""
+    stop = Event()
+    before = {number: signal.getsignal(number) for number in _STOPS}
+
+    def handle(number: int, _: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in _STOPS:
+        signal.signal(number, handle)
+    try:
+        yield stop
+    finally:
+        for number in _STOPS:
+            signal.signal(number, before[number])
+
+
+def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event, *, as_json: bool) -> None:
+    """Reads what changes. The first run fails as that of `cstp ingest` does; later failures are outages."""
+    whole = _read(watched, run, stop, as_json=as_json)
+    if whole is not None:
+        print_summary(whole, as_json=as_json)
+    events = ChangeEvents(files, stop, _LOOK_SECONDS)
+    failure: str | None = None
+    while not stop.is_set():  # what changed during a run has no event
+        try:
+            while (summary := _read(watched, run, stop, as_json=as_json)) is not None:
+                # skipped and ignored are of all files, and were printed at first
+                print_summary(replace(summary, skipped={}, ignored=0), as_json=as_json)
+            failure = None
+        except (EngineError, Unreachable, RemoteRefused, OSError) as error:
+            events.restart()
+            if str(error) != failure:
+                failure = str(error)
+                say(f"what changed cannot be read, and is tried again: {_named(error)}", err=True)
+        events.wait()
+
+
+def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Summary | None:
+    """What a run over the changes came to; None without any, and when it is to stop."""
+    with reading_progress(quiet=as_json) as shown:
+        until = UntilStopped(stop, shown)
+        try:
+            return watched.read_changes(lambda options: run(options, until))
+        except Stopped:
+            return None
+
+
+def _named(error: Exception) -> str:
+    return f"{error.filename} is away" if isinstance(error, FileNotFoundError) else str(error)

@@ -1,0 +1,87 @@
+"""Options that the commands which read files share: `ingest` and `watch`."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final
+
+import typer
+
+from cognition_engines.ingest.file_filter import BadPattern, compiled
+from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Selection, TextKind, Texts, bare_name
+from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.models import SENSITIVITIES
+
+AsOption = Annotated[
+    TextKind | None,
+    typer.Option("--as", "--kind", help="Kind of all Markdown and plain text. [default: detected for each file]"),
+]
+FoldersOption = Annotated[
+    list[str],
+    typer.Option(metavar="NAME", help="A folder whose numbered Markdown files are decisions; repeatable."),
+]
+FOLDERS: Final = list(DECISION_FOLDERS)
+LevelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LEVEL",
+        help="Default sensitivity: normal, sensitive or highly_sensitive. [default: as in an earlier run, else normal]",
+    ),
+]
+RepositoryOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The repository of the files. [default: the remote of their checkout]"),
+]
+ProjectOption = Annotated[str | None, typer.Option(metavar="NAME", help="Project of records that do not state one.")]
+IncludeOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="PATTERN", help="Of folders only the files that this matches, as in a .gitignore; repeatable."
+    ),
+]
+ExcludeOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="PATTERN",
+        help="Of folders no file that this matches; repeatable. A .cstpignore in a folder has such patterns too.",
+    ),
+]
+PruneOption = Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")]
+UrlOption = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="Put the records on a server elsewhere, by cstp.putRecords."),
+]
+
+
+def options_of(
+    project: str | None,
+    sensitivity: str | None,
+    repository: str | None,
+    kind: TextKind | None,
+    decision_folders: Iterable[str],
+    include: Sequence[str],
+    exclude: Sequence[str],
+) -> Options:
+    """Raises BadParameter for what no run can be given."""
+    for name, option in ((project, "--project"), (repository, "--repository")):
+        if name is not None and not RULES["project"].allows(name):
+            raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint=option)
+    if sensitivity is not None and sensitivity not in SENSITIVITIES:
+        raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
+    level = None if sensitivity is None else SENSITIVITIES[sensitivity]
+    texts, selection = _texts(kind, decision_folders), _selection(include, exclude)
+    return Options(project, level, repository, texts=texts, selection=selection)
+
+
+def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:
+    for folder in folders:
+        if not bare_name(folder) or "/" in folder or "\\" in folder:
+            raise typer.BadParameter("must be the name of a folder, not a path", param_hint="--decision-folder")
+    return Texts(kind, frozenset(map(bare_name, folders)))
+
+
+def _selection(include: Sequence[str], exclude: Sequence[str]) -> Selection:
+    for patterns, option in ((include, "--include"), (exclude, "--exclude")):
+        try:
+            compiled(patterns)
+        except BadPattern as error:
+            raise typer.BadParameter(str(error), param_hint=option) from None
+    return Selection(tuple(include), tuple(exclude))

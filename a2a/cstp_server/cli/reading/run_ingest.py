@@ -1,0 +1,113 @@
+"""What is to be read, and runs over it: into a store here, or to a server elsewhere."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.ingest.chroma.names import checked_address, is_address
+from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.options import Options, Progress, Summary, Texts
+from cognition_engines.ingest.run import ingest
+from cognition_engines.ingest.streams import Stream, opened_stream
+from cognition_engines.ingest.structured.decision_rules import RULES
+from cstp_server.cli.remote import connected
+from cstp_server.cli.remote_records import RemoteRecords
+from cstp_server.cli.spooling import copied
+from cstp_server.cli.store import compared_records, opened_records
+from cstp_server.loaded_settings import LoadedSettings
+
+STDIN: Final = "-"
+_Open = Callable[[str, Embedder | None], AbstractContextManager[Collection]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What is to be read: files and folders, addresses of collections, and standard input, which `name` may name."""
+
+    files: Sequence[Path]
+    addresses: Sequence[str] = ()
+    stream: bool = False
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server that records are put on: `base` has no `/cstp` at its end, `timeout` is in seconds."""
+
+    base: str
+    token: str
+    timeout: float
+
+
+def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Sources:
+    """Raises BadParameter."""
+    if name is not None and (STDIN not in paths or not RULES["title"].allows(name)):
+        raise typer.BadParameter("must be the name of a file, and - among the paths", param_hint="--name")
+    if prune and STDIN in paths and name is None:
+        raise typer.BadParameter("needs a --name: of which stream the records are that are gone", param_hint="--prune")
+    files = existing_files([path for path in paths if path != STDIN and not is_address(path)])
+    addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
+    return Sources(files, tuple(addresses), STDIN in paths, name)
+
+
+def existing_files(paths: Sequence[str]) -> Sequence[Path]:
+    """Raises BadParameter for what is not there."""
+    files = [Path(path) for path in paths]
+    if missing := [path for path in files if not os.path.lexists(path)]:
+        raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
+    return files
+
+
+def run_here(
+    sources: Sources, options: Options, loaded: LoadedSettings, embedder: Embedder | None, shown: Progress
+) -> Summary:
+    """A run into the store of the settings, which it opens and closes."""
+    with ExitStack() as stack:
+        collections = stack.enter_context(_collections(sources, options.texts, embedder))
+        opened = compared_records if options.dry_run else opened_records
+        records = stack.enter_context(opened(loaded))
+        threads = loaded.settings.embedding.threads
+        return ingest(sources.files, options, records, embedder, shown, threads, collections)
+
+
+def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:
+    """A run against a server elsewhere. Raises BadParameter for what needs the store itself."""
+    if options.prune:
+        raise typer.BadParameter("works where the store is, and not with --url", param_hint="--prune")
+    if options.strict:
+        raise typer.BadParameter("is one transaction, and --url makes several calls", param_hint="--strict")
+    with ExitStack() as stack:
+        collections = stack.enter_context(_collections(sources, options.texts, None))
+        records = RemoteRecords(stack.enter_context(connected(target.base, target.token, target.timeout)))
+        return ingest(sources.files, options, records, None, shown, 1, collections)
+
+
+@contextmanager
+def _collections(sources: Sources, texts: Texts, embedder: Embedder | None) -> Iterator[Sequence[Collection]]:
+    """All but the files, opened; standard input last."""
+    with ExitStack() as stack:
+        collections = [stack.enter_context(_collection(address, embedder)) for address in sources.addresses]
+        if sources.stream:
+            collections.append(stack.enter_context(_standard_input(sources.name, texts)))
+        yield collections
+
+
+@contextmanager
+def _standard_input(name: str | None, texts: Texts) -> Iterator[Stream]:
+    """Standard input as a file."""
+    with copied(sys.stdin.buffer, STDIN, "PATH") as path, path.open("rb") as copy:
+        yield opened_stream(name, copy, texts)
+
+
+def _collection(address: str, embedder: Embedder | None) -> AbstractContextManager[Collection]:
+    """An open collection. Loads Chroma, which takes a fifth of a second and no file needs."""
+    opened: _Open = import_module("cognition_engines.ingest.chroma.source").opened
+    return opened(address, embedder)

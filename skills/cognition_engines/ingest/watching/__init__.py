@@ -1,0 +1,1 @@
+"""Collections, folders and files that are kept in step."""

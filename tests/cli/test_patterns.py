@@ -1,0 +1,102 @@
+"""Which files of a folder `cstp ingest` reads: patterns, `.cstpignore` files, and a limit."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cstp = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("wordless")
+
+
+@pytest.fixture
+def docs() -> Path:
+    for name in ("guide.md", "draft.md", "notes/today.md", "notes/old/first.md", "notes/old/second.txt"):
+        file = Path("docs", name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {name}\n\nWhat {name} says.\n")
+    return Path("docs")
+
+
+@pytest.fixture
+def read(cstp: Cstp, docs: Path) -> Callable[..., set[str]]:
+    """`read("--include", "*.md")`: the files of which the store has a source after the run."""
+
+    def done(*words: str) -> set[str]:
+        made = cstp("ingest", docs, "--json", *words)
+        assert made.code == 0, made.err
+        rows = [json.loads(line) for line in cstp("export", "-", "--kind", "source").out.splitlines()]
+        return {row["record"]["title"] for row in rows if row.get("kind") == "source"}
+
+    return done
+
+
+def test_include_and_exclude_are_patterns_of_a_gitignore_and_may_be_repeated(read: Any) -> None:
+    assert read("--include", "*.md", "--include", "!draft.md", "--exclude", "/notes/old/") == {
+        "guide.md",
+        "notes/today.md",
+    }
+
+
+def test_a_cstpignore_holds_for_its_folder_and_a_deeper_one_may_take_back_what_it_says(read: Any, docs: Path) -> None:
+    (docs / ".cstpignore").write_text("draft.md\n**/old/*\n# a comment\n")
+    (docs / "notes" / ".cstpignore").write_text("!old/second.txt\n/today.md\n")
+    assert read() == {"guide.md", "notes/old/second.txt"}
+
+
+def test_what_is_left_out_is_counted_and_a_file_that_is_named_is_read_all_the_same(cstp: Cstp, docs: Path) -> None:
+    (docs / ".cstpignore").write_text("notes/\n")
+    done = cstp("ingest", docs, "--exclude", "draft.md")
+    assert done.out.splitlines()[0].startswith("2 read: 2 new")
+    assert "2 files and folders left out by patterns" in done.out.splitlines()
+    assert cstp("ingest", docs / "draft.md", "--exclude", "draft.md").out.startswith("2 read: 2 new")
+
+
+def test_prune_deletes_what_is_gone_and_keeps_what_patterns_leave_out(cstp: Cstp, read: Any, docs: Path) -> None:
+    everything = read()
+    (docs / "guide.md").unlink()
+    (docs / "notes" / ".cstpignore").write_text("*\n")
+    assert read("--prune", "--exclude", "draft.md") == everything - {"guide.md"}
+
+
+@pytest.mark.parametrize("option", ["--include", "--exclude"])
+def test_a_pattern_that_means_nothing_is_refused_with_its_number(cstp: Cstp, docs: Path, option: str) -> None:
+    done = cstp("ingest", docs, option, "*.md", option, "!")
+    assert done.code == 2
+    assert f"invalid value for {option}" in done.err
+    assert "pattern 2 is none of a .gitignore: '!'" in done.err
+
+
+def test_a_folder_whose_ignore_file_cannot_be_read_is_refused_and_the_rest_is_read(cstp: Cstp, docs: Path) -> None:
+    (docs / "notes" / ".cstpignore").write_bytes(b"\xff\xfeold")
+    done = cstp("ingest", docs)
+    assert done.code == 1
+    assert "notes/.cstpignore: the encoding must be UTF-8; the folder is not read" in done.err
+    assert done.out.startswith("4 read: 4 new")
+
+
+def test_a_limit_ends_the_run_and_the_next_one_reads_the_rest(cstp: Cstp, docs: Path) -> None:
+    done = cstp("ingest", docs, "--limit", 2)
+    assert done.code == 0
+    assert done.out.startswith("4 read: 4 new")  # two documents, and a chunk of each
+    assert "there is more: the run ended at its --limit" in done.out.splitlines()
+    again = cstp("ingest", docs, "--limit", 5)
+    assert again.out.startswith("10 read: 6 new, 0 changed, 4 unchanged")
+    assert "--limit" not in again.out
+
+
+def test_a_limit_reads_the_first_records_of_a_file_and_prunes_nothing(cstp: Cstp) -> None:
+    rows = [{"kind": "entity", "id": f"e-{number}", "name": f"Harbour {number}"} for number in range(9)]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert cstp("ingest", "rows.jsonl", "--limit", 4).out.startswith("4 read: 4 new")
+    assert cstp("ingest", "rows.jsonl").out.startswith("9 read: 5 new")
+    assert cstp("ingest", "rows.jsonl", "--limit", 4, "--prune").code == 2
+    assert cstp("ingest", "rows.jsonl", "--limit", 0).code == 2
+
+
+def test_as_states_what_texts_are(cstp: Cstp) -> None:
+    Path("notes.md").write_text("# Sync\n\nStatus: done\n\nDecision: we begin.\n")
+    assert json.loads(cstp("ingest", "notes.md", "--as", "decision", "--json").out)["kinds"] == {"decision": 1}
+    assert cstp("ingest", "notes.md", "--as", "poem").code == 2
