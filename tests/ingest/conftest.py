@@ -12,7 +12,7 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.options import Amount, Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import Records, open_records
 from tests.ingest.chroma_places import Place, client_of
@@ -48,14 +48,14 @@ class CountingEmbedder:
 class Silent:
     """Progress that is only counted."""
 
-    total: int = 0
-    done: int = 0
+    total: Amount = Amount(0)
+    done: Amount = Amount(0)
 
-    def start(self, files: int) -> None:
-        self.total = files
+    def start(self, total: Amount) -> None:
+        self.total = total
 
-    def advance(self, files: int) -> None:
-        self.done += files
+    def advance(self, done: Amount) -> None:
+        self.done = Amount(self.done.size + done.size, self.done.files + done.files, self.done.records + done.records)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def run(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
     def once(*paths: Path, **options: Any) -> Summary:
         progress = Silent()
         summary = ingest(paths, Options(**options), records, embedder, progress)
-        assert progress.done == progress.total
+        assert (progress.done.size, progress.done.files) == (progress.total.size, progress.total.files)
         return summary
 
     return once

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.options import Amount, Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
@@ -371,9 +371,9 @@ def test_a_named_file_that_holds_no_decision_is_rejected_and_one_in_a_folder_is_
 
 def test_without_a_model_records_are_stored_without_vectors(adr: Adr, records: Records, tmp_path: Path) -> None:
     class Quiet:
-        def start(self, files: int) -> None: ...
+        def start(self, total: Amount) -> None: ...
 
-        def advance(self, files: int) -> None: ...
+        def advance(self, done: Amount) -> None: ...
 
     adr(tmp_path / "docs/a.md", "a")
     assert ingest([tmp_path / "docs"], Options(), records, None, Quiet()).new == 1
