@@ -87,6 +87,17 @@ def test_patterns_hold_and_a_line_of_a_cstpignore_that_is_taken_away_has_its_fil
     running.end()
 
 
+def test_a_file_that_is_named_is_read_whenever_an_editor_puts_another_in_its_place(watching: Any) -> None:
+    notes = Path("notes.md").absolute()
+    _write(notes, "First.")
+    running, summaries = watching("notes.md")
+    assert _counts(next(summaries)) == (2, 0, 0, 0)
+    for words in ("Second.", "Third.", "Fourth."):
+        _write(notes, words)
+        assert _counts(next(summaries))[1] == 1
+    running.end()
+
+
 def test_a_refusal_is_reported_and_the_file_is_read_when_it_is_right(watching: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")

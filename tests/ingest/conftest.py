@@ -48,8 +48,8 @@ class CountingEmbedder:
 class Silent:
     """Progress that is only counted."""
 
-    total: Amount = Amount(0)
-    done: Amount = Amount(0)
+    total: Amount = field(default_factory=lambda: Amount(0))
+    done: Amount = field(default_factory=lambda: Amount(0))
 
     def start(self, total: Amount) -> None:
         self.total = total

@@ -187,3 +187,36 @@ def write(folder: Path, name: str, texts: dict[str, str], embedder: CountingEmbe
     )
     rows = {"ids": list(texts), "documents": list(texts.values()), "embeddings": vectors}
     subprocess.run([sys.executable, "-c", program, str(folder), name, json.dumps(rows)], check=True, timeout=60)
+
+
+def test_a_folder_is_followed_and_while_it_is_away_its_records_stay(
+    follow: Follow, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
+    (docs / "b.md").write_text("# Otters\n\nThe otter swims.\n")
+    engine = follow(FollowedSource(str(docs), prune=True), FollowedSource(str(docs / "a.md"), project="fauna"))
+    wait_until(lambda: len(found(engine, "otter")) == 1)
+    docs.rename(tmp_path / "mounted")
+    assert engine.sources is not None
+    wait_until(lambda: all(state.failure is not None for state in engine.sources.states))
+    assert len(found(engine, "otter")) == 1
+    (tmp_path / "mounted").rename(docs)
+    (docs / "b.md").write_text("# Beavers\n\nThe beaver builds.\n")
+    wait_until(lambda: (len(found(engine, "beaver")), found(engine, "otter")) == (1, []))
+    wait_until(lambda: all(state.failure is None for state in engine.sources.states))
+
+
+def test_a_folder_without_prune_keeps_what_its_files_no_longer_hold(
+    follow: Follow, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
+    engine = follow(FollowedSource(str(docs)))
+    wait_until(lambda: len(found(engine, "heron")) == 1)
+    (docs / "a.md").unlink()
+    (docs / "b.md").write_text("# Otters\n\nThe otter swims.\n")
+    wait_until(lambda: len(found(engine, "otter")) == 1)
+    assert len(found(engine, "heron")) == 1

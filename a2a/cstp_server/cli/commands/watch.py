@@ -124,7 +124,6 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
                 print_summary(replace(summary, skipped={}, ignored=0), as_json=as_json)
             failure = None
         except (EngineError, Unreachable, RemoteRefused, OSError) as error:
-            events.restart()
             if str(error) != failure:
                 failure = str(error)
                 say(f"what changed cannot be read, and is tried again: {_named(error)}", err=True)

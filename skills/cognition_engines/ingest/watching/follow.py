@@ -76,8 +76,6 @@ class SourceFollower:
         if self._events is None:
             self._closing.wait(seconds)
             return
-        if any(source.path is not None and source.failed for source in self._sources):
-            self._events.restart()
         self._events.wait()
 
 
@@ -104,11 +102,6 @@ class _Followed:
         self._options = options
         self.path = None if is_address(source.address) else Path(source.address)  # of a folder or file
         self._watched = None if self.path is None else WatchedPaths([self.path], options)
-
-    @property
-    def failed(self) -> bool:
-        """Whether the last attempt to read it failed."""
-        return self._failure is not None
 
     def state(self) -> SourceState:
         read_at = self._read_at

@@ -1,10 +1,10 @@
 """Folders and files that are kept in step: which files changed since they were last read."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from time import monotonic
 from typing import Final, TypeAlias
 
 from watchfiles import watch
@@ -17,6 +17,7 @@ FileState: TypeAlias = tuple[int, int, int]
 States: TypeAlias = Mapping[Path, FileState]
 Run: TypeAlias = Callable[[Options], Summary]
 _NONE: Final[States] = {}
+_STEP_MS: Final = 500
 _AWAY_SECONDS: Final = 2.0  # between two looks for a path that is away
 
 
@@ -55,29 +56,31 @@ class ChangeEvents:
         self._paths = paths
         self._stop = stop
         self._seconds = seconds
-        self._events: Iterator[object] | None = None
+        self._events: Iterator[Set[object]] | None = None
+        self._inodes: list[int] = []  # an editor puts another file in place of one, and what is away may come back
 
     def wait(self) -> None:
-        """Until something was written, the time is over, or `stop` is set."""
-        if self._events is None and all(map(os.path.exists, self._paths)):
-            self._events = watch(
-                *self._paths,
-                stop_event=self._stop,
-                raise_interrupt=False,
-                rust_timeout=max(1, round(self._seconds * 1000)),
-                yield_on_timeout=True,
-            )
-        try:
-            if self._events is not None:
-                next(self._events)
-                return
-        except (OSError, StopIteration):
-            self.restart()
-        self._stop.wait(min(self._seconds, _AWAY_SECONDS))
+        """Until something was written, the time is over, or `stop` is set.
 
-    def restart(self) -> None:
-        """After one of the paths was away: what comes back may be another folder of the same name."""
-        self._events = None
+        At once where no event was waited for before: what was written until now has none.
+        """
+        until = monotonic() + self._seconds
+        try:
+            inodes = [path.stat().st_ino for path in self._paths]
+            if self._events is None or inodes != self._inodes:
+                self._events, self._inodes = self._begun(), inodes
+                until = 0.0
+            while not next(self._events) and monotonic() < until:
+                pass
+        except (OSError, StopIteration):
+            self._events = None
+            self._stop.wait(min(self._seconds, _AWAY_SECONDS))
+
+    def _begun(self) -> Iterator[Set[object]]:
+        timeout = max(1, min(_STEP_MS, round(self._seconds * 1000)))
+        return watch(
+            *self._paths, stop_event=self._stop, raise_interrupt=False, rust_timeout=timeout, yield_on_timeout=True
+        )
 
 
 def file_states(paths: Sequence[Path], selection: Selection) -> States:
