@@ -14,9 +14,13 @@ from cognition_engines.store.values import FloatArray
 
 
 class Identity(StrEnum):
-    """What an id is made of: given, or out of the file's path, a document's title, or what the record says."""
+    """What an id is made of: given, or out of the file's path, a document's title, or what the record says.
+
+    One of an export is given by the system that the export is from.
+    """
 
     GIVEN = "given"
+    EXPORT = "export"
     PATH = "path"
     TITLE = "title"
     CONTENT = "content"

@@ -7,6 +7,7 @@ from typing import BinaryIO, Final
 
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr.reader import read_adr
+from cognition_engines.ingest.conversations import chat_exports
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.ingest.open_file import LARGEST_WHOLE
@@ -19,7 +20,7 @@ YAML: Final = frozenset({".yaml", ".yml"})
 JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 STRUCTURED: Final = YAML | JSON_LINES | {".json"}
 PLAIN: Final = frozenset({".txt", ".text"})
-SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN
+SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | chat_exports.SUFFIXES
 
 
 def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MARKS) -> Iterator[Item] | None:
@@ -30,6 +31,10 @@ def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MA
     all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. Raises OSError where it does.
     """
     suffix = _suffix(path)
+    if texts.kind is None or suffix not in PLAIN:
+        items = chat_exports.read(path, file, explicit, texts)
+        if items is not None or suffix in chat_exports.SUFFIXES:
+            return items
     if suffix not in MARKDOWN and (texts.kind is None or suffix in STRUCTURED) and starts_lines(file):
         return read_lines(path, file, explicit)
     content = file.read(LARGEST_WHOLE + 1)

@@ -147,13 +147,14 @@ class Settling:
             yield self._document(draft, item.identity, rights)
         else:
             self._note(rights, draft.record.project, draft.record.sensitivity)
-            record = _with_rights(draft.record, rights, inherits=inherits)
+            record = _with_rights(draft.record, rights, inherits=inherits, guard=draft.guard)
             if isinstance(record, Extraction) and record.source_id is None:
                 yield from self._file_source(record.project, rights, draft.line)
                 record = replace(record, source_id=self._file_id(record.project))
             elif isinstance(record, Turn) and draft.of_file:
                 record = replace(record, conversation_id=self._conversation(record, record.project))
-            made = self._candidate(record, item.identity, rights, draft.ordinal, draft.line, draft.record.id)
+            given, export = draft.record.id, draft.export
+            made = self._candidate(record, item.identity, rights, draft.ordinal, draft.line, given, export)
             yield Unit(replace(made, vectors=draft.vectors))
 
     def _identity(self, draft: AnyDraft) -> str:
@@ -164,6 +165,8 @@ class Settling:
             return path_identity(Kind.DECISION, self._repository, self._place.path, draft.ordinal)
         record: OtherRecord = draft.head if isinstance(draft, DocumentDraft) else draft.record
         kind = kind_of(record)
+        if isinstance(draft, RecordDraft) and draft.export is not None:
+            return given_identity(kind, draft.export, prefixed(kind, str(record.id)))
         if isinstance(record, Turn):
             return self._turn_identity(record, of_file=isinstance(draft, RecordDraft) and draft.of_file)
         if record.id is not None:
@@ -314,9 +317,10 @@ class Settling:
         ordinal: int,
         line: int,
         given: str | int | None = None,
+        export: str | None = None,
     ) -> Candidate:
         kind, short = kind_of(record), _short(record, given)
-        full = None if short is None else full_id(short, self._repository, record.project)
+        full = None if short is None else full_id(short, export or self._repository, record.project)
         settled: OtherRecord
         if isinstance(record, Episode):
             full = None if full is None else str(episode_number(full))
@@ -327,7 +331,8 @@ class Settling:
         else:
             settled = replace(record, id=full if self._local else short)
         origin = self._origin(ordinal, digest(settled, ordinal), identity, rights, short)
-        return Candidate(settled, origin, line, Identity.CONTENT if given is None else Identity.GIVEN, full=full)
+        named = Identity.GIVEN if export is None else Identity.EXPORT
+        return Candidate(settled, origin, line, Identity.CONTENT if given is None else named, full=full)
 
     def _origin(self, ordinal: int, digest: str, identity: str, rights: Rights, given: str | None) -> Origin:
         origin = Origin(
@@ -353,13 +358,13 @@ def _deciding(record: OtherRecord, rights: Rights) -> str | None:
     return None if record.artifact_id is None else prefixed(Kind.ARTIFACT, record.artifact_id)
 
 
-def _with_rights(record: R, rights: Rights, *, inherits: bool = False) -> R:
+def _with_rights(record: R, rights: Rights, *, inherits: bool = False, guard: Sensitivity | None = None) -> R:
     project = rights.project if record.project is None and not inherits else record.project
-    return replace(record, project=project, sensitivity=_level(record.sensitivity, rights))
+    return replace(record, project=project, sensitivity=_level(record.sensitivity, rights, guard))
 
 
-def _level(stated: Sensitivity | None, rights: Rights) -> Sensitivity:
-    return next((level for level in (stated, rights.sensitivity) if level is not None), Sensitivity.NORMAL)
+def _level(stated: Sensitivity | None, rights: Rights, guard: Sensitivity | None = None) -> Sensitivity:
+    return next((level for level in (stated, rights.sensitivity, guard) if level is not None), Sensitivity.NORMAL)
 
 
 def _short(record: OtherRecord, given: str | int | None) -> str | None:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.registry import OtherRecord
-from cognition_engines.models import Draft, Problem
+from cognition_engines.models import Draft, Problem, Sensitivity
 from cognition_engines.store.values import FloatArray
 
 
@@ -17,7 +17,8 @@ class RecordDraft:
 
     `ordinal` is its position among the records of its file, from 0, `line` is 1-based. `vectors`, (windows,
     dimensions), are those of the embedding model in use, where what was read has them; else None. `of_file` says that
-    it is a turn of the conversation that the file is.
+    it is a turn of the conversation that the file is. `export` names the system that the id is from: the same id in
+    another export is the same record. `guard` is the sensitivity where neither the record nor an option gives one.
     """
 
     record: OtherRecord
@@ -25,6 +26,8 @@ class RecordDraft:
     line: int
     vectors: FloatArray | None = None
     of_file: bool = False
+    export: str | None = None
+    guard: Sensitivity | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,15 @@ class Texts:
     """What texts are: all of one `kind`, or each by its marks.
 
     Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
-    JSON or YAML, are read alike whatever stands here.
+    JSON or YAML, are read alike whatever stands here. Of exported conversations the messages of `bots` are read, and
+    `system_messages` with the calls of tools; `day_first` decides how dates are read that are otherwise not clear.
     """
 
     kind: TextKind | None = None
     decision_folders: frozenset[str] = frozenset(map(bare_name, DECISION_FOLDERS))
+    bots: bool = False
+    system_messages: bool = False
+    day_first: bool | None = None
 
 
 BY_MARKS: Final = Texts()

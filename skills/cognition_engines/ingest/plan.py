@@ -8,7 +8,7 @@ from typing import Final
 from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
 from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.refusal_messages import a
-from cognition_engines.ingest.report import Tally, content_of, is_gone, only_by_place, taken
+from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
@@ -86,7 +86,8 @@ def compare(units: Sequence[Unit], tally: Tally, records: Destination) -> Batch:
     """Which records need writing; what must not be written is that whose id another file has."""
     store = _Store(units, records)
     batch = _Parts([], [], [], [], [], [])
-    for unit in units:
+    for unit in _latest(units, batch):
+        again = unit.head.identity is Identity.EXPORT and tally.has(*unit.head.name)
         try:
             named = _all_named(unit, store, tally)
         except _Conflict as conflict:
@@ -94,7 +95,7 @@ def compare(units: Sequence[Unit], tally: Tally, records: Destination) -> Batch:
             continue
         before = len(batch.fresh)
         for candidate, stored in named:
-            batch.add(candidate, stored)
+            batch.add(candidate, stored, again=again)
         head, stored = named[0]
         kind, id = head.name
         if len(batch.fresh) == before:
@@ -117,19 +118,32 @@ class _Parts:
     alike: list[tuple[Candidate, str]]
     refused: list[tuple[Candidate, str]]
 
-    def add(self, candidate: Candidate, stored: KnownRecord | None) -> None:
+    def add(self, candidate: Candidate, stored: KnownRecord | None, *, again: bool) -> None:
+        """`again` says that the run has met the record before, in an earlier export."""
         if stored is None:
-            self.fresh.append(Fresh(candidate, Outcome.NEW))
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED if again else Outcome.NEW))
         elif stored.origin.written:  # handed over
             self.fresh.append(Fresh(candidate, Outcome.CHANGED))
         elif stored.origin.digest == candidate.origin.digest or (
             _same_elsewhere(candidate, stored) and not only_by_place(candidate)
         ):
             self.unchanged.append(candidate)
-        elif _elsewhere(candidate, stored):
+        elif _elsewhere(candidate, stored) and not is_later(candidate, stored.origin.source):
             self.alike.append((candidate, stored.origin.source))
         else:
             self.fresh.append(Fresh(candidate, Outcome.CHANGED, stored.origin.place))
+
+
+def _latest(units: Sequence[Unit], batch: _Parts) -> Sequence[Unit]:
+    """The units without messages that a later export in the same batch has as well."""
+    last = {_export(unit.head): unit for unit in units if unit.head.identity is Identity.EXPORT}
+    earlier = [unit for unit in units if last.get(_export(unit.head), unit) is not unit]
+    batch.alike.extend((unit.head, last[_export(unit.head)].head.origin.source) for unit in earlier)
+    return [unit for unit in units if last.get(_export(unit.head), unit) is unit] if earlier else units
+
+
+def _export(candidate: Candidate) -> tuple[str, str | None]:
+    return candidate.origin.identity, candidate.record.project
 
 
 def settled(batch: Batch, tally: Tally) -> None:
@@ -163,7 +177,7 @@ def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate
             raise _Conflict(f"{said}; give one of them another id")
         if (
             _elsewhere(candidate, stored)
-            and candidate.identity is not Identity.CONTENT
+            and candidate.identity not in (Identity.CONTENT, Identity.EXPORT)
             and not _same_elsewhere(candidate, stored)
         ):
             raise _Conflict(taken(candidate, stored.origin.source))

@@ -48,6 +48,7 @@ class Tally:
     kept: Counter[tuple[str, EarlierOption]] = field(default_factory=Counter)  # by the path of the scope
     _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
+    _older: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)  # of exports
     # one for each record, so in few bytes
     _seen: dict[bytes, _FirstReading] = field(default_factory=dict)
     _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
@@ -70,8 +71,11 @@ class Tally:
         self.files[source] = True
 
     def unrecognised(self, source: str, problem: Problem, *, explicit: bool) -> None:
-        """A file of no known form: that one was named makes it a refusal."""
-        (self.rejected if explicit else self.warnings).append(problem)
+        """A file of no known form: that one was named makes it a refusal. An archive is counted as other files are."""
+        if source.lower().endswith(".zip") and not explicit:
+            self.skipped[".zip"] += 1
+        else:
+            (self.rejected if explicit else self.warnings).append(problem)
         self.files[source] = explicit
 
     def keep(self, place: FilePlace, kept: Counter[EarlierOption]) -> None:
@@ -119,7 +123,10 @@ class Tally:
             for candidate in (head, *unit.parts):
                 self.count(candidate, Outcome.UNCHANGED)
                 self._copies[candidate.name[0]] += 1
-        elif head.identity is Identity.CONTENT:
+        elif elsewhere and is_later(head, first.source):
+            self._seen[_key(head)] = _FirstReading(head.origin.source, head.line, _content(head))
+            return unit
+        elif head.identity in (Identity.CONTENT, Identity.EXPORT):
             self.keep_other(head, first.source)
             self._copies[head.name[0]] += 1
         else:
@@ -127,9 +134,10 @@ class Tally:
         return None
 
     def keep_other(self, candidate: Candidate, source: str) -> None:
-        """A record that says the same as one of another place, which stays as it is."""
+        """A record that says the same as one of another place, or is older than that of an export: that stays."""
         self.count(candidate, Outcome.UNCHANGED)
-        self._alike[candidate.origin.source, source, candidate.name[0]] += 1
+        counted = self._older if candidate.identity is Identity.EXPORT else self._alike
+        counted[candidate.origin.source, source, candidate.name[0]] += 1
 
     def forget_copies(self) -> None:
         """Takes back the count of copies, of which nothing was stored."""
@@ -142,6 +150,10 @@ class Tally:
         for (source, other, kind), count in self._alike.items():
             said = f"{count} {kinds(kind, count)} {'say' if count > 1 else 'says'} the same as those of {other}"
             yield Problem(source, None, f"{said}, which are kept as they are there")
+        for (source, other, kind), count in self._older.items():
+            many = f"{count} {kinds(kind, count)} {'have ids' if count > 1 else 'has the id'} of what"
+            which = "the file has before" if source == other else f"the later export {other} has"
+            yield Problem(source, None, f"{many} {which}, and that is kept")
         for (path, kept), count in sorted(self.kept.items(), key=lambda each: (each[0][0], each[0][1].option)):
             many = f"{count} {'records keep' if count > 1 else 'record keeps'} the {kept.option} {kept.value}"
             reason = f"{many} of an earlier run; cstp ingest {_argument(path)} --{kept.option} NAME changes it"
@@ -183,6 +195,16 @@ def only_by_place(candidate: Candidate) -> bool:
     record = candidate.record
     unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
     return unplaced and candidate.identity is Identity.CONTENT
+
+
+def is_later(candidate: Candidate, source: str) -> bool:
+    """Whether it is a message of an export whose file changed after that of another one. A stream is later."""
+    if candidate.identity is not Identity.EXPORT:
+        return False
+    try:
+        return Path(candidate.origin.source).stat().st_mtime_ns > Path(source).stat().st_mtime_ns
+    except (OSError, ValueError):
+        return True
 
 
 def taken(candidate: Candidate, place: str) -> str:

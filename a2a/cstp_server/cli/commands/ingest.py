@@ -10,6 +10,8 @@ from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.reading.options import (
     FOLDERS,
     AsOption,
+    BotsOption,
+    DayOption,
     ExcludeOption,
     FoldersOption,
     IncludeOption,
@@ -17,8 +19,10 @@ from cstp_server.cli.reading.options import (
     ProjectOption,
     PruneOption,
     RepositoryOption,
+    SystemOption,
     UrlOption,
     options_of,
+    with_messages,
 )
 from cstp_server.cli.reading.print_summary import print_summary
 from cstp_server.cli.reading.run_ingest import Target, run_elsewhere, run_here, sources_of
@@ -61,6 +65,9 @@ def ingest_command(
     include: IncludeOption = [],  # noqa: B006 - typer copies it
     exclude: ExcludeOption = [],  # noqa: B006
     limit: _LimitOption = None,
+    bots: BotsOption = False,
+    system_messages: SystemOption = False,
+    day_first: DayOption = None,
     prune: PruneOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would happen; change no record.")] = False,
     strict: _StrictOption = False,
@@ -78,10 +85,9 @@ def ingest_command(
     Exit code 1 when a record was rejected; the others are stored.
     """
     if prune and limit is not None:
-        raise typer.BadParameter(
-            "ends before all is read, so that --prune cannot know what is gone", param_hint="--limit"
-        )
+        raise typer.BadParameter("reads not all, so that --prune cannot know what is gone", param_hint="--limit")
     given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude)
+    given = with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, dry_run=dry_run, strict=strict, limit=limit)
     sources = sources_of(paths, name, prune=prune)
     target = None if url is None else Target(base_of(url, "--url"), required_token(token), timeout)

@@ -21,6 +21,8 @@ from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.reading.options import (
     FOLDERS,
     AsOption,
+    BotsOption,
+    DayOption,
     ExcludeOption,
     FoldersOption,
     IncludeOption,
@@ -28,8 +30,10 @@ from cstp_server.cli.reading.options import (
     ProjectOption,
     PruneOption,
     RepositoryOption,
+    SystemOption,
     UrlOption,
     options_of,
+    with_messages,
 )
 from cstp_server.cli.reading.print_summary import print_summary
 from cstp_server.cli.reading.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
@@ -55,6 +59,9 @@ def watch_command(
     decision_folder: FoldersOption = FOLDERS,
     include: IncludeOption = [],  # noqa: B006 - typer copies it
     exclude: ExcludeOption = [],  # noqa: B006
+    bots: BotsOption = False,
+    system_messages: SystemOption = False,
+    day_first: DayOption = None,
     prune: PruneOption = False,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -69,6 +76,7 @@ def watch_command(
     --prune is given. A folder that is away is waited for, and nothing of it is deleted.
     """
     given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude)
+    given = with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune)
     files = [path.absolute() for path in existing_files(paths)]
     if url is None:

@@ -1,6 +1,7 @@
 """Options that the commands which read files share: `ingest` and `watch`."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Final
 
 import typer
@@ -44,6 +45,18 @@ ExcludeOption = Annotated[
         help="Of folders no file that this matches; repeatable. A .cstpignore in a folder has such patterns too.",
     ),
 ]
+BotsOption = Annotated[bool, typer.Option("--bots", help="Of exported conversations also the messages of bots.")]
+SystemOption = Annotated[
+    bool,
+    typer.Option("--system-messages", help="Of exported conversations also what systems say, and calls of tools."),
+]
+DayOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="Dates of chats begin with the day, or with the month. [default: found in all dates of the chat]",
+    ),
+]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")]
 UrlOption = Annotated[
     str | None,
@@ -69,6 +82,12 @@ def options_of(
     level = None if sensitivity is None else SENSITIVITIES[sensitivity]
     texts, selection = _texts(kind, decision_folders), _selection(include, exclude)
     return Options(project, level, repository, texts=texts, selection=selection)
+
+
+def with_messages(options: Options, bots: bool, system_messages: bool, day_first: bool | None) -> Options:
+    """The options with which messages of exported conversations are read."""
+    texts = replace(options.texts, bots=bots, system_messages=system_messages, day_first=day_first)
+    return replace(options, texts=texts)
 
 
 def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:

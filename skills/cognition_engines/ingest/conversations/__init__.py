@@ -1,0 +1,1 @@
+"""Conversations as other systems export them, to turns."""

@@ -1,0 +1,78 @@
+"""A file of an export, as it lies in a folder or in an archive, with the files that stand around it."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final, Protocol
+
+from cognition_engines.ingest.conversations.left_out import LeftOut
+from cognition_engines.ingest.items import Item, RejectedRecord
+from cognition_engines.ingest.open_file import LARGEST_WHOLE, NotAFile, open_file
+from cognition_engines.models import Problem
+
+HEAD: Final = 2**16  # bytes by which a format is recognised
+
+
+class Neighbours(Protocol):
+    """The other files of an export. A name is relative to `root`, a folder in which the file stands."""
+
+    def has(self, root: PurePosixPath, name: str) -> bool: ...
+
+    def read(self, root: PurePosixPath, name: str) -> bytes | None:
+        """What it holds; None for one that is not there, cannot be read or has more than LARGEST_WHOLE bytes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    """`path` stands verbatim in problems; `name` is where the file is in its archive or on disk.
+
+    `file` is at its start, and `head` the first HEAD bytes of it. `explicit` says that a person named this very file.
+    `left_out` counts what is not read, of all files of an archive together.
+    """
+
+    path: str
+    name: PurePosixPath
+    file: BinaryIO
+    head: bytes
+    explicit: bool
+    left_out: LeftOut
+    around: Neighbours
+
+    def refused(self, reason: str) -> Iterator[Item]:
+        return iter([RejectedRecord(Problem(self.path, None, reason))])
+
+
+class InFolder:
+    """The neighbours of a file on disk. No link below the root is followed."""
+
+    def has(self, root: PurePosixPath, name: str) -> bool:
+        return os.path.isfile(Path(root) / name)
+
+    def read(self, root: PurePosixPath, name: str) -> bytes | None:
+        path = Path(root) / name
+        try:
+            found = path.lstat()
+            if found.st_size > LARGEST_WHOLE:
+                return None
+            return _content(path, Path(root), found.st_mtime_ns, found.st_size)
+        except (OSError, NotAFile):
+            return None
+
+
+@lru_cache(maxsize=8)  # the list of users is asked for again for each day
+def _content(path: Path, root: Path, _changed_at: int, _size: int) -> bytes:
+    with open_file(path, root) as file:
+        return file.read(LARGEST_WHOLE)
+
+
+class Alone:
+    """The neighbours of a stream."""
+
+    def has(self, root: PurePosixPath, name: str) -> bool:
+        return False
+
+    def read(self, root: PurePosixPath, name: str) -> bytes | None:
+        return None
