@@ -7,6 +7,7 @@ from typing import BinaryIO, Final
 
 from cognition_engines.ingest.conversations import (
     archive,
+    chatgpt,
     mail,
 )
 from cognition_engines.ingest.conversations.export_file import HEAD, Alone, ExportFile, InFolder
@@ -17,6 +18,7 @@ from cognition_engines.ingest.options import Texts
 ZIP: Final = ".zip"
 SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files that are nothing else
 _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None], ...]]] = {
+    ".json": (chatgpt.read,),
     ".eml": (mail.read_eml,),
     ".mbox": (mail.read_mbox,),
     "": (mail.read_mbox,),  # as Thunderbird calls its folders

@@ -1,0 +1,137 @@
+"""The export of a ChatGPT account: `conversations.json`, in which each conversation is a tree of messages."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from cognition_engines.ingest.conversations.branches import branch
+from cognition_engines.ingest.conversations.export_file import ExportFile
+from cognition_engines.ingest.conversations.json_stream import first_of, items_of
+from cognition_engines.ingest.conversations.left_out import BRANCH, LeftOut
+from cognition_engines.ingest.conversations.members import listed_texts, member, objects, stated, text
+from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts, instant
+from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.plain_values import Value
+from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.kinds.artifacts import Role
+
+_OTHERS: Final = frozenset(
+    {"message_feedback.json", "model_comparisons.json", "shared_conversations.json", "user.json", "sora.json"}
+)
+_SPOKEN: Final = frozenset({"text", "multimodal_text"})
+_ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant"}
+_NAME: Final = "ChatGPT"
+_POINTER: Final = re.compile(r"_?asset_pointer$")
+
+
+def read(file: ExportFile) -> Iterator[Item] | None:
+    """The messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    if file.name.name in _OTHERS:
+        return iter(()) if file.around.has(file.name.parent, "chat.html") else None
+    if b'"mapping"' not in file.head or not _is_conversation(first_of(file.head, file.file)):
+        return None
+    return drafts(file.path, items_of(file.file), partial(_messages, file.left_out))
+
+
+def _is_conversation(first: Value) -> bool:
+    mapping = member(first, "mapping")
+    if not isinstance(mapping, dict) or not (text(first, "current_node") or text(first, "conversation_id")):
+        return False
+    return all(isinstance(node, dict) and {"message", "parent"} <= node.keys() for node in list(mapping.values())[:3])
+
+
+def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
+    mapping, id = member(item, "mapping"), text(item, "conversation_id") or text(item, "id")
+    if not isinstance(mapping, dict) or id is None:
+        yield Wrong("a conversation must have an id and a mapping")
+        return
+    parents = {name: text(node, "parent") for name, node in mapping.items()}
+    chosen = branch(parents, _leaf(item, mapping))
+    others = mapping.keys() - set(chosen)
+    left_out.counts[BRANCH] += sum(_is_said(member(mapping[name], "message")) for name in others)
+    build = partial(_message, item, id, left_out)
+    yield from built(build, ((index, mapping[name]) for index, name in enumerate(chosen)))
+
+
+def _leaf(item: Value, mapping: Mapping[str, Value]) -> str:
+    """The last message of the conversation as it was shown, else the latest that there is."""
+    stated_leaf = text(item, "current_node")
+    if stated_leaf in mapping:
+        return str(stated_leaf)
+    times = {name: member(node, "message", "create_time") for name, node in mapping.items()}
+    timed = {name: float(time) for name, time in times.items() if isinstance(time, int | float)}
+    return max(timed, key=lambda name: (timed[name], name), default=next(iter(mapping), ""))
+
+
+def _is_said(message: Value) -> bool:
+    return text(message, "author", "role") in _ROLES and bool(_words(message).strip())
+
+
+def _message(item: Value, conversation: str, left_out: LeftOut, found: tuple[int, Value]) -> Message | None:
+    index, node = found
+    message = member(node, "message")
+    if message is None:
+        return None  # the root of the tree
+    author, id = text(message, "author", "role"), text(message, "id")
+    if author is None or id is None:
+        raise Unacceptable("a message must have an id and a role")
+    words = _words(message)
+    role = _ROLES.get(author)
+    if left_out.skips(system=role is None or _is_hidden(message), blank=not words.strip()):
+        return None
+    return Message(
+        system="chatgpt",
+        ids=(conversation, id),
+        conversation=conversation_name("chatgpt", None, conversation),
+        content=words,
+        ts=_time(message),
+        speaker=_NAME if role == "assistant" else text(message, "author", "name"),
+        role=role or "system",
+        index=index,
+        metadata=stated(
+            title=text(item, "title"),
+            model=text(message, "metadata", "model_slug"),
+            content_type=text(message, "content", "content_type") if _is_hidden(message) else None,
+            files=listed_texts(text(each, "name") for each in objects(message, "metadata", "attachments")),
+        ),
+    )
+
+
+def _is_hidden(message: Value) -> bool:
+    """Whether it is a call of a tool, a thought or what else is not shown as said."""
+    if text(message, "content", "content_type") not in _SPOKEN or text(message, "recipient") not in (None, "all"):
+        return True
+    return member(message, "metadata", "is_visually_hidden_from_conversation") is True
+
+
+def _words(message: Value) -> str:
+    content = member(message, "content")
+    parts = member(content, "parts")
+    if isinstance(parts, list):
+        return "\n\n".join(filter(None, map(_part, parts)))
+    thoughts = "\n\n".join(filter(None, (text(each, "content") for each in objects(content, "thoughts"))))
+    shown = (text(content, name) for name in ("text", "result", "content"))
+    return next(filter(None, shown), thoughts)
+
+
+def _part(part: Value) -> str | None:
+    """A text, the words of a recording, or the name of what else it is: `[image]`."""
+    if isinstance(part, str):
+        return part
+    kind = text(part, "content_type")
+    return text(part, "text") or (None if kind is None else f"[{_POINTER.sub('', kind)}]")
+
+
+def _time(message: Value) -> str | None:
+    """When it was said; else None. Raises `Unacceptable`."""
+    seconds = member(message, "create_time")
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise Unacceptable("create_time must be a number of seconds")
+    try:
+        return instant(datetime.fromtimestamp(seconds, UTC))
+    except (OverflowError, ValueError, OSError):
+        raise Unacceptable("create_time must lie in the years 1970 to 9999") from None
