@@ -9,6 +9,7 @@ from cognition_engines.ingest.conversations import (
     archive,
     chatgpt,
     mail,
+    slack,
 )
 from cognition_engines.ingest.conversations.export_file import HEAD, Alone, ExportFile, InFolder
 from cognition_engines.ingest.conversations.left_out import LeftOut
@@ -18,7 +19,10 @@ from cognition_engines.ingest.options import Texts
 ZIP: Final = ".zip"
 SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files that are nothing else
 _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None], ...]]] = {
-    ".json": (chatgpt.read,),
+    ".json": (
+        slack.read,
+        chatgpt.read,
+    ),
     ".eml": (mail.read_eml,),
     ".mbox": (mail.read_mbox,),
     "": (mail.read_mbox,),  # as Thunderbird calls its folders

@@ -1,0 +1,138 @@
+"""A newer export adds what is new, changes what was edited and leaves all else alone."""
+
+from pathlib import Path
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.store.records import Records
+from tests.ingest.conversations.samples import (
+    changed_at,
+    chatgpt,
+    chatgpt_node,
+    packed,
+    slack,
+    slack_message,
+    unpacked,
+    written,
+)
+from tests.ingest.runs import Run, counts, stored
+
+DAY = "general/2024-01-01"
+OLD = slack({DAY: [slack_message(1, "One"), slack_message(2, "Two"), slack_message(3, "Only before")]})
+EDITED = slack_message(2, "Two, edited", edited={"user": "U1", "ts": "1704067290.000000"})
+NEW = slack({"general/2023-12-31": [slack_message(0, "Before all")], DAY: [slack_message(1, "One"), EDITED]})
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> tuple[Path, Path]:
+    """An older and a newer one, in two folders."""
+    older = changed_at(packed(tmp_path / "march/slack 1.zip", OLD), 100)
+    return older, changed_at(packed(tmp_path / "april/slack 2.zip", NEW), 200)
+
+
+def said(records: Records) -> set[str]:
+    return {turn.content for turn in stored(records, Kind.TURN)}
+
+
+def test_a_newer_export_adds_and_changes_and_keeps_what_only_the_older_has(
+    run: Run, records: Records, exports: tuple[Path, Path]
+) -> None:
+    older, newer = exports
+    run(older)
+    summary = run(newer, prune=True)
+    assert (counts(summary), summary.rejected, summary.warnings) == ((1, 1, 1, 0), (), ())
+    assert said(records) == {"Before all", "One", "Two, edited", "Only before"}
+    assert counts(run(newer)) == (0, 0, 3, 0)
+
+
+def test_an_older_export_changes_nothing_that_a_newer_one_has(
+    run: Run, records: Records, exports: tuple[Path, Path]
+) -> None:
+    older, newer = exports
+    run(newer)
+    summary = run(older)
+    assert counts(summary) == (1, 0, 2, 0)
+    (warning,) = summary.warnings
+    assert warning.reason == f"1 turn has the id of what the later export {newer} has, and that is kept"
+    assert said(records) == {"Before all", "One", "Two, edited", "Only before"}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("names", [("1.zip", "2.zip"), ("2.zip", "1.zip")])
+def test_two_exports_in_one_folder_give_the_newer_text_and_a_second_run_changes_nothing(
+    run: Run, records: Records, tmp_path: Path, names: tuple[str, str], strict: bool
+) -> None:
+    more = [slack_message(10 + number, f"More {number}") for number in range(40)]
+    old = slack({DAY: [slack_message(1, "One"), slack_message(2, "Two"), *more]})
+    changed_at(packed(tmp_path / "in" / names[0], old), 100)
+    changed_at(packed(tmp_path / "in" / names[1], NEW), 200)
+    dry = run(tmp_path / "in", dry_run=True, strict=strict)
+    summary = run(tmp_path / "in", strict=strict)
+    assert (summary.rejected, summary.new, dry.new, dry.changed) == ((), 43, 43, summary.changed)
+    assert {"Two, edited", "Before all"} < said(records)
+    assert "Two" not in said(records)
+    again = run(tmp_path / "in", strict=strict, prune=True)
+    assert (again.new, again.changed, again.deleted) == (0, 0, 0)
+
+
+def test_what_only_the_older_export_had_goes_when_that_one_is_pruned(
+    run: Run, records: Records, exports: tuple[Path, Path], tmp_path: Path
+) -> None:
+    older, newer = exports
+    run(older, newer)
+    older.unlink()
+    assert run(tmp_path, prune=True).deleted == 1
+    assert said(records) == {"Before all", "One", "Two, edited"}
+
+
+def test_an_unpacked_export_takes_over_from_an_archive_that_is_gone(
+    run: Run, records: Records, exports: tuple[Path, Path], tmp_path: Path
+) -> None:
+    run(exports[0])
+    exports[0].unlink()
+    folder = changed_at(unpacked(tmp_path / "unpacked", OLD), 50)
+    assert counts(run(folder)) == (0, 3, 0, 0)
+    assert counts(run(folder)) == (0, 0, 3, 0)
+
+
+def test_channels_of_two_workspaces_with_one_name_are_two_conversations(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    mine = slack({DAY: [slack_message(1, "Mine")]}, channel="C0MINE")
+    yours = slack({DAY: [slack_message(1, "Yours")]}, channel="C0YOURS")
+    assert run(packed(tmp_path / "mine.zip", mine), unpacked(tmp_path / "yours", yours)).new == 2
+    assert {turn.conversation_id for turn in stored(records, Kind.TURN)} == {
+        "slack:general-C0MINE", "slack:general-C0YOURS"
+    }  # fmt: skip
+
+
+def test_the_same_export_in_two_projects_is_two_conversations_by_rights(
+    run: Run, records: Records, exports: tuple[Path, Path]
+) -> None:
+    run(exports[0], project="a")
+    assert counts(run(exports[0], project="b")) == (3, 0, 0, 0)
+    assert counts(run(exports[1], project="b")) == (1, 1, 1, 0)
+    texts = sorted((turn.project, turn.content) for turn in stored(records, Kind.TURN) if "Two" in turn.content)
+    assert texts == [("a", "Two"), ("b", "Two, edited")]
+
+
+def test_a_conversation_that_was_renamed_and_continued_keeps_its_messages(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    question = chatgpt_node("q", "root", "user", "When?")
+    run(changed_at(written(tmp_path / "a/conversations.json", [chatgpt([question], "q")]), 1))
+    answer = chatgpt_node("an", "q", "assistant", "At noon")
+    renamed = chatgpt([question, answer], "an", title="High water")
+    newer = changed_at(packed(tmp_path / "b.zip", {"conversations.json": [renamed], "chat.html": "<html>"}), 2)
+    assert counts(run(newer)) == (1, 1, 0, 0)
+    assert {turn.metadata["title"] for turn in stored(records, Kind.TURN)} == {"High water"}
+
+
+def test_a_message_that_an_export_has_twice_is_read_once(run: Run, records: Records, tmp_path: Path) -> None:
+    twice = slack({DAY: [slack_message(1, "First"), slack_message(1, "Second")]})
+    summary = run(packed(tmp_path / "e.zip", twice))
+    assert (counts(summary), [one.reason for one in summary.warnings]) == ((1, 0, 1, 0), [
+        "1 turn has the id of what the file has before, and that is kept"
+    ])  # fmt: skip
+    assert said(records) == {"First"}
