@@ -8,6 +8,7 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest.conversations import (
     archive,
     chatgpt,
+    discord,
     mail,
     slack,
 )
@@ -21,8 +22,10 @@ SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files that are nothing
 _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None], ...]]] = {
     ".json": (
         slack.read,
+        discord.read,
         chatgpt.read,
     ),
+    ".csv": (discord.read_csv,),
     ".eml": (mail.read_eml,),
     ".mbox": (mail.read_mbox,),
     "": (mail.read_mbox,),  # as Thunderbird calls its folders
