@@ -8,6 +8,8 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest.conversations import (
     archive,
     chatgpt,
+    claude,
+    claude_code,
     discord,
     mail,
     slack,
@@ -20,11 +22,8 @@ from cognition_engines.ingest.options import Texts
 ZIP: Final = ".zip"
 SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files that are nothing else
 _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None], ...]]] = {
-    ".json": (
-        slack.read,
-        discord.read,
-        chatgpt.read,
-    ),
+    ".json": (slack.read, discord.read, chatgpt.read, claude.read),
+    ".jsonl": (claude_code.read,),
     ".csv": (discord.read_csv,),
     ".eml": (mail.read_eml,),
     ".mbox": (mail.read_mbox,),

@@ -1,0 +1,129 @@
+"""The export of a Claude account: `conversations.json`, each conversation with its `chat_messages`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from cognition_engines.ingest.conversations.blocks import block_words
+from cognition_engines.ingest.conversations.branches import branch
+from cognition_engines.ingest.conversations.export_file import ExportFile
+from cognition_engines.ingest.conversations.json_stream import first_of, items_of
+from cognition_engines.ingest.conversations.left_out import BRANCH, SYSTEM, LeftOut
+from cognition_engines.ingest.conversations.members import (
+    content_text,
+    listed_texts,
+    member,
+    objects,
+    required,
+    stated,
+    text,
+)
+from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
+from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.plain_values import Value
+from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.kinds.artifacts import Role
+
+_OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})
+_ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
+_SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    id: str
+    title: str | None
+    left_out: LeftOut
+
+
+def read(file: ExportFile) -> Iterator[Item] | None:
+    """The messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    if file.name.name in _OTHERS:
+        return iter(()) if _is_list(file) else None
+    if b'"chat_messages"' not in file.head:
+        return None
+    first = first_of(file.head, file.file)
+    if text(first, "uuid") is None or not isinstance(member(first, "chat_messages"), list):
+        return None
+    return drafts(file.path, items_of(file.file), partial(_messages, file.left_out))
+
+
+def _is_list(file: ExportFile) -> bool:
+    first = first_of(file.head, file.file)
+    is_ours = text(first, "uuid") is not None or text(first, "account_uuid") is not None
+    return is_ours and file.around.has(file.name.parent, "conversations.json")
+
+
+def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
+    id, listed = text(item, "uuid"), member(item, "chat_messages")
+    if id is None or not isinstance(listed, list):
+        yield Wrong("a conversation must have a uuid and chat_messages")
+        return
+    kept = _kept(listed)
+    left_out.counts[BRANCH] += len(listed) - len(kept)
+    conversation = _Conversation(id, text(item, "name"), left_out)
+    yield from built(partial(_message, conversation), kept)
+    for each in kept:
+        yield from built(partial(_attachment, conversation, each), enumerate(objects(each[1], "attachments")))
+
+
+def _kept(listed: list[Value]) -> list[tuple[int, Value]]:
+    """The messages on the branch of the last one, each with its position; all of them where parents are not given."""
+    parents = {id: text(each, "parent_message_uuid") for each in listed if (id := text(each, "uuid")) is not None}
+    if len(parents) < len(listed) or None in parents.values() or not listed:
+        return list(enumerate(listed))
+    by_id = {text(each, "uuid"): each for each in listed}
+    return [(index, by_id[id]) for index, id in enumerate(branch(parents, list(parents)[-1]))]
+
+
+def _message(conversation: _Conversation, found: tuple[int, Value]) -> Message | None:
+    index, item = found
+    left_out = conversation.left_out
+    id, role = required(item, "uuid"), _role(item)
+    words, hidden = block_words(member(item, "content"), with_tools=left_out.texts.system_messages)
+    left_out.counts[SYSTEM] += hidden
+    content = words or content_text(item, "text")
+    files = listed_texts(text(each, "file_name") for name in ("files", "attachments") for each in objects(item, name))
+    content = content if content.strip() else "".join(f"[{name}]" for name in files)
+    if not content.strip():
+        left_out.skips(blank=not hidden)
+        return None
+    return Message(
+        system="claude",
+        ids=(conversation.id, id),
+        conversation=conversation_name("claude", None, conversation.id),
+        content=content,
+        ts=required(item, "created_at"),
+        speaker=_SPEAKERS.get(role),
+        role=role,
+        index=index,
+        metadata=stated(title=conversation.title, files=files),
+    )
+
+
+def _attachment(
+    conversation: _Conversation, within: tuple[int, Value], found: tuple[int, dict[str, Value]]
+) -> Message | None:
+    """The text of a file that was given with a message, as a turn of its position."""
+    (index, item), (number, attached) = within, found
+    content, name = text(attached, "extracted_content"), text(attached, "file_name")
+    if content is None:
+        return None
+    return Message(
+        system="claude",
+        ids=(conversation.id, required(item, "uuid"), f"file{number}"),
+        conversation=conversation_name("claude", None, conversation.id),
+        content=f"{name}\n\n{content}" if name else content,
+        ts=required(item, "created_at"),
+        role=_role(item),
+        index=index,
+        metadata=stated(title=conversation.title, file=name),
+    )
+
+
+def _role(item: Value) -> Role:
+    role = _ROLES.get(required(item, "sender"))
+    if role is None:
+        raise Unacceptable("sender must be human or assistant")
+    return role
