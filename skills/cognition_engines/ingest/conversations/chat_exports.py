@@ -13,6 +13,7 @@ from cognition_engines.ingest.conversations import (
     discord,
     mail,
     slack,
+    whatsapp,
 )
 from cognition_engines.ingest.conversations.export_file import HEAD, Alone, ExportFile, InFolder
 from cognition_engines.ingest.conversations.left_out import LeftOut
@@ -24,6 +25,7 @@ SUFFIXES: Final = frozenset({ZIP, ".mbox", ".eml"})  # of files that are nothing
 _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None], ...]]] = {
     ".json": (slack.read, discord.read, chatgpt.read, claude.read),
     ".jsonl": (claude_code.read,),
+    ".txt": (whatsapp.read,),
     ".csv": (discord.read_csv,),
     ".eml": (mail.read_eml,),
     ".mbox": (mail.read_mbox,),

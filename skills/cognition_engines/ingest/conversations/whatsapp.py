@@ -1,0 +1,176 @@
+"""A chat as WhatsApp writes it: `[31/12/2023, 22:00:01] Ana: text` or `12/31/23, 10:00 PM - Ana: text`."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import BinaryIO, Final
+
+from cognition_engines.ingest.conversations.export_file import ExportFile
+from cognition_engines.ingest.conversations.left_out import LeftOut
+from cognition_engines.ingest.conversations.members import listed_texts, stated
+from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, conversation_name, draft
+from cognition_engines.ingest.conversations.whatsapp_dates import Order, Stamp, moment, order_of, stamp
+from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.open_file import LARGEST_WHOLE, lines_of
+
+_CLOCK: Final = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[ \u202f\u00a0]?[AaPp]\.?[ \u202f\u00a0]?[Mm]\.?)?"
+_DAY: Final = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
+_LINE: Final = re.compile(
+    rf"(?:\[(?P<day>{_DAY})(?:,| klo| um| at) ?(?P<clock>{_CLOCK})\] |"
+    rf"(?P<day2>{_DAY})(?:,| klo| um| at|(?<=/\d{{4}})) (?P<clock2>{_CLOCK}) - )(?P<rest>.*)",
+    re.DOTALL,
+)
+_SPEAKER: Final = re.compile(r"(?P<name>[^:\n“\"]{1,100}): ?(?P<text>.*)", re.DOTALL)
+_NAMES: Final = (
+    re.compile(r"WhatsApp Chat (?:with|-) (?P<name>.+?)(?: ?\(\d+\))?(?:\.txt|\.zip)?", re.IGNORECASE),
+    re.compile(r"WhatsApp[- ]Chat mit (?P<name>.+?)(?: ?\(\d+\))?(?:\.txt|\.zip)?", re.IGNORECASE),
+)
+_MARK: Final = "\u200e"  # before what the program wrote
+_ATTACHED: Final = re.compile(r"<[^<>:]{3,30}: (?P<ios>[^<>/]+\.\w{2,5})>|^(?P<android>\S+\.\w{2,5}) \([^()]{5,40}\)")
+_OMITTED: Final = re.compile(r"<[^<>\n]{5,40}>|(?:\w+ ){1,2}omitted")
+_LEVELS: Final = frozenset({"info", "error", "debug", "warn", "warning", "trace", "fatal", "critical", "notice"})
+_LONGEST: Final = 1_000_001  # characters of one message that are held, more than a turn may have
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One message, as it is written, from line `line` on."""
+
+    line: int
+    stamp: Stamp
+    rest: str
+
+    @property
+    def said(self) -> tuple[str | None, str]:
+        """Who wrote it, None where the system did, and what."""
+        found = _SPEAKER.fullmatch(self.rest)
+        return (None, self.rest) if found is None else (found["name"].strip(_MARK + " "), found["text"])
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What a chat is called and read by, found in all of it: its first message, and who wrote what."""
+
+    first: _Entry | None = None
+    voices: set[str] = field(default_factory=set)  # those of people
+
+    def stamps(self, entries: Iterator[_Entry]) -> Iterator[Stamp]:
+        for entry in entries:
+            self.first = self.first or entry
+            speaker, said = entry.said
+            if speaker is not None and not said.startswith(_MARK):
+                self.voices.add(speaker)
+            yield entry.stamp
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """How a chat is read, and how many messages of a time and of all the same there were so far."""
+
+    name: str
+    order: Order
+    voices: set[str]
+    times: Counter[str] = field(default_factory=Counter)
+    equal: Counter[str] = field(default_factory=Counter)
+
+
+def read(file: ExportFile) -> Iterator[Item] | None:
+    """The messages of a chat; None for another text."""
+    if not _begins(file.head.decode("utf-8-sig", errors="replace")):
+        return None
+    return _turns(file)
+
+
+def _begins(head: str) -> bool:
+    lines = [line.lstrip("\ufeff" + _MARK) for line in head.splitlines() if line.strip()][:20]
+    found = [match for line in lines if (match := _LINE.fullmatch(line)) is not None]
+    if not found or _LINE.fullmatch(lines[0]) is None:
+        return False
+    speakers = [match["name"] for each in found if (match := _SPEAKER.fullmatch(each["rest"])) is not None]
+    return bool(speakers) and not any(name.strip().lower() in _LEVELS for name in speakers)
+
+
+def _turns(file: ExportFile) -> Iterator[Item]:
+    seen = _Seen()
+    try:
+        order = order_of(seen.stamps(_entries(file.file)), file.left_out.texts.day_first)
+    except UnicodeDecodeError:
+        yield from file.refused("the encoding must be UTF-8")
+        return
+    except ValueError as error:
+        yield from file.refused(str(error))
+        return
+    file.file.seek(0)
+    assert seen.first is not None, "recognised by its first message"
+    chat = _Chat(_name(file, seen.first, order), order, seen.voices)
+    for number, entry in enumerate(_entries(file.file), 1):
+        message = _message(chat, entry, file.left_out, is_first=number == 1)
+        if message is not None:
+            yield draft(file.path, message, number, entry.line)
+
+
+def _entries(file: BinaryIO) -> Iterator[_Entry]:
+    """The messages in order; one has all lines up to the next. Raises UnicodeDecodeError."""
+    held: list[str] = []
+    size, line_of, at = 0, 0, None
+    for number, line in lines_of(file, LARGEST_WHOLE):
+        text = (line or b"").decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        match = _LINE.fullmatch(text.lstrip(_MARK))
+        found = None if match is None else stamp(match["day"] or match["day2"], match["clock"] or match["clock2"])
+        if match is None or found is None:
+            if size < _LONGEST:
+                held.append(text)
+                size += len(text) + 1
+            continue
+        if at is not None:
+            yield _Entry(line_of, at, "\n".join(held))
+        held, size, line_of, at = [match["rest"]], len(match["rest"]), number, found
+    if at is not None:
+        yield _Entry(line_of, at, "\n".join(held))
+
+
+def _name(file: ExportFile, first: _Entry, order: Order) -> str:
+    """What the chat is called: by its file, its archive, or whom the program writes a first line as.
+
+    Without any of these it is a digest of the first message, which a longer export begins with as well.
+    """
+    path = PurePosixPath(file.path)
+    called = (found for each in _NAMES for at in (path.name, path.parent.name) if (found := each.fullmatch(at)))
+    name = next((found["name"] for found in called), None)
+    speaker, said = first.said
+    if name is None and speaker is not None and said.startswith(_MARK):
+        name = speaker
+    digest = sha256(json.dumps([moment(first.stamp, order), first.rest]).encode()).hexdigest()[:12]
+    return name or f"chat-{digest}"
+
+
+def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -> Message | Wrong | None:
+    speaker, said = entry.said
+    content = said.replace(_MARK, "").strip()
+    files = [match["ios"] or match["android"] for match in _ATTACHED.finditer(content)]
+    is_media = bool(files) or _OMITTED.fullmatch(content) is not None
+    is_program = said.startswith(_MARK) and not is_media and (is_first or speaker not in chat.voices)
+    if left_out.skips(system=speaker is None or is_program, blank=not content):
+        return None
+    ts = moment(entry.stamp, chat.order)
+    if ts is None:
+        return Wrong("the date of the message is none")
+    key = sha256(json.dumps([chat.name, ts, speaker, content]).encode()).hexdigest()
+    made = sha256(f"{key} {chat.equal[key]}".encode()).hexdigest()[:32]
+    chat.equal[key] += 1
+    chat.times[ts] += 1
+    return Message(
+        system="whatsapp",
+        ids=(made,),
+        conversation=conversation_name("whatsapp", None, chat.name),
+        content=content,
+        ts=ts,
+        speaker=speaker,
+        role="system" if speaker is None or is_program else None,
+        place=chat.times[ts] - 1,  # a time has no seconds, or several messages
+        metadata=stated(chat=chat.name, files=listed_texts(files), media=is_media),
+    )

@@ -1,0 +1,97 @@
+"""Chats that WhatsApp wrote, on both kinds of phones."""
+
+from pathlib import Path
+
+import pytest
+
+from cognition_engines.ingest.options import Texts
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.store.records import Records
+from tests.ingest.conversations.samples import packed, written
+from tests.ingest.runs import Run, counts, stored
+
+MARK = "\u200e"
+ANDROID = (
+    "12/31/23, 9:58\u202fPM - Messages and calls are end-to-end encrypted.\n"
+    "12/31/23, 10:00\u202fPM - Ana: Are you coming?\nBring a torch.\n"
+    "12/31/23, 10:00\u202fPM - Bo: Yes\n"
+    "12/31/23, 10:00\u202fPM - Bo: Yes\n"
+    "1/1/24, 12:05\u202fAM - Bo: <Media omitted>\n"
+)
+IPHONE = (
+    f"[31/12/2023, 21:58:00] Night watch: {MARK}Messages and calls are end-to-end encrypted.\r\n"
+    "[31/12/2023, 22:00:01] Ana: Are you coming?\r\n"
+    f"{MARK}[31/12/2023, 22:00:30] Bo: {MARK}<attached: 00000012-PHOTO-2023-12-31.jpg>\r\n"
+    f"[31/12/2023, 22:01:00] Night watch: {MARK}Ana added Cy\r\n"
+)
+
+
+def test_a_chat_of_android_has_speakers_times_and_messages_of_several_lines(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "WhatsApp Chat with Night watch.txt", ANDROID)
+    assert run(path).new == 4
+    found = [one.record for one in records.turns("whatsapp:Night watch", (), None, 9).stored]
+    assert [(turn.speaker, turn.content) for turn in found] == [
+        ("Ana", "Are you coming?\nBring a torch."), ("Bo", "Yes"), ("Bo", "Yes"), ("Bo", "<Media omitted>")
+    ]  # fmt: skip
+    assert [turn.ts.isoformat() for turn in found[2:]] == ["2023-12-31T22:00:00+00:00", "2024-01-01T00:05:00+00:00"]
+    assert (found[3].metadata["media"], len({turn.id for turn in found})) == (True, 4)
+    assert run(path, texts=Texts(system_messages=True)).new == 1
+
+
+def test_a_chat_of_an_iphone_is_called_by_its_archive_or_its_first_line(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    summary = run(packed(tmp_path / "WhatsApp Chat - Night watch.zip", {"_chat.txt": IPHONE, "1.jpg": b"x"}))
+    assert (summary.new, summary.warnings[0].reason) == (2,
+        "2 messages of the system or of tools are left out; --system-messages reads them")  # fmt: skip
+    assert counts(run(written(tmp_path / "_chat.txt", IPHONE))) == (0, 0, 2, 0)
+    turns = {turn.speaker: turn for turn in stored(records, Kind.TURN)}
+    assert {turn.conversation_id for turn in turns.values()} == {"whatsapp:Night watch"}
+    assert turns["Bo"].metadata["files"] == ["00000012-PHOTO-2023-12-31.jpg"]
+
+
+def test_a_longer_export_under_another_name_adds_what_is_new(run: Run, records: Records, tmp_path: Path) -> None:
+    run(written(tmp_path / "a/WhatsApp Chat with Bo.txt", ANDROID))
+    longer = ANDROID + "1/2/24, 9:00\u202fAM - Ana: And now?\n"
+    assert counts(run(written(tmp_path / "b/WhatsApp Chat with Bo (1).txt", longer))) == (1, 0, 4, 0)
+    run(written(tmp_path / "c/one.txt", ANDROID))
+    assert counts(run(written(tmp_path / "d/two.txt", longer))) == (1, 0, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("days", "first"),
+    [
+        (("3/4/24", "13/4/24"), "2024-04-03"),
+        (("3/4/24", "3/13/24"), "2024-03-04"),
+        (("1/3/24", "2/3/24", "1/4/24"), "2024-03-01"),
+        (("2024-03-04", "2024-03-05"), "2024-03-04"),
+        (("3.4.24", "4.4.24"), "2024-04-03"),
+        (("5/5/24",), "2024-05-05"),
+    ],
+)
+def test_the_order_of_day_and_month_is_found_in_all_dates_of_a_chat(
+    run: Run, records: Records, tmp_path: Path, days: tuple[str, ...], first: str
+) -> None:
+    run(written(tmp_path / "a.txt", "".join(f"{day}, 10:00 - Ana: {number}\n" for number, day in enumerate(days))))
+    assert min(turn.ts.date().isoformat() for turn in stored(records, Kind.TURN)) == first
+
+
+def test_an_order_that_is_not_clear_is_refused_until_an_option_gives_it(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.txt", "3/4/24, 10:00 - Ana: one\n5/6/24, 10:00 - Ana: two\n")
+    (refused,) = run(path).rejected
+    assert "--day-first" in refused.reason
+    run(path, texts=Texts(day_first=False))
+    assert {turn.ts.date().isoformat() for turn in stored(records, Kind.TURN)} == {"2024-03-04", "2024-05-06"}
+    contradictory = written(tmp_path / "b.txt", "13/4/24, 10:00 - Ana: one\n5/16/24, 10:00 - Ana: two\n")
+    assert "no order fits all" in run(contradictory).rejected[0].reason
+
+
+def test_other_texts_with_times_are_read_as_before(run: Run, tmp_path: Path) -> None:
+    talk = "[10:15 AM] ana:\nShall we?\n\n[10:16 AM] bo:\nWe shall.\n\n[10:17 AM] ana:\nNow?\n\n[10:18 AM] bo:\nYes.\n"
+    assert run(written(tmp_path / "talk.txt", talk)).kinds == {"turn": 4}
+    log = "[12/31/2023, 22:00:01] ERROR: disk is full\n[12/31/2023, 22:00:02] INFO: disk is fine\n"
+    assert run(written(tmp_path / "log.txt", log)).kinds == {"source": 1, "chunk": 1}
