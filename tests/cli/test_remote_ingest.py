@@ -11,6 +11,7 @@ import pytest
 import structlog
 
 from cognition_engines.store.records import open_records
+from tests.ingest.conversations.samples import changed_at, packed, slack, slack_message
 from tests.quick_logs import log_quickly
 from tests.stores import wait_for
 
@@ -115,6 +116,25 @@ def test_records_stay_owned_by_their_files_and_say_who_sent_them(server: Any, fi
 def exported_raw(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
     assert cstp("export", "raw.jsonl", "--data-dir", folder).code == 0
     return [json.loads(line) for line in Path("raw.jsonl").read_text().splitlines()]
+
+
+def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any, files: Path, cstp: Cstp) -> None:
+    Path("docs/one.jsonl").write_text('{"kind": "cluster", "id": "c", "name": "Locks"}\n')
+    assert cstp("ingest", "docs/one.jsonl", "--repository", "r", "--url", os.environ["FAR"]).code == 0
+    Path("docs/one.jsonl").rename("docs/two.jsonl")
+    Path("docs/two.jsonl").write_text('{"kind": "cluster", "id": "c", "name": "Queues"}\n')
+    done = cstp("ingest", "docs/two.jsonl", "--repository", "r", "--json", "--url", os.environ["FAR"])
+    assert (done.code, json.loads(done.out)["changed"]) == (0, 1), done.err
+    assert [one["record"]["name"] for one in exported(cstp, "far") if one["kind"] == "cluster"] == ["Queues"]
+
+
+def test_a_newer_export_of_a_chat_changes_what_was_edited(server: Any, cstp: Cstp) -> None:
+    for number, text in enumerate(("One", "One, edited"), 1):
+        messages = [slack_message(1, text), slack_message(2, "Two")]
+        path = changed_at(packed(Path(f"{number}.zip"), slack({"general/2024-01-01": messages})), number)
+        done = cstp("ingest", path, "--json", "--url", os.environ["FAR"])
+        assert done.code == 0, done.err
+    assert {one["record"]["content"] for one in exported(cstp, "far")} == {"One, edited", "Two"}
 
 
 def test_a_dry_run_sends_nothing(server: Any, files: Path, cstp: Cstp) -> None:

@@ -66,6 +66,8 @@ class LookUp(Wire):
 class PutRecordsParams(WriteParams):
     """Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
 
+    One that replaces a record of another file has that one's repository and path as `over`.
+
     All are put, or none. What is stored already as it is sent is left alone, so a call may be repeated.
     """
 

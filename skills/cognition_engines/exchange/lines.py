@@ -121,8 +121,12 @@ def line_of(stored: StoredRecord) -> bytes:
 
 
 def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
-    """An entry as the object of a line, with its digest; `at` is when its content changed."""
-    return {**_dumped(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
+    """An entry as the object of a line, with its digest; `at` is when its content changed.
+
+    `over` is the repository and path of the stored record that it may replace, where it has another place.
+    """
+    found = {**_dumped(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
+    return found if entry.over is None else found | {"over": list(entry.over)}
 
 
 def origin_object(origin: Origin) -> dict[str, Any]:
@@ -142,7 +146,12 @@ def origin_from(given: Mapping[str, Any]) -> Origin:
 
 def read_object(given: Mapping[str, JsonValue]) -> Entry:
     """The entry of an object that `object_of` made, without vectors. Raises `UnreadableLine`."""
-    others = {name: value for name, value in given.items() if name != "digest"}
+    others = {name: value for name, value in given.items() if name not in ("digest", "over")}
+    over = given.get("over")
+    if over is not None and not (
+        isinstance(over, list) and len(over) == 2 and all(isinstance(one, str) for one in over)
+    ):
+        raise UnreadableLine("over must be a repository and a path")
     stated = given.get("digest")
     if not isinstance(stated, str) or not _DIGEST.fullmatch(stated):
         raise UnreadableLine("digest must be 32 hexadecimal digits, a dot and 8 more")
@@ -151,7 +160,8 @@ def read_object(given: Mapping[str, JsonValue]) -> Entry:
     except TypeError:
         raise UnreadableLine("must have whole numbers of at most 64 bits") from None
     entry = read_line(line)
-    return replace(entry, origin=replace(entry.origin, digest=stated))
+    place = None if over is None else (str(over[0]), str(over[1]))
+    return replace(entry, origin=replace(entry.origin, digest=stated), over=place)
 
 
 def _dumped(record: Record, origin: Origin, updated_at: datetime, expires_at: datetime | None) -> dict[str, Any]:
