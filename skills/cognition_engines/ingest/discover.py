@@ -85,14 +85,13 @@ def _list(folder: _Folder, state: _Walk) -> None:
     try:
         patterns = patterns_in(Path(folder.path))
         chosen = folder.filter.within(folder.base, patterns) if patterns else folder.filter
-    except (BadPattern, OSError) as error:
-        reason = str(error) if isinstance(error, BadPattern) else f"cannot be read: {error.strerror}"
-        state.refused.append(Problem(str(Path(folder.path, IGNORE_FILE)), None, f"{reason}; the folder is not read"))
-        return
-    try:
         with os.scandir(folder.path) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
         inner = [_look(entry, folder.base, chosen, state) for entry in listed if not entry.name.startswith(".")]
+    except BadPattern as error:
+        place = str(Path(folder.path, IGNORE_FILE))
+        state.refused.append(Problem(place, None, f"{error}; the folder is not read"))
+        return
     except OSError as error:
         state.refused.append(Problem(folder.path, None, f"the folder cannot be read: {error.strerror}"))
         return

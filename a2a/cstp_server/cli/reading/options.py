@@ -13,7 +13,12 @@ from cognition_engines.models import SENSITIVITIES
 
 AsOption = Annotated[
     TextKind | None,
-    typer.Option("--as", "--kind", help="Kind of all Markdown and plain text. [default: detected for each file]"),
+    typer.Option(
+        "--as",
+        "--kind",
+        metavar="KIND",
+        help="What all Markdown and plain text is: decision, document or transcript. [default: detected for each file]",
+    ),
 ]
 FoldersOption = Annotated[
     list[str],
