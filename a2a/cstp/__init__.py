@@ -134,6 +134,7 @@ __all__ = [
     "OtherError",
     "Overloaded",
     "ParseError",
+    "PassagePlace",
     "PatternContent",
     "PersonaContent",
     "Provenance",

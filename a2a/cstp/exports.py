@@ -121,6 +121,7 @@ from cstp.methods.recall import (
 )
 from cstp.methods.statistics import DayCount, GetStatsResult, RecentActivity, TagCount
 from cstp.methods.system import DiscoverResult, LimitState, ServerInfo, WhoamiResult
+from cstp.passage_place import PassagePlace
 from cstp.writes import WriteWarning
 
 __all__ = [
@@ -206,6 +207,7 @@ __all__ = [
     "NearestEpisode",
     "NearestOfAnyKind",
     "NearestRecord",
+    "PassagePlace",
     "PatternContent",
     "PersonaContent",
     "Provenance",

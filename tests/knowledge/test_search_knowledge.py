@@ -79,6 +79,16 @@ def test_every_member_of_a_chunk_is_told(serve: Serve) -> None:
     }
 
 
+@pytest.mark.parametrize("place", [{"slide": 3}, {"cell": 7, "headings": ["Queues"], "section": "Queues"}])
+def test_the_place_of_a_chunk_comes_back(serve: Serve, place: dict[str, Any]) -> None:
+    serving = serve()
+    serving.put([chunk("c-1", place=place)])
+    serving.caught_up()
+    for method in ("searchKnowledge", "search"):
+        (found,) = serving.ask(method, query="queue")["results"]
+        assert found["place"] == place
+
+
 FULL: Mapping[str, tuple[str, dict[str, Any]]] = {
     "decision": (
         "question",

@@ -26,6 +26,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.passage_place import PlaceOut
 from cstp.reads import ReadParams
 
 FoundType: TypeAlias = Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]
@@ -102,8 +103,9 @@ class SearchedRecord(WireResult):
     in the sets that it was measured on; so scores of all kinds and of several queries can be compared. `source` is the
     title of the source of a chunk or an extraction, the system of an artifact, a turn or an event, and the file of a
     decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is what
-    `dateFrom` and `dateTo` ask for. `content` and `explain` are present exactly when they were asked for, `truncated`
-    with `maxTokens`; true says that `content`, or without it the snippet, was cut for want of room.
+    `dateFrom` and `dateTo` ask for. `place` is present where that of a chunk is known. `content` and `explain` are
+    present exactly when they were asked for, `truncated` with `maxTokens`; true says that `content`, or without it the
+    snippet, was cut for want of room.
     """
 
     type: FoundType
@@ -114,6 +116,7 @@ class SearchedRecord(WireResult):
     source: str | None
     source_id: str | None
     date: InstantOut | None
+    place: PlaceOut = None
     content: str | None = Field(None, exclude_if=lambda content: content is None)
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
     truncated: Truncated = None

@@ -23,6 +23,7 @@ from cstp.fields import (
     not_blank,
 )
 from cstp.methods.contents import AnyContent
+from cstp.passage_place import PlaceOut
 from cstp.reads import ReadParams
 
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
@@ -90,7 +91,9 @@ class RelatedChunk(WireResult):
 
 
 class GetChunkResult(WireResult):
-    """One chunk, whole. `chunkInfo` is its place in its source, "1/5" for the first of five.
+    """One chunk, whole. `chunkInfo` is its number in its source, "1/5" for the first of five.
+
+    `place` is present where it is known.
 
     `source` is the kind of source that it came by. `relatedChunks` are in the order of their scores, and never the
     chunk itself; there are none when they were not asked for or the chunk has no vector.
@@ -103,6 +106,7 @@ class GetChunkResult(WireResult):
     tags: list[str]
     content: str
     chunk_info: str
+    place: PlaceOut = None
     knowledge_card: KnowledgeCard | None
     cluster: ChunkCluster | None
     related_chunks: list[RelatedChunk]
@@ -154,8 +158,8 @@ class KnowledgeFound(WireResult):
     `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of
     the chunk that the extraction comes from. `score` is what the mode ranks by: higher is better. `distance` is the
     cosine distance to the query, 0 to 2. `explain` is
-    present when it was asked for, `truncated` exactly with `maxTokens`; true says that `content` is a part of what
-    `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
+    present when it was asked for, `place` where that of a chunk is known, `truncated` exactly with `maxTokens`; true
+    says that `content` is a part of what `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
     """
 
     id: str
@@ -168,6 +172,7 @@ class KnowledgeFound(WireResult):
     distance: float | None
     chunk_id: str | None
     chunk_info: str | None
+    place: PlaceOut = None
     source: SourceReference | None
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
     truncated: Truncated = None

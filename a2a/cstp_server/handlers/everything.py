@@ -26,6 +26,7 @@ from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, Searche
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode
+from cstp_server.handlers.shown_places import shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, FoundType]] = {
@@ -126,6 +127,7 @@ def _item(found: FoundRecord, params: SearchParams) -> SearchedRecord:
         source=source,
         source_id=source_id,
         date=found.stored.facets.at,
+        place=shown_place(found.stored.record),
         content=found.text if params.include else None,
         explain=explained(found.explanation, found.window),
     )

@@ -41,6 +41,7 @@ from cstp.methods.knowledge import (
 from cstp_server.handlers.budget import Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, taken_since, unanswered
+from cstp_server.handlers.shown_places import shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
@@ -112,6 +113,7 @@ def _chunk(found: ChunkFound, related: list[RelatedChunk]) -> GetChunkResult:
         tags=list(chunk.tags),
         content=chunk.content,
         chunk_info=place(chunk),
+        place=shown_place(chunk),
         knowledge_card=None if card is None else KnowledgeCard(summary=card.summary, takeaways=list(card.takeaways)),
         cluster=None
         if group is None
@@ -193,6 +195,7 @@ def _found(match: KnowledgeMatch, cited: Citation) -> KnowledgeFound:
         distance=match.distance,
         chunk_id=record.id if isinstance(record, Chunk) else record.chunk_id,
         chunk_info=place(record) if isinstance(record, Chunk) else None,
+        place=shown_place(record),
         source=None if cited.title is None else SourceReference(source_id=cited.source_id, title=cited.title),
         explain=explained(match.explanation, match.window),
     )

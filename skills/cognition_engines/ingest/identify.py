@@ -34,7 +34,7 @@ from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk, Place, Source
+from cognition_engines.kinds.knowledge import Chunk, Source
 from cognition_engines.kinds.registry import OtherRecord, kind_of, prefixed
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Draft, Sensitivity
@@ -286,7 +286,7 @@ class Settling:
                 total_chunks=total,
                 start_char=piece.start,
                 end_char=piece.end,
-                place=None if piece.section is None else Place(section=piece.section),
+                place=piece.place,
                 source_url=head.url,
                 created_at=head.created_at,
                 project=head.project,

@@ -36,11 +36,16 @@ class Source(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place(Model):
-    """Where in its source a chunk stands."""
+    """Where in its source a chunk begins. Pages, slides and cells count from 1; `headings` are those above it and its
+    own, the outermost first.
+    """
 
     chapter: Annotated[str, Line(500)] | None = None
     section: Annotated[str, Line(500)] | None = None
     page: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    slide: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    cell: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    headings: Annotated[tuple[str, ...], Lines(500, 6)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from cognition_engines.ingest.items import DocumentDraft, Piece
 from cognition_engines.ingest.structured.objects import drafted
 from cognition_engines.ingest.structured.records import ReadRecord
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk, Place, Source
+from cognition_engines.kinds.knowledge import Chunk, Source
 from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of
 from cognition_engines.kinds.spec import TARGETS, WRITTEN, Role
 from cognition_engines.store.values import PART, StoredRecord
@@ -175,7 +175,7 @@ def _chunk(source: OtherRecord, piece: Piece, place: int, total: int) -> Chunk:
         total_chunks=total,
         start_char=piece.start,
         end_char=piece.end,
-        place=None if piece.section is None else Place(section=piece.section),
+        place=piece.place,
         source_url=source.url,
         created_at=source.created_at,
         project=source.project,

@@ -34,7 +34,7 @@ class _Unit:
     end: int
     tokens: int
     open_from: int
-    section: str | None
+    headings: tuple[str, ...]
     level: int
 
 
@@ -46,7 +46,7 @@ class _Chunk:
     end: int
     tokens: int
     open_from: int
-    section: str | None
+    headings: tuple[str, ...]
 
     def add(self, unit: _Unit) -> None:
         self.end = unit.end
@@ -93,7 +93,7 @@ def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVER
             pieces.append(_piece(text, chunk))
             start, repeated = _again(text, chunk, room) or (start, 0)
         open_from = unit.open_from if unit.open_from > unit.start else start
-        chunk = _Chunk(start, unit.end, repeated + unit.tokens, open_from, unit.section)
+        chunk = _Chunk(start, unit.end, repeated + unit.tokens, open_from, unit.headings)
     return pieces if chunk is None else [*pieces, _piece(text, chunk)]
 
 
@@ -108,27 +108,29 @@ def too_long(text: str, pieces: Sequence[Piece]) -> str | None:
 
 def _piece(text: str, chunk: _Chunk) -> Piece:
     words = text[chunk.start : chunk.end].rstrip()
-    return Piece(words, chunk.start, chunk.start + len(words), chunk.section)
+    section = chunk.headings[-1] if chunk.headings else None
+    return Piece(words, chunk.start, chunk.start + len(words), section, chunk.headings)
 
 
 def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
-    section: str | None = None
+    above: list[Block] = []  # the headings that the text stands under
     heading: Block | None = None  # the first of those that wait for what follows them
     for place, block in enumerate(found):
         if block.level and block.title:
-            section = block.title
+            above = [*(one for one in above if one.level < block.level), block]
         first = heading or block
         if block.level and place + 1 < len(found) and count_tokens(text[first.start : block.end]) * 3 < size:
             heading = first
             continue
         before = count_tokens(text[first.start : block.start]) if heading else 0
         spans = [(block.start, block.end)] if block.whole else list(_spans(text, block, size - before))
+        headings = tuple(one.title for one in above)
         for start, end in spans:
             begin = first.start if start == block.start else start
             open_from = end if block.whole or block.level else start
             level = first.level if start == block.start else 0
             tokens = count_tokens(text[start:end]) + (before if start == block.start else 0)
-            yield _Unit(begin, end, tokens, open_from, section, level)
+            yield _Unit(begin, end, tokens, open_from, headings, level)
         heading = None
 
 
