@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-servers mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
+.PHONY: help demo documents test test-servers mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
 
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -20,6 +20,9 @@ help: ## show this list
 
 demo: .venv/.server ## start a server on this project's own records and print calls to paste
 	@.venv/bin/cstp demo $(ARGS)
+
+documents: .venv/.server requirements/documents.txt ## install what reads HTML, PDF, DOCX, PPTX, EPUB, notebooks and reStructuredText
+	@$(PIP_INSTALL) --require-hashes -r requirements/documents.txt
 
 test: .venv/.dev ## run the whole test suite
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
@@ -106,8 +109,9 @@ COMPILE = build/uv/bin/uv pip compile --quiet --universal --python build/uv/bin/
 lock: ## resolve pyproject.toml into requirements/ again (needs the package index)
 	@$(FIND_PYTHON); "$${python:-python3}" -m venv --clear build/uv
 	@build/uv/bin/python -m pip --disable-pip-version-check --no-input install --quiet uv==$(UV_VERSION)
-	$(COMPILE) --extra server --group build --group dev $(ARGS) --output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) --extra server --extra documents --group build --group dev $(ARGS) --output-file requirements/dev.txt pyproject.toml
 	$(COMPILE) --extra server --constraint requirements/dev.txt $(ARGS) --output-file requirements/server.txt pyproject.toml
+	$(COMPILE) --extra documents --constraint requirements/dev.txt $(ARGS) --output-file requirements/documents.txt pyproject.toml
 	$(COMPILE) --group build --constraint requirements/dev.txt $(ARGS) --output-file requirements/build.txt
 	$(COMPILE) --group model --constraint requirements/dev.txt $(ARGS) --output-file requirements/model.txt
 
