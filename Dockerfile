@@ -4,9 +4,9 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=igno
 WORKDIR /src
 
 # --no-build-isolation: the one requirement without a wheel is built by the pinned setuptools of build.txt.
-COPY requirements/build.txt requirements/server.txt requirements/
+COPY requirements/build.txt requirements/server.txt requirements/documents.txt requirements/
 RUN pip install --require-hashes -r requirements/build.txt \
- && pip wheel --require-hashes --no-deps --no-build-isolation -r requirements/server.txt --wheel-dir /wheels \
+ && pip wheel --require-hashes --no-deps --no-build-isolation -r requirements/server.txt -r requirements/documents.txt --wheel-dir /wheels \
  && python -m venv --without-pip /opt/cstp \
  && pip --python /opt/cstp/bin/python install --no-index --no-deps /wheels/*.whl
 

@@ -20,6 +20,7 @@ from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE, WorkerNumber
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
 from cognition_engines.queries.audit_pages import AuditPages
 from cognition_engines.queries.chunks import Chunks
@@ -110,6 +111,8 @@ class _Ingest(Protocol):
         embedder: Embedder | None,
         progress: Progress,
         threads: int,
+        *,
+        formats: FormatReader,
     ) -> Summary: ...
 
 
@@ -224,7 +227,8 @@ class Engine:
 
     def _ingest(self, files: Sequence[Path], options: Options, progress: Progress) -> Summary:
         run: _Ingest = import_module(_RUN).ingest
-        summary = run(files, options, self.records, self._embedder, progress, self._threads)
+        with FormatReader() as formats:
+            summary = run(files, options, self.records, self._embedder, progress, self._threads, formats=formats)
         last, until = self.records.last_seq(), monotonic() + _FOLLOW_SECONDS
         self.indexes.follow_now()
         while min(index.snapshot.seq for index in self.indexes.all) < last and monotonic() < until:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.ingest.open_file import LONGEST_LINE
+from tests.ingest.formats.samples import pdf
 
 Cstp = Callable[..., Any]
 Feed = Callable[[bytes], None]
@@ -177,18 +178,27 @@ def test_a_name_is_that_of_standard_input_and_one_line(cstp: Cstp, words: tuple[
 
 
 def test_a_summary_names_what_was_not_read_and_what_would_read_it(cstp: Cstp) -> None:
-    names = [*(f"{number}.html" for number in range(3)), "a.pdf", "b.pdf", "c.csv", "LICENSE", "d.png"]
+    names = [*(f"{number}.odt" for number in range(3)), "a.tex", "b.tex", "c.csv", "LICENSE", "d.png"]
     for name in ("docs/z.md", *(f"docs/{name}" for name in names)):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_bytes(ADR)
     done = cstp("ingest", "docs")
     assert done.out.splitlines()[1:] == [
-        "8 files skipped: 3 .html, 2 .pdf, 1 without an extension, 1 .csv, 1 .png",
-        "to read them: convert .pdf with pdftotext; .html with pandoc, to Markdown; .csv to JSONL; "
+        "8 files skipped: 3 .odt, 2 .tex, 1 without an extension, 1 .csv, 1 .png",
+        "to read them: convert .odt, .tex with pandoc, to Markdown; .csv to JSONL; "
         "a file of text is read whatever its extension when it is named itself",
     ]
     done = cstp("ingest", "docs", "--json")
-    assert json.loads(done.out)["skipped"] == {".html": 3, ".pdf": 2, ".csv": 1, ".png": 1, "": 1}
+    assert json.loads(done.out)["skipped"] == {".odt": 3, ".tex": 2, ".csv": 1, ".png": 1, "": 1}
+
+
+def test_documents_of_other_formats_are_read_from_files_and_from_standard_input(cstp: Cstp, feed: Feed) -> None:
+    Path("docs").mkdir()
+    Path("docs/a.pdf").write_bytes(pdf([["Tides"]]))
+    feed(pdf([["Berths"]]))
+    assert cstp("ingest", "docs", "-", "--name", "b.pdf").code == 0
+    chunks = [one["record"] for one in exported(cstp) if one["kind"] == "chunk"]
+    assert {(one["content"], one["place"]["page"]) for one in chunks} == {("Tides", 1), ("Berths", 1)}
 
 
 def test_many_extensions_are_told_as_the_most_frequent_and_the_others(cstp: Cstp) -> None:
@@ -198,7 +208,7 @@ def test_many_extensions_are_told_as_the_most_frequent_and_the_others(cstp: Cstp
     lines = cstp("ingest", "docs").out.splitlines()
     assert lines[1].startswith("12 files skipped: 1 .x00, 1 .x01, ")
     assert lines[1].endswith(", 4 others")
-    assert lines[2].startswith("to read them: read are .eml, .json, .jsonl, ")
+    assert lines[2].startswith("to read them: read are .adoc, .asciidoc, .docx, ")
 
 
 @pytest.mark.parametrize("place", ["pipe", "/dev/zero"])

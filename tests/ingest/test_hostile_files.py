@@ -70,7 +70,7 @@ def test_no_link_is_followed_out_of_a_folder(folder: Path, secret: Path, run: Ru
     (folder / "b.jsonl").symlink_to("b.jsonl")  # a loop
     (folder / "c.md").symlink_to("nowhere")
     (folder / "d").symlink_to(secret.parent, target_is_directory=True)
-    (folder / "e.html").symlink_to(secret)
+    (folder / "e.png").symlink_to(secret)
     summary = run(folder)
     assert (ids(records, Kind.DECISION), summary.rejected) == ({"kept"}, ())
     reason = "is no file but a link, which is not followed: name the file itself to read it"

@@ -8,6 +8,10 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr.reader import read_adr
 from cognition_engines.ingest.conversations import chat_exports
+from cognition_engines.ingest.formats.converted import Unreadable
+from cognition_engines.ingest.formats.converted_document import as_document
+from cognition_engines.ingest.formats.reader import FormatReader
+from cognition_engines.ingest.formats.suffixes import FORMATS, WRITTEN_AS_TEXT, Format
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.ingest.open_file import LARGEST_WHOLE
@@ -20,17 +24,26 @@ YAML: Final = frozenset({".yaml", ".yml"})
 JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 STRUCTURED: Final = YAML | JSON_LINES | {".json"}
 PLAIN: Final = frozenset({".txt", ".text"})
-SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | chat_exports.SUFFIXES
+SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
 
 
-def read(path: str, file: BinaryIO, explicit: bool = False, texts: Texts = BY_MARKS) -> Iterator[Item] | None:
+def read(
+    path: str,
+    file: BinaryIO,
+    explicit: bool = False,
+    texts: Texts = BY_MARKS,
+    formats: FormatReader | None = None,
+) -> Iterator[Item] | None:
     """Read one file, recognised by its content unless `texts` gives a kind; None when it is of no form that is known.
 
     `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
     this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
-    all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. Raises OSError where it does.
+    all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without
+    it they are read as text. Raises OSError where it does.
     """
     suffix = _suffix(path)
+    if formats is not None and (format := FORMATS.get(suffix)) is not None:
+        return _read_format(path, format, file, explicit, texts, formats)
     if texts.kind is None or suffix not in PLAIN:
         items = chat_exports.read(path, file, explicit, texts)
         if items is not None or suffix in chat_exports.SUFFIXES:
@@ -60,6 +73,23 @@ def _too_large(path: str, explicit: bool) -> Iterator[Item]:
     most = f"has more than {LARGEST_WHOLE // 2**20} MiB, which only JSONL may: it is read line by line"
     problem = Problem(path, None, most)
     return iter([RejectedRecord(problem) if explicit else Warned(problem)])
+
+
+def _read_format(
+    path: str, format: Format, file: BinaryIO, explicit: bool, texts: Texts, formats: FormatReader
+) -> Iterator[Item] | None:
+    content = file.read(LARGEST_WHOLE + 1)
+    if len(content) > LARGEST_WHOLE:
+        return _too_large(path, explicit)
+    try:
+        converted = formats.convert(format, content)
+    except Unreadable as error:
+        return iter([RejectedRecord(Problem(path, None, str(error)))])
+    document = as_document(converted, format)
+    may_decide = texts.kind is TextKind.DECISION or (texts.kind is None and format in WRITTEN_AS_TEXT)
+    items = _read_adr(path, document, texts) if may_decide else None
+    items = items or documents.read(path, document, explicit, marks=converted.marks)
+    return None if items is None else chain((Warned(Problem(path, None, each)) for each in converted.warnings), items)
 
 
 def _suffix(path: str) -> str:

@@ -9,6 +9,8 @@ from typing import Final
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import file_name
 from cognition_engines.ingest.dates import first_date
+from cognition_engines.ingest.formats.converted import Mark
+from cognition_engines.ingest.formats.converted_document import placed
 from cognition_engines.ingest.items import DocumentDraft, Item, Piece, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.chunking import cut, too_long
 from cognition_engines.ingest.markdown.document import Document
@@ -62,12 +64,15 @@ class _Head:
     notices: tuple[Problem, ...]
 
 
-def read(path: str, document: Document, explicit: bool = False, markdown: bool = True) -> Iterator[Item] | None:
+def read(
+    path: str, document: Document, explicit: bool = False, markdown: bool = True, marks: Sequence[Mark] = ()
+) -> Iterator[Item] | None:
     """The document in a file as one item, with warnings before it; None when there is none.
 
     Empty forms are none. Neither are pages that are mostly a list of links and, with a warning, the texts of licences;
     but they are when a person named the file (`explicit`). The positions of its chunks count characters from the start
     of the file, line ends as one. In plain text (`markdown` False) what is indented is no code.
+    `marks` say where the pages, slides or cells of another format begin.
     """
     text = document.text
     if not text.strip() or (markdown and is_form(path, document)):
@@ -77,7 +82,7 @@ def read(path: str, document: Document, explicit: bool = False, markdown: bool =
         return iter([Warned(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))])
     if not explicit and markdown and is_index(document):
         return None
-    pieces = cut(text, document.blocks)
+    pieces = placed(cut(text, document.blocks), marks)
     if not pieces:
         return None
     front = read_front_matter(document.front, document.flaw)

@@ -21,6 +21,8 @@ from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
+from cognition_engines.ingest.formats.reader import FormatReader
+from cognition_engines.ingest.formats.suffixes import format_of
 from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
 from cognition_engines.ingest.open_file import NotAFile, open_file
@@ -69,25 +71,29 @@ def ingest(
     progress: Progress,
     threads: int = 2,
     collections: Sequence[Collection] = (),
+    formats: FormatReader | None = None,
 ) -> Summary:
     """Reads every file under `paths` and all of `collections`, and brings the store in line with them.
+
+    `formats` reads documents that are no text; without it they are skipped.
 
     Raises FileNotFoundError for a path that is not there, before anything is read; ComponentFailed when the store, the
     embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    files = _expand(paths, Places(options.repository), options.selection, tally)
+    files = _expand(paths, Places(options.repository), options.selection, tally, formats)
     progress.start(Amount(sum(file.size for file in files), len(files)))
     # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
-        units = _limited(_units(files, collections, options, tally, records), options.limit, tally)
+        units = _limited(_units(files, collections, options, tally, records, formats), options.limit, tally)
         for ready in _ahead(_begun(units, options, tally, records, embed)):
             _write(ready, options, tally, records, embed)
             progress.advance(ready.read)
     if options.strict and tally.rejected:
         tally.forget_copies()
     tally.warnings += tally.notices()
+    tally.warnings += () if formats is None else formats.notices()
     refused = options.strict and bool(tally.rejected)
     pruned: tuple[Pruned, ...] = ()
     # what a folder that cannot be read, or a file of which a part was read, still holds is not known
@@ -118,13 +124,16 @@ def _summary(tally: Tally, pruned: tuple[Pruned, ...]) -> Summary:
     )
 
 
-def _expand(paths: Iterable[Path], places: Places, selection: Selection, tally: Tally) -> list[_File]:
+def _expand(
+    paths: Iterable[Path], places: Places, selection: Selection, tally: Tally, formats: FormatReader | None
+) -> list[_File]:
     """The files to read, each once; what folders hold besides goes to the tally."""
     paths = [Path(os.path.abspath(path)) for path in paths]
     for path in paths:
         if not os.path.lexists(path):
             raise FileNotFoundError(path)
     found: dict[Path, _File] = {}
+    left: set[Path] = set()  # whose format cannot be read
     for path in paths:
         if not path.is_dir():
             if selection.only is None or path in selection.only:
@@ -137,7 +146,12 @@ def _expand(paths: Iterable[Path], places: Places, selection: Selection, tally: 
         tally.rejected += walked.refused
         tally.unlisted = tally.unlisted or bool(walked.refused)
         for file in walked.files:
+            name = str(file.path)
+            if format_of(name) is not None and (formats is None or formats.leave(name)):
+                left.add(file.path)
+                continue
             found.setdefault(file.path, _File(file.path, places.of(file.path, path), path, file.size))
+    tally.skipped.update(path.suffix.lower() for path in left)
     return list(found.values())
 
 
@@ -150,14 +164,19 @@ def _size(path: Path) -> int:
 
 
 def _units(
-    files: Iterable[_File], collections: Iterable[Collection], options: Options, tally: Tally, records: Destination
+    files: Iterable[_File],
+    collections: Iterable[Collection],
+    options: Options,
+    tally: Tally,
+    records: Destination,
+    formats: FormatReader | None,
 ) -> Iterator[tuple[Unit | None, int]]:
     """What was read, and how many bytes were since the last; without a record at the end of each file."""
     guards = Guards(records.guarded())
     for file in files:
         done = 0
         local = file.path.suffix.lower() in MARKDOWN
-        items = _read(file, options.texts, tally)
+        items = _read(file, options.texts, tally, formats)
         for unit, position in _settled(items, file.place, options, tally, records, guards, local=local):
             yield unit, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
@@ -237,7 +256,7 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
             yield first
 
 
-def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]:
+def _read(file: _File, texts: Texts, tally: Tally, formats: FormatReader | None) -> Iterator[tuple[Item, int]]:
     """The items of a file, each with the position in it up to which was read."""
     source = str(file.path)
     tally.open(file.place)
@@ -249,7 +268,7 @@ def _read(file: _File, texts: Texts, tally: Tally) -> Iterator[tuple[Item, int]]
         return
     try:
         with open_file(file.path, file.below) as opened:
-            items = read(source, opened, file.explicit, texts)
+            items = read(source, opened, file.explicit, texts, formats)
             if items is None:
                 problem = Problem(source, None, "holds no record in a format that is known")
                 tally.unrecognised(source, problem, explicit=file.explicit)

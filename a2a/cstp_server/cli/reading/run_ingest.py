@@ -13,6 +13,7 @@ import typer
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.chroma.names import checked_address, is_address
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import Options, Progress, Summary, Texts
 from cognition_engines.ingest.run import ingest
@@ -71,11 +72,12 @@ def run_here(
 ) -> Summary:
     """A run into the store of the settings, which it opens and closes."""
     with ExitStack() as stack:
-        collections = stack.enter_context(_collections(sources, options.texts, embedder))
+        formats = stack.enter_context(FormatReader())
+        collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
         opened = compared_records if options.dry_run else opened_records
         records = stack.enter_context(opened(loaded))
         threads = loaded.settings.embedding.threads
-        return ingest(sources.files, options, records, embedder, shown, threads, collections)
+        return ingest(sources.files, options, records, embedder, shown, threads, collections, formats)
 
 
 def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:
@@ -85,26 +87,29 @@ def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Pro
     if options.strict:
         raise typer.BadParameter("is one transaction, and --url makes several calls", param_hint="--strict")
     with ExitStack() as stack:
-        collections = stack.enter_context(_collections(sources, options.texts, None))
+        formats = stack.enter_context(FormatReader())
+        collections = stack.enter_context(_collections(sources, options.texts, None, formats))
         records = RemoteRecords(stack.enter_context(connected(target.base, target.token, target.timeout)))
-        return ingest(sources.files, options, records, None, shown, 1, collections)
+        return ingest(sources.files, options, records, None, shown, 1, collections, formats)
 
 
 @contextmanager
-def _collections(sources: Sources, texts: Texts, embedder: Embedder | None) -> Iterator[Sequence[Collection]]:
+def _collections(
+    sources: Sources, texts: Texts, embedder: Embedder | None, formats: FormatReader
+) -> Iterator[Sequence[Collection]]:
     """All but the files, opened; standard input last."""
     with ExitStack() as stack:
         collections = [stack.enter_context(_collection(address, embedder)) for address in sources.addresses]
         if sources.stream:
-            collections.append(stack.enter_context(_standard_input(sources.name, texts)))
+            collections.append(stack.enter_context(_standard_input(sources.name, texts, formats)))
         yield collections
 
 
 @contextmanager
-def _standard_input(name: str | None, texts: Texts) -> Iterator[Stream]:
+def _standard_input(name: str | None, texts: Texts, formats: FormatReader) -> Iterator[Stream]:
     """Standard input as a file."""
     with copied(sys.stdin.buffer, STDIN, "PATH") as path, path.open("rb") as copy:
-        yield opened_stream(name, copy, texts)
+        yield opened_stream(name, copy, texts, formats)
 
 
 def _collection(address: str, embedder: Embedder | None) -> AbstractContextManager[Collection]:

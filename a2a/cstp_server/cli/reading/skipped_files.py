@@ -10,9 +10,7 @@ from cognition_engines.models import Problem
 _SHOWN: Final = 8  # extensions
 _NAMED: Final = 3  # places that share a reason, where there are more than _FEW
 _FEW: Final = 5
-_OF_PANDOC: Final = frozenset(
-    {".adoc", ".asciidoc", ".docx", ".epub", ".htm", ".html", ".ipynb", ".odt", ".org", ".rst", ".rtf", ".tex"}
-)
+_OF_PANDOC: Final = frozenset({".odt", ".org", ".rtf", ".tex"})
 _OF_TABLES: Final = frozenset({".csv", ".tsv", ".xlsx"})
 
 
@@ -26,7 +24,6 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
     yield f"{total} {'file' if total == 1 else 'files'} skipped: {', '.join(named)}"
     suffixes = skipped.keys()
     remedies = [
-        *_remedy(suffixes & {".pdf"}, "with pdftotext"),
         *_remedy(suffixes & _OF_PANDOC, "with pandoc, to Markdown"),
         *_remedy(suffixes & _OF_TABLES, "to JSONL"),
     ]

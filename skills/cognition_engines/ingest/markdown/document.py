@@ -9,6 +9,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from cognition_engines.ingest.markdown.front_block import Block as FrontBlock
 from cognition_engines.ingest.markdown.front_block import Flaw, Member, after_comments, front_block
 from cognition_engines.ingest.markdown.inline import LONGEST_LINE, one_line, plain_text
 
@@ -78,14 +79,14 @@ class Document:
     flaw: Flaw | None = None  # of the front matter: then nothing of the file may be stored
 
 
-def read_markdown(text: str, *, indented_code: bool = True) -> Document:
+def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool = True) -> Document:
     """Split a text, in time linear in its size. Lines end with LF, CRLF or CR.
 
-    In plain text an indented paragraph is no code: `indented_code` False.
+    In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is looked for.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
-    front = front_block(lines, after_comments(lines, 0))
+    front = front_block(lines, after_comments(lines, 0)) if front_matter else FrontBlock((), 0)
     body = after_comments(lines, front.end) if front.members else front.end
     found = _found(lines, body, indented_code)
     blocks = tuple(_blocks(lines, body, found.spans))

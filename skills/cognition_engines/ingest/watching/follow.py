@@ -14,6 +14,7 @@ from cognition_engines.errors import EngineError
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.ingest.chroma.names import checked_address, is_address
 from cognition_engines.ingest.chroma.source import opened
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import FollowedSource, Options, Silent, SourceState, Summary
 from cognition_engines.ingest.run import ingest
@@ -142,7 +143,8 @@ class _Followed:
     def _ingest(
         self, options: Options, until: UntilStopped, paths: Sequence[Path], collections: Sequence[Collection]
     ) -> Summary:
-        return ingest(paths, options, self._records, self._embedder, until, self._threads, collections)
+        with FormatReader() as formats:
+            return ingest(paths, options, self._records, self._embedder, until, self._threads, collections, formats)
 
     def _report(self, summary: Summary) -> None:
         """Logs what changed, and each rejection when it is new."""

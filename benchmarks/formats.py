@@ -1,0 +1,207 @@
+"""How many real documents of each format are read, how fast, and in how much memory.
+
+`python -m benchmarks.formats FOLDER --output docs/formats-speed.md`: each folder in FOLDER has the documents of one
+package and is called like it. Nothing is stored or embedded.
+"""
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from random import Random
+from time import perf_counter
+from typing import Final
+
+from benchmarks.machine import describe_machine
+from cognition_engines.ingest.detect import MARKDOWN, PLAIN, read
+from cognition_engines.ingest.formats.reader import DEFAULT_LIMITS, FormatReader
+from cognition_engines.ingest.formats.suffixes import FORMATS
+from cognition_engines.ingest.items import Item, RejectedRecord, Warned
+
+REQUIRED: Final = 0.95
+_QUARTERS: Final = 4
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_MIB: Final = 2**20
+_LIBRARIES: Final = (
+    "pypdfium2", "mammoth", "python-pptx", "docutils", "nbformat", "markdownify", "beautifulsoup4", "lxml",
+)  # fmt: skip
+_READING: Final = f"""\
+How to read it:
+
+- The documents are those of published packages, each of which is named below, in a random order. They are found as
+  `cstp ingest FOLDER` finds them, and turned into passages; nothing is stored or embedded.
+- *Skipped* have no text, as many DOCX and PPTX that are test data, or are lists of links and licences, see
+  [documents](documents.md). *Share* is what was read of all others, at least {REQUIRED:g}.
+- *Seconds a megabyte* is by the clock and of the file as it lies on disk; one process reads one document at a time. The
+  slowest document is the longest time that one took.
+- *Memory* is what this process and the one that reads the formats hold (resident) after each quarter of the documents,
+  and the most that one of the latter has held. It is replaced after {DEFAULT_LIMITS.documents} documents, and after one
+  that needed more than {DEFAULT_LIMITS.resident // _MIB} MiB."""
+
+
+@dataclass(slots=True)
+class _FormatRow:
+    """What became of the documents of one format."""
+
+    read: int = 0
+    skipped: int = 0
+    passages: int = 0
+    size: int = 0  # bytes
+    seconds: float = 0.0
+    slowest: float = 0.0
+    refused: list[tuple[Path, str]] = field(default_factory=list)
+    places: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Bytes that both processes hold after a number of documents."""
+
+    documents: int
+    own: int
+    reader: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    rows: dict[str, _FormatRow]
+    memory: tuple[_Memory, ...]
+    most: int  # bytes of the process that reads
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.formats", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--output", type=Path)
+    chosen = parser.parse_args(arguments)
+    measured = measure(chosen.folder)
+    page = render(measured, chosen.folder)
+    sys.stdout.write(page)
+    if chosen.output is not None:
+        chosen.output.write_text(page, encoding="utf-8")
+    return 0 if _share(measured.rows.values()) >= REQUIRED else 1
+
+
+def measure(folder: Path) -> _Measured:
+    """Reads all documents below the folder."""
+    known = MARKDOWN | PLAIN | FORMATS.keys()
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in known and path.is_file())
+    Random(1).shuffle(paths)
+    rows: dict[str, _FormatRow] = {}
+    memory: list[_Memory] = []
+    most = 0
+    with FormatReader() as formats:
+        for number, path in enumerate(paths, 1):
+            suffix = path.suffix.lower()
+            name = "markdown" if suffix in MARKDOWN else "text" if suffix in PLAIN else FORMATS[suffix].value
+            _read(path, folder, formats, rows.setdefault(name, _FormatRow()))
+            held = _resident(formats.process_id)
+            most = max(most, held)
+            if number * _QUARTERS // len(paths) > (number - 1) * _QUARTERS // len(paths):
+                memory.append(_Memory(number, _resident(os.getpid()), held))
+    return _Measured(dict(sorted(rows.items())), tuple(memory), most)
+
+
+def _read(path: Path, folder: Path, formats: FormatReader, row: _FormatRow) -> None:
+    began = perf_counter()
+    with path.open("rb") as file:
+        items = list(read(str(path.relative_to(folder)), file, formats=formats) or ())
+    spent = perf_counter() - began
+    row.size += path.stat().st_size
+    row.seconds += spent
+    row.slowest = max(row.slowest, spent)
+    refused = [item.problem.reason for item in items if isinstance(item, RejectedRecord)]
+    kept = [item for item in items if not isinstance(item, RejectedRecord | Warned)]
+    row.read += bool(kept)
+    row.refused += [(path.relative_to(folder), reason) for reason in refused[:1] if not kept]
+    row.skipped += not kept and not refused
+    for place in _places(kept):
+        row.passages += 1
+        row.places.update(place)
+
+
+def _places(items: Sequence[Item]) -> Iterator[list[str]]:
+    """Of each passage, what is known of its place."""
+    for item in items:
+        for piece in getattr(item, "pieces", ()):
+            yield [name for name in ("page", "slide", "cell", "section") if getattr(piece, name) is not None]
+
+
+def _resident(process: int | None) -> int:
+    """Bytes that a process holds in memory; 0 for none."""
+    try:
+        text = Path(f"/proc/{process}/statm").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return int(text.split()[1]) * _PAGE
+
+
+def _share(rows: Iterable[_FormatRow]) -> float:
+    held = list(rows)
+    read, refused = sum(row.read for row in held), sum(len(row.refused) for row in held)
+    return read / max(1, read + refused)
+
+
+def render(measured: _Measured, folder: Path) -> str:
+    """The whole page, in Markdown."""
+    rows = measured.rows
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in _LIBRARIES)
+    total = sum(row.read + row.skipped + len(row.refused) for row in rows.values())
+    lines = [
+        "# Reading documents of other formats",
+        "",
+        "Written by `python -m benchmarks.formats`; do not edit.",
+        "",
+        f"- Date: {datetime.now(UTC).date().isoformat()}",
+        f"- Machine: {describe_machine()}",
+        f"- Versions: python {sys.version.split()[0]}, {versions}",
+        "- Command: `python -m benchmarks.formats FOLDER --output docs/formats-speed.md`",
+        f"- Documents: {total:,} of {len(rows)} formats, {sum(row.size for row in rows.values()) / 1e6:.0f} MB",
+        "",
+        _READING,
+        "",
+        "| format | documents | read | skipped | refused | share | passages | with page, slide, cell | with headings |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        *(_count_line(name, row) for name, row in rows.items()),
+        "",
+        "| format | MB | seconds a megabyte | slowest document, s |",
+        "|---|---:|---:|---:|",
+        *(
+            f"| {name} | {row.size / 1e6:.1f} | {row.seconds / max(row.size, 1) * 1e6:.2f} | {row.slowest:.1f} |"
+            for name, row in rows.items()
+        ),
+        "",
+        "| after documents | memory of this process, MB | of the one that reads, MB |",
+        "|---:|---:|---:|",
+        *(f"| {one.documents} | {one.own / 1e6:.0f} | {one.reader / 1e6:.0f} |" for one in measured.memory),
+        "",
+        f"The most that the process that reads has held is {measured.most / 1e6:.0f} MB.",
+        "",
+        *_refusals(rows),
+        "The packages: " + ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir())) + ".",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _count_line(name: str, row: _FormatRow) -> str:
+    placed = row.places["page"] + row.places["slide"] + row.places["cell"]
+    counted = f"{row.read + row.skipped + len(row.refused)} | {row.read} | {row.skipped} | {len(row.refused)}"
+    return f"| {name} | {counted} | {_share([row]):.3f} | {row.passages} | {placed} | {row.places['section']} |"
+
+
+def _refusals(rows: dict[str, _FormatRow]) -> Iterator[str]:
+    refused = [each for row in rows.values() for each in row.refused]
+    if refused:
+        yield from ("Refused were:", "")
+        yield from (f"- `{path}`: {reason}" for path, reason in sorted(refused))
+        yield ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

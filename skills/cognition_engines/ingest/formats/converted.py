@@ -1,0 +1,159 @@
+"""What a document of another format becomes: Markdown, and where each page, slide or cell of it begins."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+_LONGEST_LINE: Final = 500  # characters of a title or a name
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
+_YEARS: Final = range(1900, 2101)
+_MARKS: Final = re.compile(r"[#>|<]|```|~~~|[=+-]+$")  # with which a line would be more than text
+_FENCE: Final = re.compile(r"`{3,}")
+_FRONT: Final = re.compile(r"---[ \t]*\n(?:[ \t]*(?:#.*)?\n)*[\w\"'][^\n:]{0,64}:")
+_CLOSING: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+# what programs write where a person gave no title
+_NO_TITLE: Final = re.compile(
+    r"(?:microsoft (?:word|powerpoint)\b.*|(?:untitled|document|presentation|slide|powerpoint presentation|title)"
+    r"[ \-_]*\d*|.*\.(?:docx?|pptx?|indd|dvi|tex|qxd|pdf|rtf|odt|md|rst|html?))",
+    re.IGNORECASE,
+)
+
+
+class Unreadable(Exception):
+    """A document that cannot be read; the message is what its refusal says of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """From the character `at` of the Markdown on it stands on this page, slide or cell, counted from 1."""
+
+    at: int
+    page: int | None = None
+    slide: int | None = None
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The Markdown of one page, slide or cell."""
+
+    text: str
+    page: int | None = None
+    slide: int | None = None
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What a document says of itself, as a member of front matter would: a name and its values, one or more."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A document as Markdown. Lines end with LF. With `front` the text begins with front matter, else it never does.
+
+    `marks` are in the order of their characters; `warnings` are reasons.
+    """
+
+    text: str
+    members: tuple[Member, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    warnings: tuple[str, ...] = ()
+    front: bool = False
+
+
+def clean(text: str) -> str:
+    """The text with LF at the end of lines, and without the control characters that no text can have."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\v", "\n"))
+
+
+def join_parts(parts: Iterable[Part]) -> tuple[str, tuple[Mark, ...]]:
+    """The parts as one text, with a blank line between them, and where each begins; empty ones are left out."""
+    texts: list[str] = []
+    marks: list[Mark] = []
+    at = 0
+    for part in parts:
+        text = clean(part.text).strip("\n")
+        if text.strip():
+            marks.append(Mark(at, part.page, part.slide, part.cell))
+            texts.append(text)
+            at += len(text) + 2
+    return "\n\n".join(texts), tuple(marks)
+
+
+def members_of(
+    title: str | None = None,
+    authors: Sequence[str] = (),
+    created: str | None = None,
+    tags: Sequence[str] = (),
+    **rights: str | None,
+) -> tuple[Member, ...]:
+    """What metadata give: a title that a person gave, names, a date that is one. `rights` are kept as they are."""
+    found: list[Member] = []
+    name = line_of(title or "")
+    if name and not _NO_TITLE.fullmatch(name):
+        found.append(Member("title", (name,)))
+    if names := tuple(dict.fromkeys(name for name in map(line_of, authors) if name)):
+        found.append(Member("authors", names))
+    if day := date_of(created or ""):
+        found.append(Member("date", (day,)))
+    if words := tuple(dict.fromkeys(word for word in map(line_of, tags) if word)):
+        found.append(Member("tags", words))
+    found += (Member(name, (value.strip(),)) for name, value in rights.items() if value and value.strip())
+    return tuple(found)
+
+
+def right_of(values: Sequence[str]) -> str | None:
+    """A project or a sensitivity; several that differ stand together, so that they are refused."""
+    return " and ".join(dict.fromkeys(value.strip() for value in values if value.strip())) or None
+
+
+def line_of(text: str) -> str:
+    """The text on one line; empty when it is too long for a title or a name."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= _LONGEST_LINE and line.isprintable() else ""
+
+
+def literal(line: str) -> str:
+    """A line that Markdown takes for text, whatever it begins with."""
+    return f"\\{line}" if _MARKS.match(line) else line
+
+
+def date_of(text: str) -> str | None:
+    """The day that a text begins with, as YYYY-MM-DD; None when it is none."""
+    match = _DATE.match(text.strip().removeprefix("D:"))
+    try:
+        day = None if match is None else date(int(match[1]), int(match[2]), int(match[3]))
+    except ValueError:
+        return None
+    return day.isoformat() if day is not None and day.year in _YEARS else None
+
+
+def text_of(content: bytes) -> str:
+    """The text of a file that must be UTF-8. Raises Unreadable."""
+    try:
+        return clean(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Unreadable(f"the encoding must be UTF-8; line {line} is in another one") from None
+
+
+def split_front(text: str) -> tuple[str, str]:
+    """Front matter that a text begins with, with its lines of `---`, and the rest; all of it where it is not closed."""
+    if not _FRONT.match(text):
+        return "", text
+    closing = _CLOSING.search(text, 4)
+    return (text, "") if closing is None else (text[: closing.end()] + "\n", text[closing.end() :])
+
+
+def code_block(text: str, language: str = "") -> str:
+    """A fenced block that the text cannot close."""
+    longest = max((len(run) for run in _FENCE.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}"

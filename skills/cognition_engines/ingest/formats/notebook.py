@@ -1,0 +1,86 @@
+"""Jupyter notebooks: the cells with what they say, run or print."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import nbformat
+
+from cognition_engines.ingest.formats.converted import (
+    Converted,
+    Part,
+    Unreadable,
+    clean,
+    code_block,
+    join_parts,
+    members_of,
+    split_front,
+    text_of,
+)
+
+_VERSION: Final = 4
+_LONGEST_OUTPUT: Final = 2000  # characters; what is longer is data
+
+
+def convert(content: bytes) -> Converted:
+    """The notebook in a file. Raises Unreadable for what is none."""
+    try:
+        book = nbformat.reads(text_of(content), as_version=_VERSION)  # type: ignore[no-untyped-call]
+        cells, metadata = list(book.cells), dict(book.metadata)
+    except (json.JSONDecodeError, nbformat.ValidationError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"is no sound notebook: {type(error).__name__}") from None
+    front = ""
+    if cells and cells[0].cell_type in ("raw", "markdown"):
+        front, rest = split_front(clean(_text(cells[0].source)).lstrip("\n"))
+        cells[0].source = rest if front else cells[0].source
+    language = str(_inner(metadata, "language_info", "name") or _inner(metadata, "kernelspec", "language") or "")
+    parts = (Part("\n\n".join(_cell(cell, language)), cell=number) for number, cell in enumerate(cells, 1))
+    text, marks = join_parts([Part(front), *parts] if front else parts)
+    authors = metadata.get("authors")
+    names = (
+        [str(one.get("name") or "") for one in authors if isinstance(one, dict)] if isinstance(authors, list) else []
+    )
+    members = members_of(
+        _said(metadata, "title"),
+        names,
+        _said(metadata, "date"),
+        project=_said(metadata, "project"),
+        sensitivity=_said(metadata, "sensitivity"),
+    )
+    return Converted(text, members, marks, front=bool(front))
+
+
+def _cell(cell: Any, language: str) -> Iterator[str]:
+    source = clean(_text(cell.source))
+    if cell.cell_type != "code":
+        yield source
+        return
+    if source.strip():
+        yield code_block(source, language)
+    for output in cell.get("outputs", []):
+        text = clean(_output(output))
+        if text.strip() and len(text) <= _LONGEST_OUTPUT:
+            yield code_block(text)
+
+
+def _output(output: Any) -> str:
+    """What an output says in plain text."""
+    if output.get("output_type") == "stream":
+        return _text(output.get("text"))
+    data = output.get("data")
+    return _text(data.get("text/plain")) if isinstance(data, dict) else ""
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "".join(map(str, value)) if isinstance(value, list) else ""
+
+
+def _inner(metadata: dict[str, Any], name: str, inner: str) -> object:
+    found = metadata.get(name)
+    return found.get(inner) if isinstance(found, dict) else None
+
+
+def _said(metadata: dict[str, Any], name: str) -> str | None:
+    """A member of the metadata as it stands; a list or an object as JSON, so that a right is refused, not lost."""
+    value = metadata.get(name)
+    return None if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,197 @@
+"""Reads documents of other formats in a process that cannot harm this one: bounded memory and time, no files."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from struct import Struct
+from threading import Event, Timer
+from types import TracebackType
+from typing import Final, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from cognition_engines.ingest.formats.converted import Converted, Unreadable
+from cognition_engines.ingest.formats.suffixes import LIBRARIES, Format, format_of
+from cognition_engines.models import Problem
+
+REMEDY: Final = "the libraries of the extra [documents], which `make documents` installs"
+_WORKER: Final = "cognition_engines.ingest.formats.format_worker"
+_LENGTH: Final = Struct(">Q")
+_LONGEST_ANSWER: Final = 512 * 2**20  # bytes
+_PATIENCE: Final = 5.0  # seconds
+_PASSED_ON: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ")
+_SOURCE: Final = str(Path(__file__).resolve().parents[3])  # the folder of the package
+
+
+@dataclass(frozen=True, slots=True)
+class FormatLimits:
+    """Of one document `seconds`, of processor time and by the clock, and `memory` (bytes of addresses).
+
+    The process is replaced after `documents`, and after one that needed more than `resident` bytes.
+    """
+
+    seconds: float = 60.0
+    memory: int = 1536 * 2**20
+    documents: int = 200
+    resident: int = 400 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    converted: Converted | None
+    refused: str | None
+    peak: int  # bytes
+
+
+_ANSWER: Final = TypeAdapter(_Answer)
+DEFAULT_LIMITS: Final = FormatLimits()
+
+
+class _Killed(Unreadable):
+    """The process was killed, but not by this one."""
+
+
+class FormatReader:
+    """Turns documents into Markdown. Its process begins with the first document; `close` ends it."""
+
+    def __init__(self, limits: FormatLimits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._read = 0  # documents by this process
+        self._installed: dict[Format, bool] = {}
+        self._left: dict[str, dict[str, None]] = {}  # by extension
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def process_id(self) -> int | None:
+        """Of the process that reads; None where there is none."""
+        return None if self._process is None else self._process.pid
+
+    def can_read(self, format: Format) -> bool:
+        """Whether the libraries of a format are installed."""
+        if format not in self._installed:
+            self._installed[format] = all(find_spec(name) is not None for name in LIBRARIES[format])
+        return self._installed[format]
+
+    def leave(self, path: str) -> bool:
+        """Whether a file of a folder must be left out because its format needs what is not installed; it is noted."""
+        format = format_of(path)
+        if format is None or self.can_read(format):
+            return False
+        self._left.setdefault(os.path.splitext(path)[1].lower(), {})[path] = None
+        return True
+
+    def notices(self) -> Iterator[Problem]:
+        """One for each extension whose files were left out since the last time."""
+        for suffix, paths in sorted(self._left.items()):
+            more = len(paths) - 1
+            files = f"this and {more} more {suffix} files were" if more else "this file was"
+            yield Problem(next(iter(paths)), None, f"{files} not read: {suffix} needs {REMEDY}")
+        self._left.clear()
+
+    def convert(self, format: Format, content: bytes) -> Converted:
+        """The document as Markdown. Raises Unreadable with the reason where it cannot be read."""
+        if not self.can_read(format):
+            raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
+        try:
+            answer = self._answer(format, content)
+        except _Killed:  # from outside, or for want of memory: at the second time it is the document
+            answer = self._answer(format, content)
+        self._read += 1
+        if answer.peak > self._limits.resident or self._read >= self._limits.documents:
+            self._end()
+        if answer.converted is None:
+            raise Unreadable(answer.refused or "cannot be read")
+        return answer.converted
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process is not None:
+            self._end()
+
+    def _answer(self, format: Format, content: bytes) -> _Answer:
+        """Raises Unreadable when the process ends over it, _Killed when that is not because of the time."""
+        process = self._running()
+        late = Event()
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        timer = Timer(self._limits.seconds, end)
+        timer.start()
+        try:
+            return _ask(process, format, content)
+        except (OSError, EOFError, ValidationError):
+            code = self._end(_PATIENCE)
+            if late.is_set() or code == -signal.SIGXCPU:
+                raise Unreadable(f"takes more than {self._limits.seconds:g} seconds to read") from None
+            how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+            kind = _Killed if code == -signal.SIGKILL else Unreadable
+            raise kind(f"cannot be read: the process that reads it ended ({how})") from None
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self._end()
+        if self._process is None:
+            environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+            paths = [_SOURCE, environment.get("PYTHONPATH", "")]
+            environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+            command = [sys.executable, "-P", "-m", _WORKER, str(self._limits.seconds), str(self._limits.memory)]
+            # a separate session: an interrupt ends the run, which ends this
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=environment,
+                start_new_session=True,
+            )
+            self._read = 0
+        return self._process
+
+    def _end(self, patience: float = 0.0) -> int:
+        """Ends the process, which has `patience` seconds to end first; its exit code, negative for a signal."""
+        process, self._process = self._process, None
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(OSError):  # what was not written yet
+            process.stdin.close()
+        process.stdout.close()
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(patience)
+        process.kill()
+        return process.wait()
+
+
+def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _Answer:
+    """Raises EOFError or OSError when the process ends, ValidationError for an answer that is none."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{format.value}\n".encode() + _LENGTH.pack(len(content)))
+    process.stdin.write(content)
+    process.stdin.flush()
+    header = process.stdout.read(_LENGTH.size)
+    if len(header) < _LENGTH.size:
+        raise EOFError
+    (size,) = _LENGTH.unpack(header)
+    answer = process.stdout.read(size) if size <= _LONGEST_ANSWER else b""
+    if len(answer) < size:
+        raise EOFError
+    return _ANSWER.validate_json(answer)

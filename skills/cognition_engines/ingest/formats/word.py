@@ -1,0 +1,37 @@
+"""DOCX: what mammoth makes of it, as Markdown."""
+
+import re
+from io import BytesIO
+from typing import Final
+
+import mammoth
+
+from cognition_engines.ingest.formats.archives import office_properties, opened_archive
+from cognition_engines.ingest.formats.converted import Converted, members_of
+from cognition_engines.ingest.formats.markup import markdown_of_part, parsed
+
+# the names that Word itself gives, which mammoth reads in any language
+_STYLES: Final = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
+_SEPARATED: Final = re.compile(r"\s*;\s*")
+
+
+def convert(content: bytes) -> Converted:
+    """The document in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
+    with opened_archive(content) as archive:
+        said = office_properties(archive)
+    page = mammoth.convert_to_html(
+        BytesIO(content),
+        style_map=_STYLES,
+        include_embedded_style_map=False,
+        external_file_access=False,
+        convert_image=mammoth.images.img_element(lambda image: {}),
+    ).value
+    members = members_of(
+        said.get("title"),
+        _SEPARATED.split(said.get("creator", "")),
+        said.get("created"),
+        _SEPARATED.split(said.get("words", "")),
+        project=said.get("project"),
+        sensitivity=said.get("sensitivity"),
+    )
+    return Converted(markdown_of_part(parsed(page)), members)

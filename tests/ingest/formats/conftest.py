@@ -1,0 +1,29 @@
+"""A reader of formats, and runs that have it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.ingest.formats.reader import FormatReader
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.run import ingest
+from cognition_engines.store.records import Records
+from tests.ingest.conftest import CountingEmbedder, Silent
+
+
+@pytest.fixture(scope="module")
+def formats() -> Iterator[FormatReader]:
+    with FormatReader() as reader:
+        yield reader
+
+
+@pytest.fixture
+def run(records: Records, embedder: CountingEmbedder, formats: FormatReader) -> Callable[..., Summary]:
+    """`run(path, prune=True)`: one run; `reader` in place of the usual one."""
+
+    def once(*paths: Path, reader: FormatReader | None = formats, **options: Any) -> Summary:
+        return ingest(paths, Options(**options), records, embedder, Silent(), formats=reader)
+
+    return once
