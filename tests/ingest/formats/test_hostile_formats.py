@@ -180,6 +180,18 @@ def test_a_reader_is_replaced_after_a_number_of_documents_and_after_one_that_nee
         assert reader.process_id is None
 
 
+def test_the_memory_of_the_process_that_starts_a_reader_does_not_count() -> None:
+    program = (
+        "from cognition_engines.ingest.formats.reader import FormatLimits, FormatReader\n"
+        "from cognition_engines.ingest.formats.suffixes import Format\n"
+        "held = bytearray(600 * 2**20)\n"
+        "with FormatReader() as reader:\n"
+        "    reader.convert(Format.HTML, b'<h1>Berths</h1><p>A boat came.</p>')\n"
+        "    assert reader.process_id is not None\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_a_closed_reader_leaves_no_process() -> None:
     with FormatReader() as reader:
         reader.convert(Format.HTML, GOOD)
