@@ -14,6 +14,8 @@ from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.formats.suffixes import FORMATS, WRITTEN_AS_TEXT, Format
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
+from cognition_engines.ingest.memories.basic_memory import with_graph
+from cognition_engines.ingest.memories.dumps import read_dump
 from cognition_engines.ingest.open_file import LARGEST_WHOLE
 from cognition_engines.ingest.options import BY_MARKS, TextKind, Texts
 from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
@@ -44,10 +46,15 @@ def read(
     suffix = _suffix(path)
     if formats is not None and (format := FORMATS.get(suffix)) is not None:
         return _read_format(path, format, file, explicit, texts, formats)
+    mapped = suffix not in MARKDOWN | PLAIN
+    if mapped and texts.map is not None and (items := read_dump(path, file, texts.map)) is not None:
+        return items
     if texts.kind is None or suffix not in PLAIN:
         items = chat_exports.read(path, file, explicit, texts)
         if items is not None or suffix in chat_exports.SUFFIXES:
             return items
+    if mapped and (items := read_dump(path, file, None)) is not None:
+        return items
     if suffix not in MARKDOWN and (texts.kind is None or suffix in STRUCTURED) and starts_lines(file):
         return read_lines(path, file, explicit)
     content = file.read(LARGEST_WHOLE + 1)
@@ -112,11 +119,17 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
         return _read_as(texts.kind, path, text, explicit)
     if suffix in MARKDOWN:
         document = read_markdown(text)
-        return _read_adr(path, document, texts) or documents.read(path, document, explicit)
+        return _read_adr(path, document, texts) or _read_note(path, document, explicit)
     items = read_json(path, text, explicit=False) if text.lstrip()[:1] in {"{", "["} else None
     if suffix not in PLAIN:
         items = items or _read_adr(path, read_markdown(text), texts) or read_yaml(path, text, explicit=False)
     return items or transcripts.read(path, text) or _read_plain(path, text, explicit)
+
+
+def _read_note(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
+    """A document, with what a note of another system says of others."""
+    items = documents.read(path, document, explicit)
+    return None if items is None else with_graph(path, document, items)
 
 
 def _read_plain(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
@@ -132,7 +145,7 @@ def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[I
                 return None
             return _read_adr(path, document, Texts(kind))
         case TextKind.DOCUMENT if _suffix(path) in MARKDOWN:
-            return documents.read(path, read_markdown(text), explicit)
+            return _read_note(path, read_markdown(text), explicit)
         case TextKind.DOCUMENT:
             return _read_plain(path, text, explicit)
         case TextKind.TRANSCRIPT:

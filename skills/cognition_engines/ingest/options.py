@@ -5,6 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
 
+from cognition_engines.ingest.memories.field_map import FieldMap
 from cognition_engines.models import Problem, Sensitivity
 
 DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")
@@ -28,7 +29,7 @@ class Texts:
     """What texts are: all of one `kind`, or each by its marks.
 
     Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
-    JSON or YAML, are read alike whatever stands here. Of exported conversations the messages of `bots` are read, and
+    JSON or YAML, are read alike whatever stands here, by `map` where there is one. Of exported conversations the messages of `bots` are read, and
     `system_messages` with the calls of tools; `day_first` decides how dates are read that are otherwise not clear.
     """
 
@@ -37,6 +38,7 @@ class Texts:
     bots: bool = False
     system_messages: bool = False
     day_first: bool | None = None
+    map: FieldMap | None = None
 
 
 BY_MARKS: Final = Texts()

@@ -50,20 +50,21 @@ def starts_lines(file: BinaryIO) -> bool:
 def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
     """One record a line, read as they are asked for; a line that is not well-formed is refused alone."""
     start = file.tell()
-    lines = _lines(file)
+    lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
     if any(is_record(candidate.value) for candidate in head):
         return ObjectReader(path).read(chain(head, lines))
     if any(candidate.broken for candidate in head) and any(is_record(candidate.value) for candidate in lines):
         file.seek(start)
-        return ObjectReader(path).read(_lines(file))
+        return ObjectReader(path).read(parsed_lines(file))
     first = next((candidate for candidate in head if candidate.broken), None)
     if first is None or not isinstance(first.value, RefusedValue):
         return None
     return _broken(path, first.text, MalformedText(first.line, first.value.reason), explicit)
 
 
-def _lines(file: BinaryIO) -> Iterator[Candidate]:
+def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
+    """The value of each line that is not blank; one that cannot be parsed is `broken`."""
     for number, line in lines_of(file):
         if line is None:
             most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
