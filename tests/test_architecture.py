@@ -72,6 +72,8 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
+# what reads collections of other systems where they are, over their REST interfaces
+READS_HTTP = "cognition_engines/ingest/memories/live/http_json.py"
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
 CATCH_ALLS = [
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
@@ -108,7 +110,12 @@ def test_the_protocol_imports_nothing_of_ours_and_only_what_the_base_install_has
 def test_the_skills_import_nothing_of_ours_and_nothing_of_the_server() -> None:
     banned = {"cstp", "cstp_server", "."} | SERVER_ONLY
     found = {(name, root) for name, tree in of("cognition_engines").items() for root in imported(tree)}
-    assert {each for each in found if each[1] in banned} == set()
+    assert {each for each in found if each[1] in banned} == {(READS_HTTP, "httpx")}
+
+
+def test_only_what_reads_mongodb_imports_its_driver() -> None:
+    found = {name for name, tree in MODULES.items() if {"pymongo", "bson"} & set(imported(tree))}
+    assert found == {"cognition_engines/ingest/memories/live/mongodb_source.py"}
 
 
 def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
@@ -122,7 +129,7 @@ def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() ->
     assert found - ingested == {"cognition_engines.indexes.vectors.registry"}
 
 
-def test_http_requests_are_sent_by_the_client_alone() -> None:
+def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone() -> None:
     senders = re.compile(r"httpx\.(get|post|request|stream|Client|AsyncClient)$")
     found = {
         name
@@ -130,7 +137,7 @@ def test_http_requests_are_sent_by_the_client_alone() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and senders.match(ast.unparse(node.func))
     }
-    assert found == {"cstp/client/async_client.py", "cstp/client/sync_http.py"}
+    assert found == {"cstp/client/async_client.py", "cstp/client/sync_http.py", READS_HTTP}
 
 
 def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
@@ -138,7 +145,7 @@ def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
     said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
     assert "starlette" in found
-    assert {"alembic", "chromadb", "mcp", "redis"} & set(found) == set()
+    assert {"alembic", "chromadb", "mcp", "pymongo", "redis"} & set(found) == set()
 
 
 def test_a_server_over_a_store_without_vectors_loads_neither_alembic_nor_chroma(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.choice import VectorIndex
-from cognition_engines.ingest.chroma.names import is_address, parsed_address
+from cognition_engines.ingest.collections.addresses import FORMS, is_address, parsed_address
 from cognition_engines.ingest.file_filter import compiled
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.relevance import Language
@@ -276,7 +276,7 @@ class SourceSettings(Section):
         if has_path:
             raise ValueError("must not be given next to a path")
         if not is_address(value):
-            raise ValueError("must read like chroma:http://host:8000/collection or chroma:PATH/collection")
+            raise ValueError(f"must read like {FORMS}")
         try:
             return parsed_address(value)
         except ConfigurationError as error:
@@ -322,9 +322,8 @@ class Settings(Section):
     audit: AuditSettings = AuditSettings()
     sources: tuple[SourceSettings, ...] = Field(
         (),
-        description="What to follow: a list of url (a Chroma collection: chroma:http://host:8000/NAME or "
-        "chroma:FOLDER/NAME) or path (a folder or file, with prune, include, exclude), project, sensitivity, "
-        "repository.",
+        description=f"What to follow: a list of url (a collection: {FORMS}) or path (a folder or file, with prune, "
+        "include, exclude), project, sensitivity, repository.",
     )
 
     @property

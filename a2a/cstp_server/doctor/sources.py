@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.errors import EngineError
-from cognition_engines.ingest.chroma.names import checked_address
-from cognition_engines.ingest.chroma.source import opened
+from cognition_engines.ingest.collections.addresses import checked_address, shown_address
+from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.options import Selection
 from cognition_engines.ingest.watching.watched import file_states
 from cstp_server.doctor.finding import CheckResult, Finding, Level
@@ -20,7 +20,7 @@ def check_sources(settings: Settings) -> CheckResult[None]:
     for source in settings.sources:
         try:
             seen = _files(source.path, source) if source.path is not None else _items(source.address)
-            findings.append(Finding("sources", Level.OK, f"{source.address}: {seen}"))
+            findings.append(Finding("sources", Level.OK, f"{shown_address(source.address)}: {seen}"))
         except (EngineError, OSError) as error:
             remedy = "check that it is up and named right (sources); its records stay as they were last read"
             findings.append(Finding("sources", Level.PROBLEM, str(error), remedy))

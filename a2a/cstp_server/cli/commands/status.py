@@ -127,4 +127,8 @@ def _shown(name: str, value: object) -> object:
     if name == "embedding.settings" and isinstance(value, dict):
         # what a model function takes may be a key of any name
         return dict.fromkeys(value, "***")
+    if isinstance(value, list):
+        return [_shown(name, one) for one in value]
+    if isinstance(value, dict):  # a source, whose url may have a password
+        return {member: _shown(f"{name}.{member}", inner) for member, inner in value.items()}
     return value

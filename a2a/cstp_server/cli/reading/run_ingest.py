@@ -2,17 +2,17 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 import typer
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.ingest.chroma.names import checked_address, is_address
+from cognition_engines.ingest.collections.addresses import checked_address, is_address
+from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import Options, Progress, Summary, Texts
@@ -26,7 +26,6 @@ from cstp_server.cli.store import compared_records, opened_records
 from cstp_server.loaded_settings import LoadedSettings
 
 STDIN: Final = "-"
-_Open = Callable[[str, Embedder | None], AbstractContextManager[Collection]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,8 @@ def run_here(
     with ExitStack() as stack:
         formats = stack.enter_context(FormatReader())
         collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
-        opened = compared_records if options.dry_run else opened_records
-        records = stack.enter_context(opened(loaded))
+        open_store = compared_records if options.dry_run else opened_records
+        records = stack.enter_context(open_store(loaded))
         threads = loaded.settings.embedding.threads
         return ingest(sources.files, options, records, embedder, shown, threads, collections, formats)
 
@@ -99,7 +98,9 @@ def _collections(
 ) -> Iterator[Sequence[Collection]]:
     """All but the files, opened; standard input last."""
     with ExitStack() as stack:
-        collections = [stack.enter_context(_collection(address, embedder)) for address in sources.addresses]
+        collections: list[Collection] = [
+            stack.enter_context(opened(address, embedder, map=texts.map)) for address in sources.addresses
+        ]
         if sources.stream:
             collections.append(stack.enter_context(_standard_input(sources.name, texts, formats)))
         yield collections
@@ -110,9 +111,3 @@ def _standard_input(name: str | None, texts: Texts, formats: FormatReader) -> It
     """Standard input as a file."""
     with copied(sys.stdin.buffer, STDIN, "PATH") as path, path.open("rb") as copy:
         yield opened_stream(name, copy, texts, formats)
-
-
-def _collection(address: str, embedder: Embedder | None) -> AbstractContextManager[Collection]:
-    """An open collection. Loads Chroma, which takes a fifth of a second and no file needs."""
-    opened: _Open = import_module("cognition_engines.ingest.chroma.source").opened
-    return opened(address, embedder)

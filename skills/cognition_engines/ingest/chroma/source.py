@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, cast
 
 import chromadb
-import numpy as np
 from chromadb.api.client import Client
 from chromadb.api.models.Collection import Collection
 from chromadb.api.types import Include
@@ -26,6 +25,7 @@ from cognition_engines.foreign import ForeignCalls
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
 from cognition_engines.ingest.chroma.names import DATABASE, PREFIX, server_of
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.memories.foreign_vectors import of_the_model, unit, warned_of
 from cognition_engines.ingest.parse.plain_values import Value, named
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, kind_of_members
@@ -38,8 +38,6 @@ from cognition_engines.models import Problem
 
 COMPONENT: Final = "collection"
 _PAGE: Final = 500  # items a request
-_SAMPLES: Final = 16
-_SAME: Final = 0.99  # cosine of two vectors of one text by one model
 _ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])
 _PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # what an item that names no kind is read as a chunk for
 
@@ -94,18 +92,14 @@ class ChromaSource:
         for page in self._pages():
             if self._reusing is None and (reusing := self._same_model(page)) is not None:
                 self._reusing = reusing
-                yield self._warned(reusing)
+                assert self._embedder is not None
+                yield warned_of(self._address, self._embedder, reusing)
             for item in page:
                 yield from self._read(item, ordinal, kept)
                 ordinal += 1
         if kept:
             names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
             yield Warned(Problem(self._address, None, f"members kept in the metadata: {names}"))
-
-    def _warned(self, reusing: bool) -> Warned:
-        whose = f"those of {self._embedder.model}" if reusing and self._embedder else "not those of the model in use"
-        done = "they are reused" if reusing else "they are recomputed"
-        return Warned(Problem(self._address, None, f"the vectors are {whose}: {done}"))
 
     def _ids(self) -> Iterator[list[str]]:
         """All ids, a page at a time, read in one call: pages by offset shift while others delete items."""
@@ -119,7 +113,7 @@ class ChromaSource:
             with _calls(self._address):
                 got = self._collection.get(ids=page, include=_ALL)
                 items = {
-                    id: _Item(id, document, cast("Mapping[str, Value]", metadata or {}), _unit(vector))
+                    id: _Item(id, document, cast("Mapping[str, Value]", metadata or {}), unit(vector))
                     for id, document, metadata, vector in zip(
                         got["ids"],
                         got["documents"] or (),
@@ -132,15 +126,9 @@ class ChromaSource:
 
     def _same_model(self, page: Sequence[_Item]) -> bool | None:
         """Whether the vectors of the page are those that the embedder gives; None when no text of it decides."""
-        embedder = self._embedder
-        if embedder is None:
+        if self._embedder is None:
             return None
-        telling = [item for item in page if item.document and embedder.windows(item.document) == 1]
-        for item in telling[:: max(1, len(telling) // _SAMPLES)][:_SAMPLES]:
-            ours = embedder.embed_text(item.document or "")[0]
-            if item.vector is None or item.vector.shape != ours.shape or float(item.vector @ ours) < _SAME:
-                return False
-        return bool(telling) or None
+        return of_the_model(self._embedder, [(item.document or "", item.vector) for item in page])
 
     def _read(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
         name = item.metadata.get(KIND)
@@ -216,15 +204,6 @@ def _fits_together(members: Mapping[str, Value]) -> bool:
 
 def _rows(embeddings: object) -> Sequence[object]:
     return () if embeddings is None else cast("Sequence[object]", embeddings)
-
-
-def _unit(vector: object) -> FloatArray | None:
-    row = np.asarray(vector, np.float64)
-    length = float(np.linalg.norm(row)) if row.ndim == 1 else 0.0
-    if not np.isfinite(length) or length == 0:
-        return None
-    unit: FloatArray = (row / length).astype(np.float32)
-    return unit
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from time import monotonic
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import EngineError
 from cognition_engines.indexes.outage import Outage
-from cognition_engines.ingest.chroma.names import checked_address, is_address
-from cognition_engines.ingest.chroma.source import opened
+from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
+from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import FollowedSource, Options, Silent, SourceState, Summary
@@ -85,10 +85,11 @@ class _Followed:
 
     def __init__(self, source: FollowedSource, records: Records, embedder: Embedder | None, threads: int) -> None:
         self._source = source
+        self._shown = shown_address(source.address)
         self._records = records
         self._embedder = embedder
         self._threads = threads
-        self._outage = Outage(f"the source {source.address} cannot be read; its records stay")
+        self._outage = Outage(f"the source {self._shown} cannot be read; its records stay")
         self._read_at: float | None = None
         self._failure: str | None = None
         self._digest: bytes | None = None
@@ -106,7 +107,7 @@ class _Followed:
 
     def state(self) -> SourceState:
         read_at = self._read_at
-        return SourceState(self._source.address, None if read_at is None else monotonic() - read_at, self._failure)
+        return SourceState(self._shown, None if read_at is None else monotonic() - read_at, self._failure)
 
     def follow(self, closing: Event) -> None:
         """Reads the source. Failures are logged once."""
@@ -150,8 +151,8 @@ class _Followed:
         """Logs what changed, and each rejection when it is new."""
         if summary.new or summary.changed or summary.deleted:
             counts = (summary.new, summary.changed, summary.deleted)
-            _log.info("the source %s: %d new, %d changed, %d deleted", self._source.address, *counts)
+            _log.info("the source %s: %d new, %d changed, %d deleted", self._shown, *counts)
         rejected = {problem.reason for problem in summary.rejected}
         for reason in sorted(rejected - self._rejected):
-            _log.warning("the source %s: rejected: %s", self._source.address, reason)
+            _log.warning("the source %s: rejected: %s", self._shown, reason)
         self._rejected = frozenset(rejected)

@@ -1,0 +1,1 @@
+"""Collections that are read where they are: their addresses, and what opens them."""

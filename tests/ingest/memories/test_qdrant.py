@@ -1,0 +1,297 @@
+"""Collections of Qdrant, read from a server whose points are in the local mode of the client for it."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from qdrant_client import QdrantClient, models
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.ingest.collections.addresses import checked_address
+from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.options import Options, Summary
+from cognition_engines.ingest.run import ingest
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+from cognition_engines.spaces import KNOWLEDGE
+from cognition_engines.store.records import Records
+from tests.http_servers import Handler, HttpServer
+from tests.ingest.conftest import CountingEmbedder, Silent
+from tests.ingest.memories.collected import stored
+from tests.ingest.runs import counts
+from tests.stores import free_port
+
+KEY = "a-key-that-nothing-shows"
+
+
+@dataclass
+class Qdrant:
+    """The REST interface of Qdrant, as far as reading goes, over the client's local mode."""
+
+    client: QdrantClient
+    server: HttpServer | None = None
+    key: str | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    broken: dict[int, tuple[int, bytes]] = field(default_factory=dict)  # answers by the number of the scroll
+
+    def address(self, name: str = "notes") -> str:
+        assert self.server is not None
+        return checked_address(f"qdrant:http://127.0.0.1:{self.server.server_port}/{name}")
+
+    def fill(self, payloads: dict[Any, dict[str, Any]], embedder: CountingEmbedder, name: str = "notes") -> str:
+        if not self.client.collection_exists(name):
+            vectors = models.VectorParams(size=embedder.dim, distance=models.Distance.COSINE)
+            self.client.create_collection(name, vectors_config=vectors)
+        points = [
+            models.PointStruct(id=id, payload=payload, vector=embedder.embed_query(str(payload.get("text"))).tolist())
+            for id, payload in payloads.items()
+        ]
+        self.client.upsert(name, points)
+        return self.address(name)
+
+    def answer(self, path: str, headers: Any, body: dict[str, Any]) -> tuple[int, bytes]:
+        if self.key is not None and headers.get("api-key") != self.key:
+            return 401, b'{"status":{"error":"Invalid API key"}}'
+        name = path.split("/")[2] if path.count("/") > 1 else ""
+        if path == "/collections":
+            found = [{"name": one.name} for one in self.client.get_collections().collections]
+            return 200, _answered({"collections": found})
+        if not self.client.collection_exists(name):
+            return 404, b'{"status":{"error":"Not found"}}'
+        if path.endswith("/points/scroll"):
+            self.asked.append(body)
+            if len(self.asked) in self.broken:
+                return self.broken[len(self.asked)]
+            points, following = self.client.scroll(
+                name,
+                limit=body["limit"],
+                offset=body.get("offset"),
+                with_payload=body["with_payload"],
+                with_vectors=body["with_vector"],
+            )
+            rows = [{"id": one.id, "payload": one.payload, "vector": one.vector} for one in points]
+            return 200, _answered({"points": rows, "next_page_offset": following})
+        if path.endswith("/points/count"):
+            return 200, _answered({"count": self.client.count(name, exact=True).count})
+        return 200, _answered({"status": "green"})
+
+
+def _answered(result: Any) -> bytes:
+    return json.dumps({"result": result, "status": "ok", "time": 0.001}).encode()
+
+
+@pytest.fixture
+def qdrant() -> Iterator[Qdrant]:
+    made = Qdrant(QdrantClient(":memory:"))
+
+    class Answers(Handler):
+        def do_GET(self) -> None:
+            self._answer({})
+
+        def do_POST(self) -> None:
+            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def _answer(self, body: dict[str, Any]) -> None:
+            status, content = made.answer(self.path, self.headers, body)
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    made.server = HttpServer(Answers)
+    yield made
+    made.server.close()
+    made.client.close()
+
+
+@pytest.fixture
+def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
+    """`take(address, prune=True)`: reads a collection."""
+
+    def once(address: str, model: CountingEmbedder | None = embedder, **options: Any) -> Summary:
+        with opened(address, model, 5) as collection:
+            return ingest([], Options(**options), records, model, Silent(), collections=[collection])
+
+    return once
+
+
+TEXTS = {number: {"text": f"Queue number {number} holds what waits."} for number in range(40)}
+
+
+def test_points_arrive_with_their_payloads(
+    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    payloads = {
+        1: {"text": "First.", "title": "One", "page": 3, "project": "alpha", "sensitivity": "sensitive"},
+        2: {"kind": "entity", "name": "Ana Reyes", "type": "person"},
+    }
+    address = qdrant.fill(payloads, embedder)
+    summary = take(address)
+    assert (summary.kinds, summary.rejected) == ({"chunk": 1, "entity": 1}, ())
+    (chunk,) = stored(records, Kind.CHUNK)
+    assert (chunk.id, chunk.title, chunk.metadata) == ("1", "One", {"page": 3})
+    assert (chunk.project, chunk.sensitivity) == ("alpha", Sensitivity.SENSITIVE)
+    assert counts(take(address)) == (0, 0, 2, 0)
+
+
+def test_all_pages_are_read(qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
+    address = qdrant.fill({number: {"text": f"Text {number}"} for number in range(600)}, embedder)
+    assert take(address).new == 600
+    assert [body.get("offset") for body in qdrant.asked] == [None, 256, 512]
+
+
+def test_vectors_of_the_model_in_use_are_reused(
+    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    summary = take(qdrant.fill(TEXTS, embedder))
+    assert [warning.reason for warning in summary.warnings] == ["the vectors are those of counting-4: they are reused"]
+    assert len(embedder.texts) == 16
+    page = records.page(KNOWLEDGE, 0, 100, embedder.model)
+    vectors = dict(zip(page.ids, page.vectors, strict=True))
+    for number, payload in TEXTS.items():
+        assert np.allclose(vectors[str(number)], embedder.embed_query(payload["text"]), atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [4, 6])
+def test_vectors_of_another_model_are_neither_taken_nor_asked_for_again(
+    qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder, dim: int
+) -> None:
+    class Reversed(CountingEmbedder):
+        def embed_query(self, text: str, wanted: Any = None) -> Any:
+            return -super().embed_query(text)
+
+    texts = {number: {"text": f"Text {number}"} for number in range(300)}
+    summary = take(qdrant.fill(texts, Reversed(dim=dim)))
+    told = "the vectors are not those of the model in use: they are recomputed"
+    assert [warning.reason for warning in summary.warnings] == [told]
+    assert [body["with_vector"] for body in qdrant.asked] == [True, False]
+    assert set(embedder.texts) >= {payload["text"] for payload in texts.values()}
+
+
+def test_without_a_model_no_vector_is_asked_for(
+    qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder
+) -> None:
+    summary = take(qdrant.fill(TEXTS, embedder), model=None)
+    assert (summary.new, summary.warnings) == (40, ())
+    assert [body["with_vector"] for body in qdrant.asked] == [False]
+
+
+def test_prune_follows_the_collection(
+    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    address = qdrant.fill({1: {"text": "One."}, 2: {"text": "Two."}, 3: {"text": "Three."}}, embedder)
+    take(address)
+    qdrant.client.delete("notes", [2])
+    qdrant.fill({3: {"text": "Changed."}}, embedder)
+    assert take(address, prune=True, dry_run=True).deleted == 1
+    assert counts(take(address, prune=True)) == (0, 1, 1, 1)
+    assert {chunk.id for chunk in stored(records, Kind.CHUNK)} == {"1", "3"}
+
+
+def test_two_collections_may_give_one_id_to_two_records(
+    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+) -> None:
+    take(qdrant.fill({1: {"text": "Of notes."}}, embedder))
+    take(qdrant.fill({1: {"text": "Of others."}}, embedder, "others"))
+    assert sorted(chunk.content for chunk in stored(records, Kind.CHUNK)) == ["Of notes.", "Of others."]
+
+
+def test_an_unknown_collection_is_refused_with_the_names_there_are(qdrant: Qdrant, embedder: CountingEmbedder) -> None:
+    qdrant.fill({1: {"text": "One."}}, embedder)
+    with (
+        pytest.raises(ConfigurationError, match="no collection of this name; there are notes"),
+        opened(qdrant.address("nothing"), embedder, 5),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "reason"),
+    [
+        (500, b"{}", r"HTTP 500"),
+        (429, b"{}", r"HTTP 429: it wants fewer calls"),
+        (200, b"<html>", r"the answer is not JSON"),
+        (200, b"[]", r"the answer is no object"),
+        (200, b'{"result": {"points": [{"payload": {}}]}}', r"the answer has no points"),
+        (200, b'{"result": {"points": [], "next_page_offset": 256}}', r"a page leads to itself"),
+        (404, b"{}", r"the collection is gone"),
+    ],
+)
+def test_a_failure_midway_keeps_what_was_read_and_the_next_run_finishes(
+    qdrant: Qdrant,
+    take: Callable[..., Summary],
+    records: Records,
+    embedder: CountingEmbedder,
+    status: int,
+    content: bytes,
+    reason: str,
+) -> None:
+    address = qdrant.fill({number: {"text": f"Text {number}"} for number in range(300)}, embedder)
+    qdrant.broken[2] = status, content
+    with pytest.raises(ComponentFailed, match=rf"collection: {address} cannot be read \({reason}"):
+        take(address, prune=True)
+    assert 0 < len(stored(records, Kind.CHUNK)) < 300
+    summary = take(address)
+    assert summary.new + summary.unchanged == 300
+
+
+def test_a_server_that_is_away_is_named(embedder: CountingEmbedder) -> None:
+    address = checked_address(f"qdrant:http://127.0.0.1:{free_port()}/notes")
+    with pytest.raises(ComponentFailed, match=rf"{address} cannot be read"), opened(address, embedder, 2):
+        pass
+
+
+def test_the_key_comes_from_the_environment_and_is_in_no_message(
+    qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = qdrant.fill({1: {"text": "One."}}, embedder)
+    qdrant.key = KEY
+    monkeypatch.setenv("CSTP_QDRANT_API_KEY", KEY[::-1])
+    with pytest.raises(ComponentFailed, match="it wants a key, or another one, in CSTP_QDRANT_API_KEY") as refused:
+        take(address)
+    assert KEY[::-1] not in str(refused.value)
+    monkeypatch.setenv("CSTP_QDRANT_API_KEY", KEY)
+    assert take(address).new == 1
+
+
+def test_the_digest_changes_with_a_payload_alone(qdrant: Qdrant, embedder: CountingEmbedder) -> None:
+    def digest(address: str) -> bytes:
+        with opened(address, embedder, 5) as collection:
+            assert collection.count() == 2
+            return collection.digest()
+
+    address = qdrant.fill({1: {"text": "One."}, 2: {"text": "Two."}}, embedder)
+    first = digest(address)
+    assert digest(address) == first
+    qdrant.fill({2: {"text": "Changed."}}, embedder)
+    assert digest(address) != first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "qdrant:notes",
+        "qdrant:http://host:6333",
+        "qdrant:http://host:6333/a/b",
+        "qdrant:http://user:secret@host:6333/notes",
+        "qdrant:http://host:port/notes",
+        "qdrant:ftp://host/notes",
+        "qdrant:http://host/notes?api-key=secret",
+        "qdrant:http://host/..",
+        "firestore:http://host:8080/project",
+        "firestore:http://host:8080/project/users/ana",
+        "mongodb://host/db",
+        "mongodb://host/.notes",
+        "mongodb://user:se/cret@host/db.notes",
+        "mongodb://user:secret/db.notes",
+        "mongodb:notes",
+    ],
+)
+def test_what_is_no_address_is_refused_without_a_word_of_its_password(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="must read like") as refused:
+        checked_address(text)
+    assert "cret" not in str(refused.value)
