@@ -15,7 +15,21 @@ import cstp_server
 
 Cstp = Callable[..., Any]
 COMMANDS = (
-    *("demo", "serve", "mcp", "ingest", "show", "delete", "schema", "token", "call", "status", "config", "reindex"),
+    *(
+        "demo",
+        "serve",
+        "mcp",
+        "ingest",
+        "map",
+        "show",
+        "delete",
+        "schema",
+        "token",
+        "call",
+        "status",
+        "config",
+        "reindex",
+    ),
     *("compact", "audit", "record", "review", "remember", "forget", "changes"),
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
     "ui",
@@ -158,6 +172,7 @@ def test_config_shows_no_secret(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@db/x?sslpassword=hunter3")
     monkeypatch.setenv("CSTP_LIMITS__REDIS_URL", "redis://:hunter4@redis:6379/0")
     monkeypatch.setenv("CSTP_EMBEDDING__SETTINGS", '{"api_key": "hunter5"}')
+    monkeypatch.setenv("CSTP_SOURCES", '[{"url": "mongodb://me:hunter6@mongo/harbour.notes?password=hunter7"}]')
     for done in (cstp("config"), cstp("config", "--json")):
         assert done.code == 0
         assert "hunter" not in done.out

@@ -4,6 +4,7 @@ What stands in a block for a place of the reader's own, a host or a folder, is r
 `cstp serve` runs until it says where it listens, `cstp watch` until its first summary, and both must then end well.
 """
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import chromadb
 import pytest
@@ -51,6 +53,22 @@ first = watch.stdout.readline()
 watch.terminate()
 sys.exit(watch.wait() or not first)
 """
+# What other memories write, by the name that the pages give it.
+DUMPS: dict[str, Any] = {
+    "points.json": {"result": {"points": [{"id": 1, "payload": {"text": "Sessions live in PostgreSQL."}}]}},
+    "extractions.json": {"_id": {"$oid": "65a1b2c3d4e5f60718293a4b"}, "text": "Locks are held for a second."},
+    "documents.json": {
+        "documents": [
+            {
+                "name": "projects/harbour/databases/(default)/documents/notes/n1",
+                "fields": {"text": {"stringValue": "Queues are emptied at night."}},
+            }
+        ]
+    },
+    "memories.json": {"results": [{"id": "m1", "memory": "Prefers short names", "user_id": "ana"}]},
+    "graph.json": [{"type": "node", "id": "0", "labels": ["Person"], "properties": {"name": "Ana Reyes"}}],
+    "export.json": {"data": {"items": [{"noteId": 1, "note": "Sessions live in PostgreSQL.", "labels": ["mail"]}]}},
+}
 FIRST_ID = 'import json, sys; print(json.load(sys.stdin)[0]["id"])'
 
 pytestmark = pytest.mark.timeout(300)
@@ -100,6 +118,8 @@ def home(tmp_path: Path, world: tuple[Path, Serving]) -> Path:
     shutil.copytree(ROOT / "docs" / "decisions", folder / "docs" / "adr")
     (folder / "notes.jsonl").write_text('{"kind": "episode", "query": "a lock", "reward": 1, "id": 700}\n')
     (folder / "talk.txt").write_text("Ann: Where do sessions live?\nBen: In PostgreSQL.\n")
+    for name, dump in DUMPS.items():
+        (folder / name).write_text(json.dumps(dump))
     for name, language, path in (
         ("decision-files", "jsonl", "decisions.jsonl"),
         ("operations", "yaml", "behind-a-proxy.yaml"),

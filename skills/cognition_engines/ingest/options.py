@@ -29,8 +29,9 @@ class Texts:
     """What texts are: all of one `kind`, or each by its marks.
 
     Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
-    JSON or YAML, are read alike whatever stands here, by `map` where there is one. Of exported conversations the messages of `bots` are read, and
-    `system_messages` with the calls of tools; `day_first` decides how dates are read that are otherwise not clear.
+    JSON or YAML, are read alike whatever stands here, by `map` where there is one. Of exported conversations the
+    messages of `bots` are read, and `system_messages` with the calls of tools; `day_first` decides how dates are read
+    that are otherwise not clear.
     """
 
     kind: TextKind | None = None

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from cognition_engines.ingest.collections.addresses import FORMS
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.reading.options import (
@@ -16,6 +17,7 @@ from cstp_server.cli.reading.options import (
     FoldersOption,
     IncludeOption,
     LevelOption,
+    MapOption,
     ProjectOption,
     PruneOption,
     RepositoryOption,
@@ -46,8 +48,7 @@ _PathsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="PATH",
-        help="Files, folders, - for standard input, and Chroma collections: chroma:http://host:8000/NAME or "
-        "chroma:FOLDER/NAME.",
+        help=f"Files, folders, - for standard input, and collections: {FORMS}.",
     ),
 ]
 
@@ -64,6 +65,7 @@ def ingest_command(
     decision_folder: FoldersOption = FOLDERS,
     include: IncludeOption = [],  # noqa: B006 - typer copies it
     exclude: ExcludeOption = [],  # noqa: B006
+    map: MapOption = None,
     limit: _LimitOption = None,
     bots: BotsOption = False,
     system_messages: SystemOption = False,
@@ -78,15 +80,14 @@ def ingest_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, Chroma collections.
+    """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, other memories.
 
     Reading twice changes nothing. With --url the files are read here, and the next run finishes one that was killed.
-
     Exit code 1 when a record was rejected; the others are stored.
     """
     if prune and limit is not None:
         raise typer.BadParameter("reads not all, so that --prune cannot know what is gone", param_hint="--limit")
-    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude)
+    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, dry_run=dry_run, strict=strict, limit=limit)
     sources = sources_of(paths, name, prune=prune)

@@ -27,6 +27,7 @@ from cstp_server.cli.reading.options import (
     FoldersOption,
     IncludeOption,
     LevelOption,
+    MapOption,
     ProjectOption,
     PruneOption,
     RepositoryOption,
@@ -59,6 +60,7 @@ def watch_command(
     decision_folder: FoldersOption = FOLDERS,
     include: IncludeOption = [],  # noqa: B006 - typer copies it
     exclude: ExcludeOption = [],  # noqa: B006
+    map: MapOption = None,
     bots: BotsOption = False,
     system_messages: SystemOption = False,
     day_first: DayOption = None,
@@ -75,7 +77,7 @@ def watch_command(
     Each run that finds a change prints a summary; with --json it is a line. Records of files that are gone stay unless
     --prune is given. A folder that is away is waited for, and nothing of it is deleted.
     """
-    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude)
+    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune)
     files = [path.absolute() for path in existing_files(paths)]

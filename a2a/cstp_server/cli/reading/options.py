@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.ingest.file_filter import BadPattern, compiled
+from cognition_engines.ingest.memories.map_files import opened_map
 from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Selection, TextKind, Texts, bare_name
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.models import SENSITIVITIES
@@ -63,6 +64,14 @@ DayOption = Annotated[
     ),
 ]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")]
+MapOption = Annotated[
+    str | None,
+    typer.Option(
+        "--map",
+        metavar="FILE|NAME",
+        help="How JSON, YAML and collections of other systems become records: a file, or a map of the package.",
+    ),
+]
 UrlOption = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="Put the records on a server elsewhere, by cstp.putRecords."),
@@ -77,15 +86,16 @@ def options_of(
     decision_folders: Iterable[str],
     include: Sequence[str],
     exclude: Sequence[str],
+    map_name: str | None,
 ) -> Options:
-    """Raises BadParameter for what no run can be given."""
+    """Raises BadParameter for what no run can be given, and ConfigurationError for a map that is none."""
     for name, option in ((project, "--project"), (repository, "--repository")):
         if name is not None and not RULES["project"].allows(name):
             raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint=option)
     if sensitivity is not None and sensitivity not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     level = None if sensitivity is None else SENSITIVITIES[sensitivity]
-    texts, selection = _texts(kind, decision_folders), _selection(include, exclude)
+    texts, selection = _texts(kind, decision_folders, map_name), _selection(include, exclude)
     return Options(project, level, repository, texts=texts, selection=selection)
 
 
@@ -95,11 +105,12 @@ def with_messages(options: Options, bots: bool, system_messages: bool, day_first
     return replace(options, texts=texts)
 
 
-def _texts(kind: TextKind | None, folders: Iterable[str]) -> Texts:
+def _texts(kind: TextKind | None, folders: Iterable[str], map_name: str | None) -> Texts:
     for folder in folders:
         if not bare_name(folder) or "/" in folder or "\\" in folder:
             raise typer.BadParameter("must be the name of a folder, not a path", param_hint="--decision-folder")
-    return Texts(kind, frozenset(map(bare_name, folders)))
+    by = None if map_name is None else opened_map(map_name)
+    return Texts(kind, frozenset(map(bare_name, folders)), map=by)
 
 
 def _selection(include: Sequence[str], exclude: Sequence[str]) -> Selection:
