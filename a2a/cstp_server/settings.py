@@ -14,6 +14,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.choice import VectorIndex
 from cognition_engines.ingest.collections.addresses import FORMS, is_address, parsed_address
 from cognition_engines.ingest.file_filter import compiled
+from cognition_engines.ingest.options import TextKind
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.relevance import Language
 
@@ -256,6 +257,11 @@ class SourceSettings(Section):
     prune: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    kind: TextKind | None = None
+    bots: bool = False
+    system_messages: bool = False
+    day_first: bool | None = None
+    map: str | None = None
     project: str | None = None
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None
     repository: str | None = None
@@ -282,10 +288,10 @@ class SourceSettings(Section):
         except ConfigurationError as error:
             raise ValueError(str(error)) from None
 
-    @field_validator("prune", "include", "exclude")
+    @field_validator("prune", "include", "exclude", "kind", "bots", "system_messages", "day_first")
     @classmethod
     def _is_of_a_path(cls, value: T, info: ValidationInfo) -> T:
-        if value and info.data.get("url") is not None:
+        if value not in (None, False, ()) and info.data.get("url") is not None:
             raise ValueError("must not be given next to a url: a collection is followed whole")
         if isinstance(value, tuple):
             compiled(value)
@@ -323,7 +329,7 @@ class Settings(Section):
     sources: tuple[SourceSettings, ...] = Field(
         (),
         description=f"What to follow: a list of url (a collection: {FORMS}) or path (a folder or file, with prune, "
-        "include, exclude), project, sensitivity, repository.",
+        "include, exclude, kind, bots, system_messages, day_first), map, project, sensitivity, repository.",
     )
 
     @property

@@ -59,3 +59,22 @@ def test_a_server_keeps_in_step_with_the_folders_that_its_settings_name(
     wait_until(lambda: found() == {"Herons", "More herons"})
     (docs / "a.md").unlink()
     wait_until(lambda: found() == {"More herons"})
+
+
+def test_a_server_reads_what_it_follows_by_a_map_and_by_the_kind_that_its_settings_name(
+    live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    map_file, cards, minutes = tmp_path / "crm.yaml", tmp_path / "cards.json", tmp_path / "minutes.txt"
+    map_file.write_text("records:\n  - kind: chunk\n    fields:\n      content: body\n      title: head\n")
+    cards.write_text('[{"head": "Herons", "body": "The heron waits."}]')
+    minutes.write_text("Ana: The heron waits.\n")
+    sources = [{"path": str(cards), "map": str(map_file)}, {"path": str(minutes), "kind": "transcript"}]
+    server = live_server({"sources": sources})
+    token = server.token()
+
+    def found() -> set[tuple[str, str]]:
+        params = {"query": "heron", "mode": "keyword"}
+        results = server.call("cstp.search", token, params).json["result"]["results"]
+        return {(result["type"], result["snippet"]) for result in results}
+
+    wait_until(lambda: {kind for kind, _ in found()} == {"chunk", "turn"})

@@ -7,7 +7,8 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE
-from cognition_engines.ingest.options import FollowedSource, Selection
+from cognition_engines.ingest.memories.map_files import opened_map
+from cognition_engines.ingest.options import FollowedSource, Selection, Texts
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance
 from cstp_server.process.model import LOCAL_MODELS, open_model
@@ -64,8 +65,12 @@ def audit_options(settings: Settings) -> AuditOptions:
 
 def _followed(source: SourceSettings) -> FollowedSource:
     level = None if source.sensitivity is None else SENSITIVITIES[source.sensitivity]
+    by = None if source.map is None else opened_map(source.map)
+    texts = Texts(
+        source.kind, bots=source.bots, system_messages=source.system_messages, day_first=source.day_first, map=by
+    )
     selection = Selection(source.include, source.exclude)
-    return FollowedSource(source.address, source.project, level, source.repository, source.prune, selection)
+    return FollowedSource(source.address, source.project, level, source.repository, source.prune, texts, selection)
 
 
 def vector_choice(vectors: VectorSettings) -> VectorChoice:

@@ -103,6 +103,7 @@ class FollowedSource:
     sensitivity: Sensitivity | None = None
     repository: str | None = None
     prune: bool = False
+    texts: Texts = BY_MARKS
     selection: Selection = ALL_FILES
 
 

@@ -99,6 +99,7 @@ class _Followed:
             source.sensitivity,
             source.repository,
             prune=source.prune or is_address(source.address),
+            texts=source.texts,
             selection=source.selection,
         )
         self._options = options
@@ -133,7 +134,7 @@ class _Followed:
     def _read_collection(self, until: UntilStopped) -> Summary | None:
         """Brings the store in line with the collection, unless it holds what it held the last time."""
         checked_address(self._source.address)
-        with opened(self._source.address, self._embedder) as collection:
+        with opened(self._source.address, self._embedder, map=self._source.texts.map) as collection:
             digest = collection.digest()
             if digest == self._digest:
                 return None
