@@ -46,6 +46,16 @@ def test_a_cstpignore_holds_for_its_folder_and_a_deeper_one_may_take_back_what_i
     assert read() == {"guide.md", "notes/old/second.txt"}
 
 
+def test_what_is_within_a_folder_may_be_taken_back_by_a_later_pattern(read: Any, docs: Path) -> None:
+    (docs / ".cstpignore").write_text("/notes/**\n!/notes/today.md\n")
+    assert read("--exclude", "draft.md") == {"guide.md", "notes/today.md"}
+
+
+def test_only_the_end_of_a_line_ends_a_pattern(read: Any, docs: Path) -> None:
+    (docs / ".cstpignore").write_bytes(b"draft.md\r\nnone\x0c*\n/notes/\n")
+    assert read() == {"guide.md"}
+
+
 def test_what_is_left_out_is_counted_and_a_file_that_is_named_is_read_all_the_same(cstp: Cstp, docs: Path) -> None:
     (docs / ".cstpignore").write_text("notes/\n")
     done = cstp("ingest", docs, "--exclude", "draft.md")

@@ -1,5 +1,6 @@
 """Which files of a folder are read: patterns as in a `.gitignore`, of a run and of the folders themselves."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from cognition_engines.ingest.options import Selection
 
 IGNORE_FILE: Final = ".cstpignore"
 _LARGEST: Final = 1_000_000  # bytes of such a file
+_ALL_WITHIN: Final = re.compile(r"(?<=/\*\*)(?=/?\s*$)")  # the end of `a/**`, which pathspec takes for `a/` itself
 
 
 class BadPattern(ValueError):
@@ -62,7 +64,7 @@ def compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
             GitIgnoreSpec.from_lines([pattern])
         except GitIgnorePatternError:
             raise BadPattern(f"pattern {number} is none of a .gitignore: {pattern!r}") from None
-    return GitIgnoreSpec.from_lines(patterns)
+    return GitIgnoreSpec.from_lines([_ALL_WITHIN.sub("/*", pattern, count=1) for pattern in patterns])
 
 
 def filter_of(selection: Selection) -> Filter:
@@ -86,6 +88,6 @@ def patterns_in(folder: Path) -> list[str]:
     if len(content) > _LARGEST:
         raise BadPattern(f"it has more than {_LARGEST:,} bytes")
     try:
-        return content.decode("utf-8-sig").splitlines()
+        return content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")  # no other mark ends a line in git
     except UnicodeDecodeError:
         raise BadPattern("the encoding must be UTF-8") from None
