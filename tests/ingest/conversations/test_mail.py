@@ -3,6 +3,7 @@
 import mailbox
 from email.message import EmailMessage
 from pathlib import Path
+from time import monotonic
 
 from cognition_engines.ingest.options import Texts
 from cognition_engines.kinds.kind import Kind
@@ -50,6 +51,20 @@ def test_html_alone_is_read_as_text(run: Run, records: Records, tmp_path: Path) 
     page = "<html><head><title>x</title><style>p{}</style></head><body><p>High&nbsp;water<br>at noon</p><p>Bo</p>"
     run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8")))
     assert [turn.content for turn in stored(records, Kind.TURN)] == ["High water\nat noon\n\nBo"]
+
+
+def test_broken_html_is_read_as_text(run: Run, records: Records, tmp_path: Path) -> None:
+    page = '<p>High<![tide]> water</p><![if !x]>at<![endif]> noon <a href="x>here</a> and <b>there</b>'
+    run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8")))
+    words = 'High water\n\nat noon <a href="x>here and there'
+    assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
+
+
+def test_html_that_closes_nothing_takes_no_longer_than_its_length(run: Run, tmp_path: Path) -> None:
+    page = "<p>High water</p>" + "<a " * 10_000
+    began = monotonic()
+    assert run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8"))).new == 1
+    assert monotonic() - began < 5
 
 
 def test_a_signature_and_the_quoted_end_of_a_reply_are_left_out(run: Run, records: Records, tmp_path: Path) -> None:
