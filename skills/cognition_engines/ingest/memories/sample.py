@@ -58,7 +58,8 @@ def _of_documents(path: Path, file: BinaryIO) -> Sample:
     if len(content) > LARGEST_WHOLE:
         raise ConfigurationError(f"{path}: has more than {LARGEST_WHOLE // 2**20} MiB: give a part of it")
     try:
-        values = [document.value for document in parsed_documents(content.decode("utf-8-sig"), yaml=True)]
+        text, may_be_yaml = content.decode("utf-8-sig"), path.suffix.lower() != ".json"
+        values = [document.value for document in parsed_documents(text, yaml=may_be_yaml)]
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path}: must be UTF-8") from None
     except MalformedText as error:
