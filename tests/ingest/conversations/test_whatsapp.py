@@ -60,6 +60,13 @@ def test_a_longer_export_under_another_name_adds_what_is_new(run: Run, records: 
     assert counts(run(written(tmp_path / "d/two.txt", longer))) == (1, 0, 4, 0)
 
 
+@pytest.mark.parametrize("between", ["/12/2023, ", "/12/2023 ", "-12-2023 ", "/12/2023 à "])
+def test_chats_of_other_languages_are_read(run: Run, records: Records, tmp_path: Path, between: str) -> None:
+    chat = f"30{between}22:00 - Léa: salut\n31{between}22:01 - Jan: hoi\n"
+    run(written(tmp_path / "a.txt", chat))
+    assert [turn.speaker for turn in stored(records, Kind.TURN)] in (["Léa", "Jan"], ["Jan", "Léa"])
+
+
 @pytest.mark.parametrize(
     ("days", "first"),
     [

@@ -20,8 +20,8 @@ from cognition_engines.ingest.open_file import LARGEST_WHOLE, lines_of
 _CLOCK: Final = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[ \u202f\u00a0]?[AaPp]\.?[ \u202f\u00a0]?[Mm]\.?)?"
 _DAY: Final = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
 _LINE: Final = re.compile(
-    rf"(?:\[(?P<day>{_DAY})(?:,| klo| um| at) ?(?P<clock>{_CLOCK})\] |"
-    rf"(?P<day2>{_DAY})(?:,| klo| um| at|(?<=/\d{{4}})) (?P<clock2>{_CLOCK}) - )(?P<rest>.*)",
+    rf"(?:\[(?P<day>{_DAY})(?:,| klo| um| at| à) ?(?P<clock>{_CLOCK})\] |"
+    rf"(?P<day2>{_DAY})(?:,| klo| um| at| à|(?<=[/-]\d{{4}})) (?P<clock2>{_CLOCK}) - )(?P<rest>.*)",
     re.DOTALL,
 )
 _SPEAKER: Final = re.compile(r"(?P<name>[^:\n“\"]{1,100}): ?(?P<text>.*)", re.DOTALL)
