@@ -47,6 +47,14 @@ def test_an_mbox_that_the_standard_library_wrote_is_read_whole(run: Run, records
     assert (turn.metadata["subject"], turn.metadata["files"]) == ("Grüße 0", ["plan.pdf"])
 
 
+def test_a_sentence_that_begins_as_a_mail_of_an_mbox_does_not_end_one(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    words = "We met.\n\nFrom noon to 14:30 in May 2024 it rained.\n\nThen we left."
+    run(written(tmp_path / "a.mbox", mbox(mail("1", words), mail("2", "Hello"))))
+    assert sorted(turn.content for turn in stored(records, Kind.TURN)) == ["Hello", words]
+
+
 def test_html_alone_is_read_as_text(run: Run, records: Records, tmp_path: Path) -> None:
     page = "<html><head><title>x</title><style>p{}</style></head><body><p>High&nbsp;water<br>at noon</p><p>Bo</p>"
     run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8")))

@@ -23,7 +23,9 @@ from cognition_engines.ingest.structured.decisions import Unacceptable
 
 _HEADER: Final = re.compile(rb"[!-9;-~]{1,100}:[ \t]?")
 _LEAST: Final = re.compile(rb"^(?:from|date|message-id|subject|received):", re.IGNORECASE | re.MULTILINE)
-_FROM: Final = re.compile(rb"From \S+ .*\d{2}:\d{2}.*\d{4}")  # not a sentence that begins so
+_DAYS: Final = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+# what a mail of an mbox begins with, and not a sentence that begins so
+_FROM: Final = re.compile(rb"From \S.{0,300} " + _DAYS + rb",? .{0,50}\d{2}:\d{2}.{0,50}\d{4}")
 _QUOTED_FROM: Final = re.compile(rb"^>(>*From )")
 _MESSAGE_ID: Final = re.compile(r"<([^<>\s]+)>")
 _SIGNATURE: Final = "-- "
