@@ -1,6 +1,7 @@
 """Which files of a folder `cstp ingest` reads: patterns, `.cstpignore` files, and a limit."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,12 +72,45 @@ def test_prune_deletes_what_is_gone_and_keeps_what_patterns_leave_out(cstp: Cstp
     assert read("--prune", "--exclude", "draft.md") == everything - {"guide.md"}
 
 
+@pytest.mark.parametrize(
+    "patterns",
+    [
+        ["*/", "!a/"],
+        ["build/", "!src/"],
+        ["build", "!build/keep.md"],
+        ["/a/*", "!/a/b", "/a/b/*", "!/a/b/c.md"],
+        ["**/b/**", "!c.md"],
+        ["*.md", "!/src/"],
+        ["a/**", "!/a/b/", "!/a/b/c.md"],
+        ["src/build", "!*.md"],
+        ["/*", "!/src", "/src/*", "!/src/top.md"],
+        ["*", "!*/", "!c.md"],
+        ["b/", "!/a/b/"],
+        ["\\!a.md", "to?.md", "[t-u]op.md"],
+    ],
+)
+def test_patterns_leave_out_what_git_ignores(cstp: Cstp, patterns: list[str]) -> None:
+    names = ["top.md", "!a.md", "a/b/c.md", "a/top.md", "src/top.md", "src/build/c.md", "build/keep.md", "x/a/b/c.md"]
+    for name in names:
+        Path("tree", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("tree", name).write_text(f"# {name}\n\nWords.\n")
+    Path("tree/.cstpignore").write_text("\n".join(patterns) + "\n")
+    Path("tree/.gitignore").write_text("\n".join(patterns) + "\n")
+    subprocess.run(["git", "init", "-q", "tree"], check=True)
+    listed = ["git", "-C", "tree", "-c", "core.quotePath=false", "ls-files", "--others", "--exclude-standard"]
+    kept = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert cstp("ingest", "tree").code == 0
+    rows = [json.loads(line) for line in cstp("export", "-", "--kind", "source").out.splitlines()]
+    assert {row["record"]["title"] for row in rows if row.get("kind") == "source"} == set(kept) & set(names)
+
+
 @pytest.mark.parametrize("option", ["--include", "--exclude"])
 def test_a_pattern_that_means_nothing_is_refused_with_its_number(cstp: Cstp, docs: Path, option: str) -> None:
     done = cstp("ingest", docs, option, "*.md", option, "!")
     assert done.code == 2
     assert f"invalid value for {option}" in done.err
     assert "pattern 2 is none of a .gitignore: '!'" in done.err
+    assert "pattern 1 has a class of characters by name" in cstp("ingest", docs, option, "[[:upper:]]*").err
 
 
 def test_a_folder_whose_ignore_file_cannot_be_read_is_refused_and_the_rest_is_read(cstp: Cstp, docs: Path) -> None:

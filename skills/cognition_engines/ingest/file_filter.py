@@ -12,6 +12,8 @@ from pathspec.patterns.gitignore import GitIgnorePatternError
 from cognition_engines.ingest.options import Selection
 
 IGNORE_FILE: Final = ".cstpignore"
+_ANYTHING: Final = "."  # what pathspec makes of `*`, and of `*/`
+_ANY_FOLDER: Final = "(?P<ps_d>/)"
 _LARGEST: Final = 1_000_000  # bytes of such a file
 _ALL_WITHIN: Final = re.compile(r"(?<=/\*\*)(?=/?\s*$)")  # the end of `a/**`, which pathspec takes for `a/` itself
 
@@ -29,7 +31,7 @@ class _Rules:
 
     def ignores(self, path: str) -> bool | None:
         """None where no pattern says anything of the path, which is relative to the folder that was named."""
-        return self.spec.check_file(path.removeprefix(self.base)).include
+        return _ignores(self.spec, path.removeprefix(self.base))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Filter:
 
     def leaves_out(self, path: str) -> bool:
         """Whether a file or a folder with all in it is not read."""
-        if self.exclude is not None and self.exclude.match_file(path):
+        if self.exclude is not None and _ignores(self.exclude, path):
             return True
         if self.include is not None and not path.endswith("/") and not self.include.match_file(path):
             return True
@@ -57,9 +59,29 @@ class Filter:
         return next((ignored for ignored in found if ignored is not None), False)
 
 
+def _ignores(spec: GitIgnoreSpec, path: str) -> bool | None:
+    """What the last pattern says that matches the path itself; None where none does.
+
+    As in git, one that matches a folder above says nothing here: a walk has asked for that folder before.
+    """
+    for pattern in reversed(spec.patterns):
+        if pattern.include is not None and pattern.regex is not None and _matches(pattern.regex, path):
+            return pattern.include
+    return None
+
+
+def _matches(regex: re.Pattern[str], path: str) -> bool:
+    """Whether it is this path, and not a folder above, that a pattern stands for."""
+    if regex.pattern == _ANY_FOLDER:
+        return path.endswith("/")
+    return regex.pattern == _ANYTHING or regex.fullmatch(path) is not None
+
+
 def compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
     """Raises BadPattern."""
     for number, pattern in enumerate(patterns, start=1):
+        if "[[:" in pattern:
+            raise BadPattern(f"pattern {number} has a class of characters by name, which is not known: {pattern!r}")
         try:
             GitIgnoreSpec.from_lines([pattern])
         except GitIgnorePatternError:
