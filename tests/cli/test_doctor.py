@@ -634,3 +634,17 @@ def test_each_collection_that_is_followed_is_looked_at(
     assert doctor.among("sources", "ok", f"{address}: 2 items")["remedy"] == ""
     assert "records stay" in doctor.among("sources", "problem", "no collection of this name; there are notes")["remedy"]
     assert "named right" in doctor.among("sources", "problem", f"{away} cannot be read")["remedy"]
+
+
+def test_each_folder_that_is_followed_is_looked_at(
+    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docs, away = tmp_path / "handbook", tmp_path / "away"
+    docs.mkdir()
+    for name in ("a.md", "draft.md"):
+        (docs / name).write_text("# Tides\n")
+    sources = [{"path": str(docs), "exclude": ["draft*"]}, {"path": str(away)}]
+    monkeypatch.setenv("CSTP_SOURCES", json.dumps(sources))
+    assert doctor().code == 1
+    assert doctor.among("sources", "ok", f"{docs}: 1 files")["remedy"] == ""
+    assert "records stay" in doctor.among("sources", "problem", f"{away} is not there")["remedy"]

@@ -28,9 +28,13 @@ def require_records(loaded: LoadedSettings) -> None:
 
 
 @contextmanager
-def opened_records(loaded: LoadedSettings) -> Iterator[Records]:
-    """The records, made if missing; closed in the end. Names the store on standard error before it opens it."""
-    name_store(loaded)
+def opened_records(loaded: LoadedSettings, *, named: bool = False) -> Iterator[Records]:
+    """The records, made if missing; closed in the end.
+
+    Names the store on standard error before it opens it, unless the command has done so (`named`).
+    """
+    if not named:
+        name_store(loaded)
     with _opened(loaded.settings) as records:
         yield records
 

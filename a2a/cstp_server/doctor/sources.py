@@ -21,6 +21,9 @@ def check_sources(settings: Settings) -> CheckResult[None]:
         try:
             seen = _files(source.path, source) if source.path is not None else _items(source.address)
             findings.append(Finding("sources", Level.OK, f"{shown_address(source.address)}: {seen}"))
+        except FileNotFoundError:
+            remedy = "mount it, or name another (sources); its records stay as they were last read"
+            findings.append(Finding("sources", Level.PROBLEM, f"{source.address} is not there", remedy))
         except (EngineError, OSError) as error:
             remedy = "check that it is up and named right (sources); its records stay as they were last read"
             findings.append(Finding("sources", Level.PROBLEM, str(error), remedy))

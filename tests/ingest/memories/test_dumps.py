@@ -417,3 +417,15 @@ def test_a_decision_of_the_published_server_is_read_with_its_review(run: Run, re
     (decision,) = stored(records, Kind.DECISION)
     assert (decision.title, decision.outcome, decision.status) == ("Keep SQLite", "success", "reviewed")
     assert decision.metadata["lessons"] == "Measure first."
+
+
+def test_a_document_with_a_title_and_the_status_of_a_decision_is_one(run: Run, tmp_path: Path) -> None:
+    decided = {"title": "Berth at high water", "date": {"$date": "2025-01-02T00:00:00Z"}}
+    documents = [
+        {"_id": {"$oid": OID}, **decided, "status": "accepted"},
+        {"_id": {"$oid": OID[:-1] + "c"}, **decided, "status": "shipped"},
+    ]
+    summary = run(json_lines(tmp_path / "export.json", *documents))
+    (refused,) = summary.rejected
+    assert "no entry of the map mongodb fits" in refused.reason
+    assert summary.kinds == {"decision": 1}

@@ -16,7 +16,7 @@ from cognition_engines.ingest.options import Options, Progress, Summary
 from cognition_engines.ingest.watching.stopping import Stopped, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cstp_server.cli.exit_codes import Unreachable
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.reading.options import (
     FOLDERS,
@@ -83,10 +83,11 @@ def watch_command(
     files = [path.absolute() for path in existing_files(paths)]
     if url is None:
         loaded = settings_for(ctx, data_dir, config)
+        name_store(loaded)
         embedder = open_model(loaded.settings)
 
         def run(options: Options, shown: Progress) -> Summary:
-            return run_here(Sources(files), options, loaded, embedder, shown)
+            return run_here(Sources(files), options, loaded, embedder, shown, named=True)
     else:
         target = Target(base_of(url, "--url"), required_token(token), timeout)
 

@@ -74,7 +74,9 @@ MapOption = Annotated[
 ]
 UrlOption = Annotated[
     str | None,
-    typer.Option("--url", metavar="URL", help="Put the records on a server elsewhere, by cstp.putRecords."),
+    typer.Option(
+        "--url", metavar="URL", help="Put the records on a server elsewhere (scope admin, highest clearance)."
+    ),
 ]
 
 

@@ -67,14 +67,20 @@ def existing_files(paths: Sequence[str]) -> Sequence[Path]:
 
 
 def run_here(
-    sources: Sources, options: Options, loaded: LoadedSettings, embedder: Embedder | None, shown: Progress
+    sources: Sources,
+    options: Options,
+    loaded: LoadedSettings,
+    embedder: Embedder | None,
+    shown: Progress,
+    *,
+    named: bool = False,
 ) -> Summary:
-    """A run into the store of the settings, which it opens and closes."""
+    """A run into the store of the settings, which it opens, names unless that was done (`named`), and closes."""
     with ExitStack() as stack:
         formats = stack.enter_context(FormatReader())
         collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
-        open_store = compared_records if options.dry_run else opened_records
-        records = stack.enter_context(open_store(loaded))
+        store = compared_records(loaded) if options.dry_run else opened_records(loaded, named=named)
+        records = stack.enter_context(store)
         threads = loaded.settings.embedding.threads
         return ingest(sources.files, options, records, embedder, shown, threads, collections, formats)
 

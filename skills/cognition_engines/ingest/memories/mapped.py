@@ -12,6 +12,7 @@ from cognition_engines.ingest.memories.foreign_rights import RightsUnclear, is_r
 from cognition_engines.ingest.memories.map_files import text_of
 from cognition_engines.ingest.memories.paths import at, is_given, without
 from cognition_engines.ingest.parse.plain_values import RefusedValue, Value, first_refusal, named
+from cognition_engines.ingest.statuses import is_of_decisions
 from cognition_engines.ingest.storable import RIGHTS
 from cognition_engines.ingest.structured.aliases import VECTORS, snake
 from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, kind_of_members, named_kind
@@ -110,7 +111,10 @@ def is_detected(value: dict[str, Value]) -> bool:
     if named_kind(value) in KIND_NAMES:
         return True
     kind = kind_of_members(value)
-    return kind is not None and (kind is not Kind.DECISION or bool(_OF_DECISIONS & set(map(snake, value))))
+    if kind is not Kind.DECISION:
+        return kind is not None
+    status = value.get("status")
+    return bool(_OF_DECISIONS & set(map(snake, value))) or (isinstance(status, str) and is_of_decisions(status))
 
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
