@@ -70,6 +70,8 @@ def test_ingest_says_what_it_did_and_doing_it_again_changes_nothing(cstp: Cstp, 
         "rejected": [],
         "warnings": [],
         "pruned": [],
+        "ignored": 0,
+        "limited": False,
         "kinds": {"decision": 2},
         "skipped": {},
     }
