@@ -26,6 +26,7 @@ DEADLINE = 1.0
 LATE = 4.0  # seconds that a busy machine may add
 PATIENCE = 10.0
 RECOVERED_WITHIN = 6.0  # seconds, in the long form, which has the machine to itself
+_IN_A_ROW = 6  # answers, of three callers
 AT_ALL_WITHIN = 60.0  # seconds, in the short form, which shares the machine with other tests
 LOCKED_FOR = 33.0  # longer than a writer waits
 HOLD = """
@@ -139,7 +140,9 @@ def fails(noted: Noted) -> bool:
 
 
 def works_again(noted: Noted, moment: float) -> bool:
-    return any(answer.result is not None and answer.at - answer.seconds > moment for answer in noted.answers[-20:])
+    """Whether the last calls that began after a moment were all answered: each connection may be broken by itself."""
+    last = [answer for answer in noted.answers[-20:] if answer.at - answer.seconds > moment][-_IN_A_ROW:]
+    return len(last) == _IN_A_ROW and all(answer.result is not None for answer in last)
 
 
 @contextmanager
